@@ -1,7 +1,7 @@
 public import HTTPTypes
 
 extension HTTPDNSClient {
-    /// Sends a GET request and returns at the head of its response.
+    /// Sends a GET request and returns when its response head has arrived.
     /// - Parameters:
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.
@@ -21,7 +21,7 @@ extension HTTPDNSClient {
         return try await execute(request)
     }
 
-    /// Sends a POST request and returns at the head of its response.
+    /// Sends a POST request and returns when its response head has arrived.
     /// - Parameters:
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.
@@ -45,7 +45,7 @@ extension HTTPDNSClient {
 }
 
 extension HTTPDNSClient.Request {
-    /// Most calls ask for none of it, and their request then has no options at all.
+    /// Most calls set none of these options, and their request then has no options at all.
     fileprivate mutating func take(pinnedTo addresses: [String]?, bypass: Bool, deadline: HTTPDNSClient.TimeLimit) {
         guard addresses != nil || bypass || !deadline.isInherited else { return }
         options.pinnedTo = addresses

@@ -15,133 +15,141 @@ internal import Darwin
 extension HTTPDNSClient {
     /// Settings of a client.
     public struct Configuration: Sendable {
-        /// Time limits of the phases; nil means none. Each must be positive.
+        /// The time limits of the phases of a call; nil means none. Each must be positive.
         public struct Timeouts: Hashable, Sendable {
-            /// Until the TCP connection stands.
+            /// The time until the TCP connection is established.
             public var connect: Duration? = .seconds(5)
-            /// From the TCP connection until TLS is done.
+            /// The time from the TCP connection until the TLS handshake is complete.
             public var tls: Duration? = .seconds(5)
-            /// From the request's last byte until the answer's first one. Interim answers (1xx) are none.
+            /// The time from the last byte of the request to the first byte of the response. Interim responses (1xx) do
+            /// not count.
             public var firstByte: Duration? = .seconds(30)
-            /// Between two reads of the answer, or two writes of the request's body. The caller's own pauses do not count: a
-            /// body that is not read, a stream that has nothing to give.
+            /// The time between two reads of the response, or between two writes of the request body. The caller's own
+            /// pauses do not count: a response body that is not read, or a stream that has no bytes yet.
             public var idle: Duration? = .seconds(30)
-            /// From the start of a call until its response head: resolving, waiting for a connection, redirects and retries
-            /// included.
+            /// The time from the start of a call to its response head. It includes resolving, waiting for a connection,
+            /// redirects and retries.
             ///
-            /// While the body of a request is sent, ``idle`` bounds it, and this time starts again after it. A request with a
-            /// time of its own (``HTTPDNSClient/Request/Options/deadline``) has that in its place.
+            /// While a request body is sent, ``idle`` is the limit, and this time starts again after it. A request with
+            /// a limit of its own (``HTTPDNSClient/Request/Options/deadline``) uses that limit instead.
             public var responseHead: Duration? = .seconds(60)
-            /// The whole call with its body, resolving included. Streams and long downloads end at it, so there is none by
-            /// default.
+            /// The time for the whole call with its body, resolving included. It also ends streams and long downloads,
+            /// so there is none by default.
             public var total: Duration?
 
             /// Creates the defaults.
             public init() {}
         }
 
-        /// How connections are made and kept.
+        /// The settings for making and keeping connections.
         public struct Connections: Hashable, Sendable {
-            /// After how long the next address of a request is tried as well, while the first one goes on (RFC 8305). At the
-            /// same time the first one is marked as suspect. At least 10 ms.
+            /// The delay after which the next address of a request is tried as well, while the first attempt continues
+            /// (RFC 8305). At the same time the first address is marked as suspect. At least 10 ms.
             public var attemptDelay: Duration = .milliseconds(250)
-            /// The family that is tried first where an answer has both; nil means IPv6 on a machine with a route for it, else
-            /// IPv4. Without a route the IPv6 addresses of the Internet (2000::/3) are not tried then. Addresses of a mapping
-            /// or a request are tried in their own order, all of them.
+            /// The address family that is tried first when an answer has both. Nil means IPv6 on a machine with an IPv6
+            /// route, otherwise IPv4. Without a route, IPv6 addresses of the Internet (2000::/3) are then not tried.
+            /// Addresses of a mapping or a request are all tried, in their own order.
             public var firstFamily: HTTPDNSAddress.Family?
-            /// How long a connection may be without work before it is closed; whole seconds, 1 at least. Load balancers often
-            /// close theirs after 60 s, which a client learns only when it sends.
+            /// The time after which an unused connection is closed, in whole seconds; at least 1. Load balancers often
+            /// close theirs after 60 s, and a client notices that only when it sends.
             public var idle: Duration = .seconds(60)
-            /// How old a connection may become before new requests get another one; whole seconds, 2 at least. Over HTTP/2 a
-            /// connection may be too busy for ever to be idle.
+            /// The age after which new requests get another connection, in whole seconds; at least 2. An HTTP/2
+            /// connection may be too busy ever to become idle.
             public var maximumAge: Duration = .seconds(600)
-            /// The time that sent bytes may go without acknowledgment before a connection is given up; 1 ms at least.
+            /// The time that sent bytes may stay unacknowledged before the connection is closed; at least 1 ms.
             ///
-            /// A path is dead once bytes were sent again and nothing was acknowledged for this time or for
-            /// `timeouts.connect`, whichever is shorter, and for 1 s at least (TCP_INFO, Linux). A server that only does not
-            /// read acknowledges probes of its closed window: it is bounded by `timeouts.idle` and `timeouts.firstByte`. So
-            /// the kernel's own bound (TCP_USER_TIMEOUT, RFC 5482) is the largest of this and those two; nil means its
-            /// default of about 15 minutes.
+            /// A path is dead when bytes were sent again and nothing was acknowledged for this time or for
+            /// `timeouts.connect`, whichever is shorter, and for at least 1 s (TCP_INFO, Linux). A server that merely
+            /// does not read still acknowledges probes of its closed window: `timeouts.idle` and `timeouts.firstByte`
+            /// bound it. The kernel's own limit (TCP_USER_TIMEOUT, RFC 5482) is therefore the largest of this and those
+            /// two; nil means its default of about 15 minutes.
             public var unacknowledged: Duration? = .seconds(30)
-            /// For how long after it last stood in an answer requests stay on an address which newer answers no longer have,
-            /// if it is warm: a response came from it within the last 5 s. A first change moves requests at once; they stay
-            /// from the second one on within this time, for names that rotate. Zero means that each answer decides alone. It
-            /// is for answers of providers and of the system resolver: changes of mappings, `pinnedTo`, the kill switch and
-            /// what the policy refuses move requests at once. Only with ``selection`` `automatic` and `given`: the others
-            /// spread requests, or choose by themselves.
-            public var addressHold: Duration = .seconds(30)
-            /// How many connections to one host and port may be in use at once, at least 1; nil means that nothing is
-            /// limited. A request that finds all of them in use waits, for ``queueWait`` and until its deadline at most, and
-            /// by its ``HTTPDNSClient/Request/Options/priority``.
+            /// The time for which requests stay on a warm address that newer answers no longer contain.
             ///
-            /// Over HTTP/1.1 a request has a connection to itself until the last byte of its response. Over HTTP/2 up to 100
-            /// requests, or ``maximumStreams`` where that is less, count as one connection, from a host's first answer on. A
-            /// request that races for a connection, or is hedged, counts once.
+            /// It counts from the last answer that contained the address. An address is warm when it sent a response
+            /// within the last 5 s. A first change moves requests immediately; from the second change within this time
+            /// on they stay, for names that rotate. Zero means that each answer decides alone.
+            ///
+            /// It applies to answers of providers and of the system resolver. Changes of mappings, `pinnedTo`, the kill
+            /// switch and refusals by the policy move requests immediately. It applies only when ``selection`` is
+            /// `automatic` or `given`: the others spread requests or choose on their own.
+            public var addressHold: Duration = .seconds(30)
+            /// The maximum number of connections to one host and port in use at the same time, at least 1; nil means no
+            /// limit. A request that finds all of them in use waits, at most for ``queueWait`` and until its deadline,
+            /// in the order of ``HTTPDNSClient/Request/Options/priority``.
+            ///
+            /// Over HTTP/1.1 a request occupies a connection until the last byte of its response. Over HTTP/2 up to 100
+            /// requests, or ``maximumStreams`` where that is less, count as one connection, from a host's first
+            /// response on. A request that races for a connection, or is hedged, counts once.
             public var perHost: Int?
-            /// The same for all hosts together, at least 1.
+            /// The maximum number of connections in use for all hosts together, at least 1; nil means no limit.
             public var total: Int?
-            /// The most requests on an HTTP/2 connection at the same time, if its server allows as many; 1 at least
-            /// (CURLMOPT_MAX_CONCURRENT_STREAMS). Another connection is made when all that there are carry as many as they
-            /// may, one at a time.
+            /// The maximum number of concurrent requests on an HTTP/2 connection, if its server allows as many; at
+            /// least 1 (CURLMOPT_MAX_CONCURRENT_STREAMS). When all connections carry their maximum, another one is
+            /// made, one at a time.
             public var maximumStreams = 1000
-            /// How many requests may wait, for all hosts together, at least 0. One more takes the place of the least urgent
-            /// one that came last, if that is less urgent than itself; else it fails with
-            /// ``HTTPDNSClientError/Code/limitReached``. Nothing of either was sent.
+            /// The maximum number of waiting requests for all hosts together, at least 0. One more request displaces
+            /// the least urgent one that arrived last, if that one is less urgent than itself. Otherwise it fails with
+            /// ``HTTPDNSClientError/Code/limitReached``. Nothing of the displaced or refused request was sent.
             public var maximumQueued = 4096
-            /// How long a request may wait at most; nil means until its deadline.
+            /// The maximum time that a request waits for a connection; nil means until its deadline.
             public var queueWait: Duration?
-            /// How requests move to other addresses when ``addressHold`` is over; like that only with ``selection``
-            /// `automatic` and `given`.
+            /// The rule by which requests move to other addresses when ``addressHold`` is over. It applies only when
+            /// ``selection`` is `automatic` or `given`.
             public var onAddressChange = AddressChange.moveNow
 
-            /// Which address of several is tried first. Only with `automatic` and `given` do ``addressHold`` and
-            /// ``onAddressChange`` do anything.
+            /// The rule that chooses the address to try first. ``addressHold`` and ``onAddressChange`` have an effect
+            /// only with `automatic` and `given`.
             public var selection = Selection.automatic
-            /// After how long without an answer a request is sent once more, to its next address or, when there is none, on
-            /// another connection: the first answer counts, the other sending is given up. At least 10 ms; nil means never.
+            /// The time without a response after which a request is sent a second time. At least 10 ms; nil means
+            /// never.
             ///
-            /// Only for safe methods (GET, HEAD, OPTIONS and TRACE, RFC 9110 section 9.2.1) without a stream as body: of two
-            /// PUT or DELETE requests that are in flight together the older one may be executed last. Once for each request,
-            /// and for a tenth of the requests in flight at a time (4 at least), so that a slow service does not get twice
-            /// the load. A time near the slowest hundredth of answers suits.
+            /// The second copy goes to the next address or, when there is none, over another connection. The first
+            /// response counts, and the other copy is canceled.
+            ///
+            /// Only safe methods (GET, HEAD, OPTIONS and TRACE, RFC 9110 section 9.2.1) without a stream as body are
+            /// hedged: of two PUT or DELETE requests in flight together, the older one may be executed last. A request
+            /// is hedged once. At most a tenth of the requests in flight (at least 4) are hedged at a time, so that a
+            /// slow service does not get twice the load. A time near the slowest hundredth of responses is suitable.
             public var hedgeAfter: Duration?
-            /// When an address whose server answers with errors is left for a while; nil means never.
+            /// The settings for avoiding an address whose server answers with errors; nil means never.
             public var ejection: HTTPDNSClient.Configuration.OutlierEjection?
-            /// How addresses are connected to without a request, to know how they stand; nil means not at all: then those in
-            /// trouble are tried beside requests.
+            /// The settings for connecting to addresses without a request, to learn their condition. Nil means that
+            /// there are no such connections, and that unhealthy addresses are tried beside requests.
             public var activeProbing: HTTPDNSClient.Configuration.ActiveProbing?
-            /// Whether ``HTTPDNSClient/Exchange/peerCertificates`` has what the server showed. It takes 2 to 8 KB for each
-            /// address in use.
+            /// Whether ``HTTPDNSClient/Exchange/peerCertificates`` holds the certificates that the server sent. This
+            /// takes 2 to 8 KB for each address in use.
             public var keepsPeerCertificates = false
 
-            /// Which address of several is tried first. Those in trouble go last, whatever it says; what a request names
-            /// itself (`pinnedTo`) and the lots of a mapping with weights keep their order.
+            /// A rule that chooses which of several addresses is tried first. Unhealthy addresses always go last.
+            /// Addresses named by the request (`pinnedTo`) and the weighted draws of a mapping keep their order.
             public struct Selection: Hashable, Sendable, CustomStringConvertible {
-                /// The word for it in the configuration file.
+                /// The value in the configuration file.
                 public let description: String
 
-                /// Mappings in their own order; other answers by turns of family, after the address that carried the last
-                /// request.
+                /// Addresses of mappings in their own order. Addresses of other answers alternate between families,
+                /// after the address that carried the last request.
                 public static let automatic = Selection(description: "automatic")
-                /// In the order of the answer.
+                /// The order of the answer.
                 public static let given = Selection(description: "given")
-                /// Each in turn.
+                /// Each address in turn.
                 public static let roundRobin = Selection(description: "round_robin")
-                /// By lot.
+                /// A random order.
                 public static let random = Selection(description: "random")
-                /// The one whose answers began soonest of late. Each is tried once to begin with, and a slow one again after
-                /// minutes, the later the slower it was; requests do not wait for another one's first answer from it.
+                /// The address whose responses began soonest recently. Each address is tried once at the start. A slow
+                /// one is tried again after minutes, and later the slower it was. Requests do not wait for another
+                /// request's first response from it.
                 public static let fastest = Selection(description: "fastest")
             }
 
-            /// How requests move to other addresses.
+            /// A way of moving requests to other addresses.
             public struct AddressChange: Hashable, Sendable, CustomStringConvertible {
-                /// The word for it in the configuration file.
+                /// The value in the configuration file.
                 public let description: String
 
-                /// All at once: the next requests make their connections.
+                /// Moves all requests immediately: the next requests make their connections.
                 public static let moveNow = AddressChange(description: "move_now")
-                /// One request makes the new connection, and the others stay until it has its answer.
+                /// Lets one request make the new connection; the others stay until that request has its response.
                 public static let warmThenMove = AddressChange(description: "warm_then_move")
             }
 
@@ -149,98 +157,103 @@ extension HTTPDNSClient {
             public init() {}
         }
 
-        /// How connections are made and kept.
+        /// The settings for making and keeping connections.
         public var connections = Connections()
-        /// Mappings, providers, routes, policy, cache.
+        /// The settings for mappings, providers, routes, policy and cache.
         public var resolver = HTTPDNSResolver.Configuration()
-        /// Whom the client believes, and as whom it comes. Its files are read again when they change; a reload takes other
-        /// settings.
+        /// The trust roots, key pins, TLS versions and client certificate. Files named in it are read again when they
+        /// change; a reload replaces the settings.
         public var trust = HTTPDNSTrust()
-        /// The authorities that origins' certificates must end at: those of ``trust``.
+        /// The trust anchors at which the certificate chains of origins must end: those of ``trust``.
         public var trustRoots: HTTPDNSTrust.Roots {
             get { trust.roots }
             set { trust.roots = newValue }
         }
-        /// Whom the client believes, and as whom it comes, for hosts that have their own settings, in place of ``trust`` as a
-        /// whole. The exact name wins, then the longest suffix; `HTTPDNSRoute.Pattern.any` is ``trust`` itself, and refused
-        /// here. Under a mapping `via` with `keep: [host]` the name is the other one, which certificate and SNI are for.
+        /// The trust settings of hosts with their own, replacing ``trust`` as a whole. The exact name wins, then the
+        /// longest suffix. `HTTPDNSRoute.Pattern.any` is ``trust`` itself and is refused here. Under a mapping `via`
+        /// with `keep: [host]` the name is the target's, which certificate and SNI use.
         ///
-        /// Each of the settings has a loop, connections and TLS sessions of its own.
+        /// Each set of settings has its own loop, connections and TLS sessions.
         public var trustByHost: [HTTPDNSRoute.Pattern: HTTPDNSTrust] = [:]
-        /// Time limits.
+        /// The time limits of the phases of a call.
         public var timeouts = Timeouts()
-        /// Fields that requests are given which have none of the same name, such as `User-Agent`.
+        /// The header fields that are added to requests without a field of the same name, such as `User-Agent`.
         public var headers = HTTPDNSClient.Configuration.DefaultHeaders()
-        /// Computes more of them for each hop, in the caller's task or a child of it, never on the loop thread; they go
-        /// before ``headers``, the request's own before both. Secrets among them (see ``HTTPDNSClient/RedirectPolicy``) are
-        /// not sent where a redirect has led to another origin: for such hosts
-        /// ``HTTPDNSClient/Configuration/DefaultHeaders/byHost`` has them. The request is the hop's, before anything is
-        /// added. An error that it throws fails the call with ``HTTPDNSClientError/Code/interceptorFailed``.
+        /// A closure that computes further header fields for each hop. It runs in the caller's task or a child of it,
+        /// never on the loop thread.
+        ///
+        /// The request's own fields win over these, and these over ``headers``. Secrets among them (see
+        /// ``HTTPDNSClient/RedirectPolicy``) are not sent after a redirect to another origin; use
+        /// ``HTTPDNSClient/Configuration/DefaultHeaders/byHost`` for such hosts. The closure gets the request of the
+        /// hop before any field is added. An error that it throws fails the call with
+        /// ``HTTPDNSClientError/Code/interceptorFailed``.
         public var computedHeaders: (@Sendable (HTTPDNSClient.Request) async throws -> HTTPFields)?
-        /// Which redirects are followed; ``HTTPDNSClient/Request/Options/redirects`` is one request's own.
+        /// The redirects that are followed; ``HTTPDNSClient/Request/Options/redirects`` overrides them for one request.
         public var redirects = HTTPDNSClient.RedirectPolicy()
-        /// Asked before each redirect is followed, in the caller's task or a child of it, never on the loop thread: it may
-        /// let it be followed, refuse it or send another request. An error that it throws fails the call with
-        /// ``HTTPDNSClientError/Code/interceptorFailed``. Nil means that the policy decides alone.
+        /// A closure that is called before each redirect is followed; nil means that the policy decides alone. It can
+        /// allow the redirect, refuse it or send another request. It runs in the caller's task or a child of it, never
+        /// on the loop thread. An error that it throws fails the call with
+        /// ``HTTPDNSClientError/Code/interceptorFailed``.
         public var redirectHook:
             (@Sendable (HTTPDNSClient.RedirectPolicy.Redirect) async throws -> HTTPDNSClient.RedirectPolicy.Decision)?
-        /// When requests are sent again; ``HTTPDNSClient/Request/Options/retries`` is one request's own. None is, unless
-        /// asked for.
+        /// The retry policy; ``HTTPDNSClient/Request/Options/retries`` overrides it for one request. The default is no
+        /// retries.
         public var retries = HTTPDNSClient.RetryPolicy.never
-        /// Which requests go through which proxy; ``HTTPDNSClient/Request/Options/proxy`` is one request's own. The
-        /// environment is heeded only when this says so. Providers are asked without it.
+        /// The rules that choose the proxy; ``HTTPDNSClient/Request/Options/proxy`` overrides them for one request. The
+        /// environment is read only when these rules say so. Queries to providers do not use it.
         public var proxy = HTTPDNSClient.Proxy.Rules.direct
-        /// The path of a Unix socket, at most 107 bytes, that all requests go to which have no proxy or socket of their own;
-        /// nil for addresses. The stage has nothing to do then.
+        /// The path of a Unix socket, at most 107 bytes, for all requests without a proxy or socket of their own. Nil
+        /// means that requests go to addresses. With a socket the rewriter does nothing.
         public var unixSocket: String?
-        /// The networks that requests may reach; ``HTTPDNSClient/Request/Options/reachableNetworks`` is one request's own.
+        /// The networks that requests may reach; ``HTTPDNSClient/Request/Options/reachableNetworks`` overrides them for
+        /// one request.
         public var reachableNetworks = HTTPDNSClient.ReachableNetworks.any
-        /// The network interface or address of this machine at which connections begin, those to a proxy too; nil means that
-        /// the system chooses.
+        /// The network interface or address of this machine that connections are bound to, also those to a proxy. Nil
+        /// means that the system chooses.
         public var localSource: HTTPDNSClient.Configuration.LocalSource?
-        /// The longest response body, after decoding. It also stops a decompression bomb.
+        /// The longest response body after decoding. It also stops a decompression bomb.
         public var maximumResponseBody = HTTPDNSClient.ByteLimit.unlimited
         /// The HTTP versions allowed.
         public var versions: HTTPDNSClient.AllowedVersions = .automatic
-        /// How many connections are kept open for later requests, at least 1.
+        /// The maximum number of connections kept open for later requests, at least 1.
         public var maximumIdleConnections = 1024
-        /// How many requests may be in flight at once, until the last byte of their answer, at least 1. One more fails at
-        /// once with ``HTTPDNSClientError/Code/limitReached``, and nothing of it was sent.
+        /// The maximum number of requests in flight, at least 1. A request is in flight until the last byte of its
+        /// response. One more request fails immediately with ``HTTPDNSClientError/Code/limitReached``, and nothing of
+        /// it was sent.
         public var maximumRequestsInFlight = 16_384
-        /// Whether the stage runs. When false every name goes to the system resolver, past mappings, providers and tags; what
-        /// goes on the wire is the same. It is the file's word in the client's `HTTPDNSResolver.KillSwitch`: a reload changes
-        /// it.
+        /// Whether the rewriter runs. When false, every name goes to the system resolver, past mappings, providers and
+        /// tags; the bytes on the wire are the same. It sets the file's value in the client's
+        /// `HTTPDNSResolver.KillSwitch`, and a reload changes it.
         ///
-        /// The environment variable `HTTPDNS_DISABLED`, read once when the client is made, switches off as well: `1`, `true`
-        /// and `yes` do, `0`, `false`, `no` and nothing do not.
+        /// The environment variable `HTTPDNS_DISABLED` also turns the rewriter off. It is read once, when the client is
+        /// made: `1`, `true` and `yes` turn it off, `0`, `false`, `no` and an empty value do not.
         public var isEnabled = true
-        /// Whether settings that came from a file follow the file: a change of it takes effect while the client runs. If not,
-        /// ``HTTPDNSClient/reload()`` still reads it.
+        /// Whether settings from a file follow the file: a change takes effect while the client runs. When false,
+        /// ``HTTPDNSClient/reload()`` still reads the file.
         public var watchesFile = true
-        /// Whether the signal SIGHUP makes a client read its file again. It is for programs: a signal belongs to the process
-        /// as a whole, and without this it ends it, unless something else handles it.
+        /// Whether the signal SIGHUP makes the client read its file again. This is for programs: a signal concerns the
+        /// whole process. Without this setting SIGHUP ends the process, unless something else handles it.
         public var reloadsOnHangUp = false
-        /// Stages that run once per call, outermost first.
+        /// The interceptors that run once per call, outermost first.
         public var applicationInterceptors: [any HTTPDNSClient.Interceptor] = []
-        /// Stages that run once per hop, outermost first.
+        /// The interceptors that run once per hop, outermost first.
         public var networkInterceptors: [any HTTPDNSClient.Interceptor] = []
-        /// The destination of log lines; nil means nowhere. The ``resolver`` logs there too, unless it has a logger of its
-        /// own. At warning level are providers in quarantine, a store that fails, a configuration file that is refused and
-        /// the kill switch.
+        /// The logger; nil means no log. The ``resolver`` uses it as well, unless it has a logger of its own. Logged as
+        /// warnings are providers in quarantine, a failing store, a refused configuration file and the kill switch.
         public var logger: Logger?
-        /// Where trust settings are written; nothing for those of code.
+        /// The file and line of trust settings; empty for settings made in code.
         package var trustOrigins: [HTTPDNSTrust: TrustOrigin] = [:]
-        /// Where the settings came from; nil for code.
+        /// The source of the settings; nil for settings made in code.
         package var source: (any ConfigurationSource)?
-        /// The environment, as far as it is asked.
+        /// Reads a variable of the environment.
         package var environment: @Sendable (String) -> String? = { name in
             getenv(name).map { String(cString: $0) }
         }
-        /// A number from 0 to 1, for the jitter of retries.
+        /// Returns a number from 0 to 1 for the jitter of retries.
         package var random: @Sendable () -> Double = { .random(in: 0...1) }
-        /// What time it is to a `Retry-After` with a date.
+        /// The clock for a `Retry-After` with a date.
         package var wallClock = WallClock.system
-        /// How the loop waits for its sockets. Both drivers pass the same tests.
+        /// The mechanism with which the loop waits for its sockets. Both drivers pass the same tests.
         package var driver: TransportConfiguration.Driver = .platformDefault
 
         /// Creates settings with the defaults above.
@@ -249,7 +262,7 @@ extension HTTPDNSClient {
 }
 
 extension HTTPDNSClient.Configuration {
-    /// The settings of the resolver, with what it has from the client.
+    /// The settings of the resolver, with the client's logger where it has none.
     var resolverSettings: HTTPDNSResolver.Configuration {
         var settings = resolver
         settings.logger = settings.logger ?? logger

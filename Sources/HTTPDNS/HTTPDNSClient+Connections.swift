@@ -3,32 +3,33 @@ package import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient {
-    /// Lets no later request use a connection that is open now. Idle connections are closed soon, transfers in flight end as
-    /// they began.
+    /// Excludes all open connections from later requests. Idle connections are closed soon; transfers in flight finish
+    /// on theirs.
     public func retireConnections() {
         sender.retireConnections()
         pipeline.choice.forgetHeld()
     }
 
-    /// The same for the connections of one host.
+    /// Excludes the open connections to one host from later requests.
     public func retireConnections(host: HTTPDNSName) {
         sender.retireConnections(host: host.description)
         pipeline.choice.forgetHeld()
     }
 
-    /// What is known of addresses, sorted by address: for each of the client's trust settings at most 4,096 records of what
-    /// connecting has shown, and as many of addresses that are ejected.
+    /// The connection records of addresses, sorted by address. For each of the client's trust settings there are at
+    /// most 4,096 records of connection attempts, and as many of ejected addresses.
     public var endpointRecords: [HTTPDNSClient.EndpointRecord] { sender.endpointRecords }
 
-    /// The connections that are open: the largest pools first, then by host. A client on a transport that others use too,
-    /// with the same trust settings, tells theirs as well: they share these.
+    /// The open connections: the largest pools first, then by host. On a shared transport, it includes the connections
+    /// of other clients with the same trust settings, because they are shared.
     public var connectionPools: [HTTPDNSClient.ConnectionPool] {
         sender.connectionPools.filter { $0.connections > 0 }
     }
 
-    /// How often requests went elsewhere than to the first address they were given.
+    /// The counters of requests that went elsewhere than to the first address they were given.
     public var connectionCounters: HTTPDNSClient.ConnectionCounters { pipeline.choice.counters }
 
-    /// How many requests wait for a connection: this client's, and those of all clients of a transport that limits them.
+    /// The number of requests that wait for a connection: this client's, and those of all clients of a transport that
+    /// limits them.
     public var requestsWaiting: Int { pipeline.waiting }
 }

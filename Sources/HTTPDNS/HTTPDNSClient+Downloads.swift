@@ -1,31 +1,33 @@
 public import HTTPTypes
 
 extension HTTPDNSClient {
-    /// An answer whose body is in a file.
+    /// A response whose body is in a file.
     public struct Download: Sendable {
-        /// The answer. Its body was read.
+        /// The response. Its body has been read.
         public var response: HTTPDNSClient.Response
-        /// The file, links followed.
+        /// The path of the file, with links resolved.
         public var path: String
-        /// The bytes in it.
+        /// The number of bytes in the file.
         public var bytes: Int64
     }
 }
 
 extension HTTPDNSClient {
-    /// Sends a request and saves the body of its answer, whole or not at all, see
+    /// Sends a request and saves the body of its response, whole or not at all, see
     /// ``HTTPDNSClient/Response/Body/save(to:upTo:)``.
     ///
-    /// The file is begun before the request is sent, so that a folder that cannot be written to costs nothing. Only an answer
-    /// with a status from 200 to 299 is saved: an error page must not take the place of a good file. Others are an error with
-    /// code `unexpectedStatus`; for those use ``execute(_:)`` and `save(to:)`.
+    /// The file is created before the request is sent, so that a folder without write permission costs no request. Only
+    /// a response with a status from 200 to 299 is saved: an error page must not replace a good file. Other statuses
+    /// are an error with code `unexpectedStatus`; for those use ``execute(_:)`` and `save(to:)`.
     /// - Parameters:
     ///   - request: The request. Its deadline, or the client's ``Configuration/Timeouts/total``, covers the body.
-    ///   - path: Where the body goes.
-    ///   - limit: The most bytes that are saved. A longer body is ``HTTPDNSClientError/Code/responseTooLarge``, and nothing
-    ///     is saved. ``HTTPDNSClient/ByteLimit/inherited`` is that of the request's options, else of the client.
-    ///   - decodesBody: Whether content codings are asked for and taken off. Without, the file has what the server sent.
-    ///   - progress: Told how far it is, see ``HTTPDNSClient/Response/Body/reportingProgress(_:)``.
+    /// - path: The path of the file.
+    ///   - limit: The most bytes that are saved. A longer body fails with ``HTTPDNSClientError/Code/responseTooLarge``,
+    ///     and nothing is saved. ``HTTPDNSClient/ByteLimit/inherited`` is the limit of the request's options, otherwise
+    ///     the client's.
+    ///   - decodesBody: Whether content codings are requested and decoded. When false, the file holds what the server
+    ///     sent.
+    ///   - progress: A closure for progress reports, see ``HTTPDNSClient/Response/Body/reportingProgress(_:)``.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func download(
         _ request: HTTPDNSClient.Request,

@@ -2,22 +2,24 @@ internal import HTTPDNSCurl
 public import HTTPDNSPrimitives
 
 extension HTTPDNSClient {
-    /// Makes connections for requests to come, TLS included, and sends nothing on them: the name is resolved, and its
-    /// addresses are tried, as for a request. Interceptors do not run.
+    /// Makes connections for later requests, TLS included, and sends nothing on them. The name is resolved and its
+    /// addresses are tried as for a request. Interceptors do not run.
     ///
     /// ```swift
     /// try await client.preconnect(to: "https://img.shop.example/")
     /// ```
     ///
-    /// A connection that is not used within ``Configuration/Connections/idle`` is closed. Over HTTP/2 one connection serves
-    /// all requests. One that is idle already counts.
+    /// A connection that is not used within ``Configuration/Connections/idle`` is closed. Over HTTP/2 one connection
+    /// serves all requests. A connection that is already idle counts.
     /// - Parameters:
     ///   - url: Any URL of the origin; only its scheme, host and port count.
-    ///   - connections: How many at once, for HTTP/1.1; 1 to 64, more are taken for 64. No more are made than
-    ///     ``Configuration/Connections/perHost`` and ``Configuration/Connections/total`` leave beside the requests under way.
-    ///   - options: As for a request: the deadline, the addresses, the HTTP versions.
-    /// - Returns: Where the connections lead.
-    /// - Throws: ``HTTPDNSClientError`` of the first that failed; the others may stand. `CancellationError`.
+    ///   - connections: The number of concurrent connections for HTTP/1.1: 1 to 64; a larger number means 64. No more
+    ///     are made than ``Configuration/Connections/perHost`` and ``Configuration/Connections/total`` leave beside the
+    ///     requests in flight.
+    ///   - options: The deadline, addresses and HTTP versions, as for a request.
+    /// - Returns: The endpoints of the connections.
+    /// - Throws: ``HTTPDNSClientError`` of the first connection that failed; others may have been made.
+    ///   `CancellationError`.
     @discardableResult
     public func preconnect(
         to url: String,

@@ -3,14 +3,14 @@ internal import HTTPDNSCurl
 package import HTTPDNSPrimitives
 
 extension HTTPDNSClient {
-    /// Connects to an address and lets TLS prove that it is the name's: certificate and SNI as for a request. The connection
-    /// is closed before a byte of a request is sent.
+    /// Connects to an address and verifies with TLS that it serves the name, with certificate and SNI as for a request.
+    /// The connection is closed before a byte of a request is sent.
     /// - Parameters:
     ///   - host: The name.
-    ///   - endpoint: The address to prove, and the port to connect to.
-    ///   - timeLimit: The time in all; the client's own limits hold besides.
-    /// - Returns: How long it took.
-    /// - Throws: ``HTTPDNSClientError`` with code `certificateRefused` when the certificate is not the name's,
+    ///   - endpoint: The address to verify, and the port to connect to.
+    ///   - timeLimit: The total time; the client's own limits apply as well.
+    /// - Returns: The time that it took.
+    /// - Throws: ``HTTPDNSClientError`` with code `certificateRefused` when the certificate is not valid for the name,
     ///   `policyRefused`, `connectFailed`, `timedOut`; `CancellationError`.
     package func proveIdentity(
         of host: HTTPDNSName,
@@ -29,7 +29,7 @@ extension HTTPDNSClient {
             else { throw error }
             return failure.elapsed
         }
-        // No answer can come of a request that is never sent.
+        // A request that is never sent has no response.
         throw HTTPDNSClientError(
             code: .transportFailed,
             stage: .tls,

@@ -3,37 +3,38 @@ internal import HTTPDNSPrimitives
 internal import Logging
 
 extension HTTPDNSClient {
-    /// Turns the stage off and on while the client runs. A turn also ends the use of all connections that are open: the next
-    /// requests dial anew, and transfers in flight end where they are.
+    /// The switch that turns the rewriter off and on while the client runs. Each change also retires all open
+    /// connections: the next requests connect again, and transfers in flight finish on their connections.
     public var killSwitch: HTTPDNSResolver.KillSwitch { resolver.killSwitch }
 
-    /// Whether it reads its file again at SIGHUP, so that nothing else needs to.
+    /// Whether the client reads its file again at SIGHUP, so that nothing else has to.
     package var takesHangUp: Bool { initial.source != nil && initial.reloadsOnHangUp }
 
-    /// Takes other settings while the client runs: all of them or, with a mistake in one, none. The next request goes by
-    /// them; transfers in flight finish where they are. For a request all of them change in one step: one that is not sent
-    /// yet when a reload overtakes it is made again by the new ones, behind its interceptors.
+    /// Replaces the settings while the client runs: all of them or, when one is invalid, none. The next request uses
+    /// them; transfers in flight finish on their connections. For a request all settings change in one step: when a
+    /// reload overtakes a request that is not sent yet, the request is prepared again with the new ones, after its
+    /// interceptors.
     ///
-    /// Live is what is live for the resolver (`HTTPDNSResolver.reload(_:)`), and besides ``Configuration/isEnabled``,
-    /// ``Configuration/trust``, ``Configuration/trustByHost``, ``Configuration/timeouts``, ``Configuration/versions``,
-    /// ``Configuration/headers``, ``Configuration/redirects``, ``Configuration/retries`` and
-    /// ``Configuration/maximumResponseBody``. Interceptors, the hook of redirects and who computes headers are those that the
-    /// client was made with.
+    /// Live settings are those that are live for the resolver (`HTTPDNSResolver.reload(_:)`), and also
+    /// ``Configuration/isEnabled``, ``Configuration/trust``, ``Configuration/trustByHost``, ``Configuration/timeouts``,
+    /// ``Configuration/versions``, ``Configuration/headers``, ``Configuration/redirects``, ``Configuration/retries``
+    /// and ``Configuration/maximumResponseBody``. Interceptors, the redirect hook and the closure that computes headers
+    /// stay those that the client was made with.
     ///
-    /// **Trust settings** are tried before anything is taken: their files are read on a thread of its own. Requests that
-    /// begin when this has returned go by the new ones, on connections of their own where these differ from those before; no
-    /// connection and no TLS session of other settings serves them. The loops of the settings before end with the last
-    /// request in flight there, if no other client of the transport has the same. HTTPS proxies are believed by the new ones
-    /// too; providers have trust settings of their own.
+    /// **Trust settings** are checked before anything is applied: their files are read on a separate thread. Requests
+    /// that begin after this call returned use the new ones. Where these differ from the previous ones, the requests
+    /// get new connections; no connection and no TLS session of other settings serves them. The previous loops end with
+    /// their last request in flight, if no other client of the transport has the same settings. HTTPS proxies are
+    /// verified with the new settings too; providers have trust settings of their own.
     ///
-    /// Reloads are made one after the other, in the order in which they were asked for. A client that follows a file goes on
-    /// following it: settings in which `configuration` differs from what the file says now stay as `configuration` has them,
-    /// and the others change with the file.
-    /// - Returns: From which generation on they hold, and what needs a restart. Trust, time limits, versions, headers,
-    ///   redirects, retries and the limit of bodies are no part of the generation.
-    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, also for a CA file or a client certificate that cannot be
-    ///   used; `limitReached` when the transport has as many different trust settings as it may; `shutDown`. Nothing has
-    ///   changed then.
+    /// Reloads are applied one after the other, in the order of the calls. A client that follows a file continues to
+    /// follow it. Settings in which `configuration` differs from the current file keep the value of `configuration`;
+    /// the others change with the file.
+    /// - Returns: The generation from which the settings are in force, and the settings that need a restart. Trust,
+    ///   time limits, versions, headers, redirects, retries and the limit of bodies are not part of the generation.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, also for a CA file or a client certificate that
+    ///   cannot be used; `limitReached` when the transport already has its maximum of different trust settings;
+    ///   `shutDown`. Nothing has changed then.
     @discardableResult
     public func reload(_ configuration: Configuration) async throws -> HTTPDNSResolver.ReloadResult {
         try configuration.validate()
@@ -44,7 +45,8 @@ extension HTTPDNSClient {
         return result
     }
 
-    /// Takes the settings that a source has now. They are made when it is their turn, so that they go by the reload before.
+    /// Applies the current settings of a source. They are computed when their turn comes, so that they include the
+    /// previous reload.
     func renew(_ settings: @Sendable () -> Configuration, _ didApply: @Sendable () -> Void) async throws
         -> HTTPDNSResolver.ReloadResult
     {
@@ -84,14 +86,14 @@ extension HTTPDNSClient {
             await lane?.abandon(ways)
             throw HTTPDNSClientError.shutDown
         }
-        // No address is warm by other trust settings.
+        // No address is warm under other trust settings.
         if ways != nil { pipeline.choice.forgetHeld() }
         if isChanged { result.isChanged = true }
         result.needsRestart = Set(result.needsRestart + differencesThatNeedARestart(from: configuration)).sorted()
         return result
     }
 
-    /// The settings that differ from those at the beginning and are not live, by name.
+    /// The names of the settings that differ from the initial ones and are not live.
     private func differencesThatNeedARestart(from configuration: Configuration) -> [String] {
         var names: [String] = []
         if configuration.connections != initial.connections { names.append("client.connections") }

@@ -4,7 +4,8 @@ internal import HTTPDNSPrimitives
 public import HTTPTypes
 internal import Logging
 
-/// An HTTP client whose requests reach the addresses that mappings and HTTP-DNS providers give, under their own names.
+/// An HTTP client that resolves names through mappings and HTTP-DNS providers and keeps each URL's name for TLS and
+/// HTTP.
 ///
 /// ```swift
 /// let client = try await HTTPDNSClient()
@@ -13,41 +14,41 @@ internal import Logging
 /// try await client.shutdown()
 /// ```
 ///
-/// A client is safe to use from any number of tasks, and one is enough for a process. Dropped without
-/// ``shutdown(drainingFor:)`` it lets its transfers end and then ends its thread, with a warning in the log.
+/// A client is safe to use from any number of tasks, and one is enough for a process. When a client is released without
+/// ``shutdown(drainingFor:)``, its transfers finish, its thread ends, and a warning is logged.
 public final class HTTPDNSClient: Sendable {
-    /// The stage of this client, which can be listed among another client's interceptors.
+    /// The rewriter of this client, which can be listed among another client's interceptors.
     public let rewriter: HTTPDNSRewriter
 
     let pipeline: Pipeline
-    /// The settings that it began with, to tell what a reload cannot change.
+    /// The initial settings, from which the settings that a reload cannot change are found.
     let initial: Configuration
-    /// What finds addresses: its counters, events and cache.
+    /// The resolver that finds addresses, with its counters, events and cache.
     public let resolver: HTTPDNSResolver
 
     let sender: any HopSending
-    /// When it was made, on the resolver's clock.
+    /// The time at which the client was made, on the resolver's clock.
     let madeAt: MonotonicTime
-    /// The source of the settings, while it is watched.
+    /// The watch on the source of the settings; nil without one.
     let watch = Lock<(any ConfigurationWatch)?>(nil)
-    /// One reload after the other.
+    /// Serializes reloads.
     let reloading = ReloadTurns()
-    /// For callback and blocking calls.
+    /// The threads for callback and blocking calls.
     let threads = CallThreads()
-    /// The same as ``sender``, where it is one of a transport's.
+    /// The same object as ``sender`` when it belongs to a transport.
     let lane: TenantLane?
 
-    /// Creates a client. Nothing is sent until the first request, but for the names to resolve at start, about which
-    /// providers are asked in the background. What a store kept from before a restart is taken in first.
-    /// - Throws: ``HTTPDNSClientError`` with code `configuration`: a bad mapping or route, a time limit that is not
-    ///   positive, a CA file or a client certificate that cannot be used.
+    /// Creates a client. Nothing is sent until the first request, except queries to providers for the names to resolve
+    /// at start, in the background. Answers that a store kept from before a restart are loaded first.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`: an invalid mapping or route, a time limit that is
+    ///   not positive, a CA file or a client certificate that cannot be used.
     public convenience init(configuration: Configuration = Configuration()) async throws {
         var limits = HTTPDNSTransport.Limits()
-        // It is for this client alone, which a reload may give any number of them.
+        // The transport is for this client alone, and reloads may bring any number of trust settings.
         limits.trustSettings = .max
         limits.idleConnections = configuration.maximumIdleConnections
         var connections = configuration.connections
-        // It is the client that counts; a transport that it has for itself need not count again.
+        // The client counts connections; its own transport need not count them again.
         (connections.perHost, connections.total) = (nil, nil)
         let transport = HTTPDNSTransport(
             limits: limits,
@@ -58,11 +59,12 @@ public final class HTTPDNSClient: Sendable {
         try await self.init(configuration: configuration, on: transport)
     }
 
-    /// Creates a client on a transport that other clients share. Its shutdown ends its own requests and leaves theirs alone.
+    /// Creates a client on a transport that other clients share. Its shutdown ends its own requests and leaves theirs
+    /// alone.
     ///
-    /// How many connections are kept is the transport's setting; ``Configuration/maximumIdleConnections`` is not looked at.
-    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, also for ``HTTPDNSTransport/connections`` that make no
-    ///   sense; `limitReached` when the transport has as many different trust settings as it may; `shutDown` when the
+    /// The transport sets the number of kept connections; ``Configuration/maximumIdleConnections`` is ignored.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, also for invalid ``HTTPDNSTransport/connections``;
+    ///   `limitReached` when the transport already has its maximum of different trust settings; `shutDown` when the
     ///   transport is shut down.
     public convenience init(
         configuration: Configuration = Configuration(),
@@ -88,7 +90,7 @@ public final class HTTPDNSClient: Sendable {
         threads.leave()
     }
 
-    /// Creates a client on another resolver, made from the same settings, and another way to the wire.
+    /// Creates a client with another resolver, made from the same settings, and another sender.
     package convenience init(configuration: Configuration, resolver: HTTPDNSResolver, sender: any HopSending) {
         self.init(configuration: configuration, resolver: resolver, sender: sender, lane: nil)
     }
@@ -107,8 +109,8 @@ public final class HTTPDNSClient: Sendable {
         self.lane = lane
         initial = configuration
         if let value = configuration.environment("HTTPDNS_DISABLED") { heedEnvironment(value, configuration.logger) }
-        // A connection that was made one way is not to be used again after a turn: the next request dials anew, and transfers
-        // in flight end where they are.
+        // A connection made in one state of the switch is not used in the other: the next request connects again, and
+        // transfers in flight finish on their connections.
         resolver.killSwitch.onChange { [weak sender, choice = pipeline.choice] _ in
             sender?.retireConnections()
             choice.forgetHeld()
@@ -130,19 +132,19 @@ public final class HTTPDNSClient: Sendable {
     /// The mappings, which can be changed at any time.
     public var mappings: HTTPDNSMappingStore { resolver.mappings }
 
-    /// Sends a request and returns at the head of its response.
+    /// Sends a request and returns when its response head has arrived.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func execute(_ request: HTTPDNSClient.Request) async throws -> HTTPDNSClient.Response {
         try await pipeline.call(request)
     }
 
-    /// Sends a request that a stage, of this client or another, has already rewritten. While its tag holds it goes to the
-    /// addresses in it, without a question to any provider; afterwards it is rewritten anew.
+    /// Sends a request that a rewriter, of this client or another, has already rewritten. While its tag is valid the
+    /// request goes to the tag's addresses without a query to any provider; after that it is rewritten again.
     ///
-    /// Another client's addresses must pass this client's address policy, and all of them its
+    /// Another client's addresses must pass this client's address policy, and all addresses its
     /// ``Configuration/reachableNetworks``. Options for the rewriting (`pinnedTo`, `bypass`, `families`, `hostHeader`,
-    /// `reachableNetworks`) are those it was rewritten with unless `options` has its own; with other addresses asked for, or
-    /// with the stage of this client switched off, the tag does not count.
+    /// `reachableNetworks`) are those of the first rewriting, unless `options` has its own. The tag does not count when
+    /// other addresses are requested, or when the rewriter of this client is switched off.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func execute(
         _ rewritten: HTTPDNSRewriter.RewrittenRequest,
@@ -157,7 +159,7 @@ public final class HTTPDNSClient: Sendable {
         options.bypass = options.bypass || content.bypass
         options.families = options.families ?? content.families
         options.hostHeader = options.hostHeader ?? content.hostHeader
-        // What another client's request may reach does not widen what this client's may.
+        // The networks of another client's request do not widen those of this client.
         if options.reachableNetworks == .inherited, content.reachableNetworks == .publicInternet {
             options.reachableNetworks = .publicInternet
         }
@@ -171,8 +173,8 @@ public final class HTTPDNSClient: Sendable {
         return try await pipeline.call(request, carrying: rewritten)
     }
 
-    /// Runs the stage alone: resolves, and sends nothing to the origin. Interceptors do not run. Where a proxy is told names,
-    /// or for a Unix socket, there is nothing to resolve: the result has no addresses.
+    /// Runs the rewriter alone: it resolves, and sends nothing to the origin. Interceptors do not run. The result has
+    /// no addresses for a proxy that resolves names, or for a Unix socket, because there is nothing to resolve.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func rewrite(_ url: String, options: HTTPDNSClient.Request.Options = HTTPDNSClient.Request.Options())
         async throws -> HTTPDNSRewriter.RewrittenRequest
@@ -193,7 +195,7 @@ public final class HTTPDNSClient: Sendable {
         return try pipeline.limited(rewritten, to: networks, for: request, by: way)
     }
 
-    /// The proxy or Unix socket that a rewritten request goes through.
+    /// Returns the proxy or Unix socket that a rewritten request goes through.
     /// - Throws: ``HTTPDNSClientError``.
     package func wayOut(
         of rewritten: HTTPDNSRewriter.RewrittenRequest,
@@ -203,7 +205,7 @@ public final class HTTPDNSClient: Sendable {
         return try pipeline.waysOut.way(of: request, for: rewritten.content.url)
     }
 
-    /// Resolves a name or an address literal, as the stage would for a URL with this host and port.
+    /// Resolves a name or an address literal, as the rewriter does for a URL with this host and port.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func resolve(
         _ host: String,
@@ -222,20 +224,22 @@ public final class HTTPDNSClient: Sendable {
         return resolution
     }
 
-    /// Looks at the files of ``Configuration/trust`` now, and returns when changed ones are in use: new requests get new
-    /// connections with them, requests in flight end on the old ones. Without this call a change is seen by the first request
-    /// a second later.
-    /// - Throws: ``HTTPDNSClientError`` with code `configuration` when the files cannot be used: a certificate whose key is
-    ///   another one's, text that is no PEM. What was in use before stays so.
+    /// Checks the files of ``Configuration/trust`` now, and returns when changed ones are in use. New requests get new
+    /// connections with them; requests in flight finish on the old ones. Without this call, the first request a second
+    /// later notices a change.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration` when the files cannot be used, such as a certificate
+    ///   with another certificate's key, or text that is not PEM. The previous files stay in use.
     public func reloadCertificates() async throws {
         try await lane?.reloadCertificates()
     }
 
-    /// Refuses new requests, lets those in flight end for `duration`, cuts the rest, and ends the providers.
+    /// Refuses new requests, lets those in flight finish for `duration`, cancels the rest, and shuts down the
+    /// providers.
     ///
-    /// In flight are calls until their response's body has ended. Idempotent, also from several tasks at once: each waits,
-    /// and the shortest duration decides.
-    /// - Throws: `CancellationError` when the task is cancelled while it waits; what is in flight is then cut at once.
+    /// A call is in flight until its response body has ended. Idempotent, also from several concurrent tasks: each
+    /// waits, and the shortest duration decides.
+    /// - Throws: `CancellationError` when the task is canceled while it waits; requests in flight are then canceled
+    ///   immediately.
     public func shutdown(drainingFor duration: Duration = .zero) async throws {
         pipeline.gate.close()
         let watch = watch.withLock { $0 }
@@ -248,12 +252,12 @@ public final class HTTPDNSClient: Sendable {
         await withTaskCancellationHandler {
             await sender.shutdown(drainingFor: left)
         } onCancel: {
-            // A second shutdown without a draining time cuts what the first one waits for.
+            // A second shutdown without a draining time cancels the requests that the first one waits for.
             Task { [sender] in await sender.shutdown(drainingFor: .zero) }
         }
         await resolver.shutdown()
         threads.leave()
-        // The watcher may hang in a file system. A reload that it still finishes is refused.
+        // The watcher may hang in a file system. A reload that it finishes later is refused.
         if let watch {
             let end = max(deadline, clock.now() + HTTPDNSClient.watchEndLimit)
             _ = await LimitedWork.run(until: end, on: clock) { await watch.end() }
@@ -261,7 +265,7 @@ public final class HTTPDNSClient: Sendable {
         try Task.checkCancellation()
     }
 
-    /// The time that a shutdown leaves the watcher of a file to end, when the draining time is over. A watcher that does not
+    /// The time that a shutdown leaves the watcher of a file to end, after the draining time. A watcher that does not
     /// hang ends within a few milliseconds.
     private static let watchEndLimit = Duration.milliseconds(100)
 }

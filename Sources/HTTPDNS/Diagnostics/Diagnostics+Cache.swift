@@ -1,41 +1,41 @@
 extension HTTPDNSClient.Status {
     /// The cache.
     public struct Cache: Codable, Hashable, Sendable {
-        /// How many answers there are.
+        /// The number of answers.
         public var entries: Int
-        /// How many bytes they take, with their share of the tables.
+        /// The number of bytes that they take, with their share of the tables.
         public var bytes: Int
-        /// Answers, by name.
+        /// The answers, by name.
         public var answers: [Answer]
-        /// Whether there are more answers than were asked for.
+        /// Whether there are more answers than the limit.
         public var isTruncated: Bool
     }
 
-    /// What is known about a name.
+    /// A cached answer for a name.
     public struct Answer: Codable, Hashable, Sendable {
         /// The name.
         public var host: String
-        /// The families that the question itself named: `v4`, `v6` or `both`; nil for those of the name's route.
+        /// The families that the query itself named: `v4`, `v6` or `both`; nil for those of the name's route.
         public var families: String?
-        /// The addresses, IPv4 first; empty for an answer that says so, and while nothing is known.
+        /// The addresses, IPv4 first; empty for a negative answer, and while nothing is known.
         public var addresses: [String]
-        /// Where they came from: `provider` or `system`; nil while nothing is known but that asking failed.
+        /// The source of the addresses: `provider` or `system`; nil when every query so far failed.
         public var source: String?
-        /// The provider's name.
+        /// The name of the provider.
         public var provider: String?
-        /// The pattern of the route that it came by.
+        /// The pattern of the route that led to the provider.
         public var route: String?
-        /// How long ago it was asked for.
+        /// The time since the query.
         public var ageSeconds: Double?
-        /// How long it is still good; below zero for a stale one.
+        /// The remaining time to live; negative for a stale answer.
         public var secondsLeft: Double?
-        /// Whether it is past its time to live, and may serve while nothing newer is to be had.
+        /// Whether its time to live has passed, and it may only be served while nothing newer is available.
         public var isStale: Bool
-        /// Why there are no addresses, for an answer that says so: a code of `HTTPDNSResolver.Error`.
+        /// The reason for a negative answer: a code of `HTTPDNSResolver.Error`.
         public var negative: String?
-        /// How asking failed since it came: a code of `HTTPDNSResolver.Error`.
+        /// The error of the queries since this answer: a code of `HTTPDNSResolver.Error`.
         public var failure: String?
-        /// How long it is left alone after that.
+        /// The time until the next query after that error.
         public var retryInSeconds: Double?
     }
 }

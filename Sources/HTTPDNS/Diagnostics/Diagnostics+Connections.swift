@@ -3,54 +3,56 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient.Status {
-    /// How requests get to addresses.
+    /// The state of the client's connections.
     public struct Connections: Codable, Hashable, Sendable {
-        /// Sockets that are open: in use, idle, or being connected.
+        /// The open sockets: in use, idle, or being connected.
         public var open: Int
-        /// Requests on their way whose response has not ended.
+        /// The requests that were sent and whose response has not ended.
         public var requestsInFlight: Int
-        /// Requests that wait for a connection: this client's, and those of all clients of a transport that limits them.
+        /// The requests that wait for a connection: this client's, and those of all clients of a transport that limits
+        /// them.
         public var requestsWaiting: Int
-        /// Requests that were sent to an address of the system resolver after none of a provider's could be connected to.
+        /// The requests that were sent to an address of the system resolver after no address of a provider accepted a
+        /// connection.
         public var fallbacks: Int
-        /// Requests for which the system resolver's addresses could not be connected to either.
+        /// The requests for which the system resolver's addresses did not accept a connection either.
         public var fallbacksFailed: Int
-        /// Requests that took the system path at once, because one before them had to fall back.
+        /// The requests that took the system path immediately, because an earlier one had to fall back.
         public var fallbacksAhead: Int
-        /// Hosts that take the system path at present.
+        /// The hosts that take the system path at present.
         public var fallenBackHosts: Int
-        /// Requests that stayed on a warm address which the newest answer no longer has.
+        /// The requests that stayed on a warm address that the newest answer no longer contains.
         public var held: Int
     }
 
-    /// The connections that requests for one host to one endpoint share, and how many requests went there.
+    /// The connections that requests for one host to one endpoint share, and the number of requests sent there.
     public struct Pool: Codable, Hashable, Sendable {
         /// The host of the URL.
         public var host: String
         /// The port of the URL.
         public var port: UInt16
-        /// The address and port that is connected to.
+        /// The address and port of the connections.
         public var endpoint: String
         /// The number of open sockets; 0 for an endpoint whose connections are closed.
         public var connections: Int
-        /// The number of requests sent there, repetitions and hedged requests included. The count begins again after 1,024
+        /// The number of requests sent there, repeated and hedged ones included. The count starts again after 1,024
         /// other endpoints were used and closed.
         public var requests: Int?
     }
 
-    /// What connecting to an address and port has shown.
+    /// The record of connection attempts to an address and port.
     public struct Endpoint: Codable, Hashable, Sendable {
         /// The address and port.
         public var endpoint: String
-        /// The host whose TLS handshake failed there; nil for what concerns the endpoint as such.
+        /// The host whose TLS handshake failed there; nil for a record of the endpoint itself.
         public var host: String?
-        /// `healthy`, `suspect` or `cooling`.
+        /// The state: `healthy`, `suspect` or `cooling`.
         public var state: String
-        /// How often connecting failed since it last worked.
+        /// The number of consecutive failures to connect.
         public var failuresInARow: Int
-        /// Until it is tried again as others are; nil for a healthy one.
+        /// The time until it is tried like the others again; nil for a healthy endpoint.
         public var restSeconds: Double?
-        /// How long the last connection took to stand, TLS included.
+        /// The time that the last connection took, TLS included.
         public var connectSeconds: Double?
     }
 }
@@ -66,9 +68,9 @@ extension HTTPDNSClient.Status {
         }
     }
 
-    /// Those in trouble first.
+    /// Returns the records, unhealthy ones first.
     static func endpoints(_ records: [HTTPDNSClient.EndpointRecord], limit: Int) -> [Endpoint] {
-        // The clock of the records, whatever the resolver's is.
+        // The records use this clock, whatever clock the resolver has.
         let now = SystemTimeSource().now()
         let ill = records.filter { $0.state != .healthy }
         return (ill + records.filter { $0.state == .healthy }).prefix(limit).map { Endpoint($0, at: now) }

@@ -1,45 +1,45 @@
 extension HTTPDNSClient.Status {
     /// The limits in force.
     public struct Limits: Codable, Hashable, Sendable {
-        /// How many answers the cache may have.
+        /// The maximum number of cached answers.
         public var cacheEntries: Int
-        /// How many bytes they may take.
+        /// The maximum number of bytes of the cache.
         public var cacheBytes: Int
         /// The shortest time that an answer is kept.
         public var minimumTimeToLiveSeconds: Double
         /// The longest time that an answer is kept.
         public var maximumTimeToLiveSeconds: Double
-        /// How long past its time an answer may serve.
+        /// The longest time past its time to live that an answer may be served.
         public var staleSeconds: Double
-        /// How long one resolution may take.
+        /// The longest time for one resolution.
         public var resolutionSeconds: Double
-        /// How long one query to a provider may take while another one can be asked.
+        /// The longest time for one query to a provider while another provider is available.
         public var attemptSeconds: Double
-        /// How many connections are kept open for later requests, for all clients with the same trust settings on a
-        /// transport.
+        /// The maximum number of connections kept open for later requests, for all clients with the same trust settings
+        /// on a transport.
         public var idleConnections: Int
-        /// How many connections to one host and port may be in use; nil means no limit. Of this and the next three the
-        /// client's own limit and that of its transport hold both, and the lower one is here.
+        /// The maximum number of connections in use to one host and port; nil means no limit. For this and the next
+        /// three limits, the lower one of the client and of its transport is shown, because both apply.
         public var connectionsPerHost: Int?
-        /// How many may be in use for all hosts together; nil means no limit.
+        /// The maximum number of connections in use for all hosts together; nil means no limit.
         public var connections: Int?
-        /// How many requests may wait for one; nil where nobody waits, because no connections are limited.
+        /// The maximum number of requests that wait for a connection; nil when connections are not limited.
         public var requestsWaiting: Int?
-        /// How long one may wait; nil means until its deadline.
+        /// The longest time that a request waits for a connection; nil means until its deadline.
         public var queueSeconds: Double?
-        /// How many requests may be in flight.
+        /// The maximum number of requests in flight.
         public var requestsInFlight: Int
         /// The longest body of a response, in bytes; nil means no limit.
         public var responseBytes: Int?
-        /// Until the TCP connection stands; nil means no limit.
+        /// The time until the TCP connection is established; nil means no limit.
         public var connectSeconds: Double?
-        /// From there until TLS is done; nil means no limit.
+        /// The time from there to the end of the TLS handshake; nil means no limit.
         public var tlsSeconds: Double?
-        /// Until the answer's first byte; nil means no limit.
+        /// The time until the first byte of the response; nil means no limit.
         public var firstByteSeconds: Double?
-        /// Between two reads or writes; nil means no limit.
+        /// The time between two reads or writes; nil means no limit.
         public var idleSeconds: Double?
-        /// The whole call; nil means no limit.
+        /// The time for the whole call; nil means no limit.
         public var totalSeconds: Double?
     }
 }

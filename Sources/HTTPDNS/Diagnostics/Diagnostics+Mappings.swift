@@ -3,29 +3,29 @@ extension HTTPDNSClient.Status {
     public struct Mappings: Codable, Hashable, Sendable {
         /// A rule.
         public struct Rule: Codable, Hashable, Sendable {
-            /// Its key: a name or a suffix, and perhaps a port.
+            /// The key: a name or a suffix, with an optional port.
             public var key: String
-            /// What it does: `addresses`, `via`, `bypass` or `last-resort`.
+            /// The action: `addresses`, `via`, `bypass` or `last-resort`.
             public var action: String
-            /// Its addresses, or the name that it leads to.
+            /// The addresses, or the name of the target.
             public var targets: [String]
-            /// Where it comes from: `base` for the file, `overlay` for the program's own.
+            /// The origin: `base` for the file, `overlay` for rules of the program.
             public var origin: String?
-            /// Where it is written: file and line.
+            /// The file and line of the rule.
             public var location: String?
         }
 
-        /// Grows with every change of one of both.
+        /// A number that grows with every change of the base or the overlay.
         public var generation: UInt64
-        /// Grows with every change of the file's rules.
+        /// A number that grows with every change of the file's rules.
         public var baseGeneration: UInt64?
-        /// Grows with every change by the program.
+        /// A number that grows with every change by the program.
         public var overlayGeneration: UInt64?
-        /// How many rules there are.
+        /// The number of rules.
         public var count: Int
-        /// Rules, by key.
+        /// The rules, by key.
         public var rules: [Rule]
-        /// Whether there are more rules than were asked for.
+        /// Whether there are more rules than the limit.
         public var isTruncated: Bool
     }
 }

@@ -1,29 +1,29 @@
 extension HTTPDNSClient.Status {
     /// A provider.
     public struct Provider: Codable, Hashable, Sendable {
-        /// Its name in the settings.
+        /// The name in the settings.
         public var name: String
-        /// What it speaks, such as `doh`.
+        /// The protocol, such as `doh`.
         public var kind: String
-        /// How it stands: `healthy`, `suspect` (it owes an answer) or `quarantined` (it is left alone).
+        /// The state: `healthy`, `suspect` (an answer is overdue) or `quarantined` (it gets no queries).
         public var state: String
-        /// Why it is in quarantine.
+        /// The reason for the quarantine.
         public var reason: String?
-        /// How long the quarantine lasts yet.
+        /// The remaining time of the quarantine.
         public var restSeconds: Double?
         /// The mean latency of its answers.
         public var latencySeconds: Double?
-        /// The latency that 95 of 100 answers do not pass.
+        /// The 95th percentile of the latency.
         public var percentile95Seconds: Double?
-        /// How many queries are under way.
+        /// The number of queries in flight.
         public var inFlight: Int
-        /// How many queries wait for one of those to end.
+        /// The number of queries that wait for one of those to end.
         public var queued: Int
-        /// How many queries were sent.
+        /// The number of queries sent.
         public var queries: Int
-        /// How many of them had a definite answer.
+        /// The number of queries with a definite answer.
         public var successes: Int
-        /// How many failed.
+        /// The number of failed queries.
         public var failures: Int
         /// The failures by code of `HTTPDNSProviderError`.
         public var failuresByCode: [String: Int]

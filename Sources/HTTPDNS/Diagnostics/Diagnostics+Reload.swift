@@ -1,14 +1,14 @@
 extension HTTPDNSClient.Status {
-    /// What became of the last time that settings were to be changed.
+    /// The result of the latest change of settings.
     public struct Reload: Codable, Hashable, Sendable {
-        /// Whether they hold; if not, those before it hold on.
+        /// Whether the new settings are in force; if not, the previous ones are.
         public var isApplied: Bool
-        /// How long ago.
+        /// The time since the change.
         public var seconds: Double
-        /// Why they do not hold, on one line: file, line, column and mistake.
+        /// The reason for a refusal, on one line: file, line, column and error.
         public var message: String?
 
-        /// Settings of it that hold from the next start only, by their names in the file.
+        /// The changed settings that take effect only after a restart, by their names in the file.
         public var needsRestart: [String]
 
         /// Creates a record.

@@ -1,21 +1,21 @@
 extension HTTPDNSClient.Status {
-    /// What the kill switch has off.
+    /// The state of the kill switch.
     public struct Switch: Codable, Hashable, Sendable {
-        /// Something that is off.
+        /// A part that is switched off.
         public struct Off: Codable, Hashable, Sendable {
             /// The pattern of the route that is off; nil for everything.
             public var route: String?
-            /// Who turned it off: `file`, `environment`, `api` or `socket`.
+            /// The origin of the change: `file`, `environment`, `api` or `socket`.
             public var origin: String
-            /// How long ago.
+            /// The time since the change.
             public var seconds: Double
         }
 
-        /// Whether nobody has everything off. Single routes may be off nevertheless.
+        /// Whether the resolver as a whole is on. Single routes may be off nevertheless.
         public var isOn: Bool
-        /// All that is off; empty when all is on.
+        /// The parts that are off; empty when everything is on.
         public var offs: [Off]
-        /// Grows with each turn.
+        /// A number that grows with each change.
         public var generation: UInt64
     }
 }

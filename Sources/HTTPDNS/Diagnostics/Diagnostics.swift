@@ -1,22 +1,21 @@
 extension HTTPDNSClient {
-    /// How a client is at a moment, for operators: what it knows, whom it asks, what it is allowed to, and what is switched
-    /// off.
+    /// A snapshot of a client for operators: its mappings, cache, providers, limits and kill switch.
     ///
-    /// It has names of hosts and addresses, and no secret: providers are called by their names, without URL, account or
-    /// header fields. It is Codable, and what `resolve-test dump --json` prints. Times are in seconds. Members come with new
-    /// versions and never leave; ``version`` grows when one changes its meaning.
+    /// It contains names of hosts and addresses, and no secret: providers appear by their names, without URL, account
+    /// or header fields. It is Codable, and `resolve-test dump --json` prints it. Times are in seconds. New versions
+    /// may add members and never remove one; ``version`` grows when a member changes its meaning.
     public struct Status: Codable, Hashable, Sendable {
-        /// The version of this form: 1.
+        /// The version of this format: 1.
         public var version = 1
         /// The version of this library.
         public var library: String
-        /// The version of the libcurl that the process runs with.
+        /// The version of libcurl in use.
         public var libcurl: String
-        /// How long ago the client was made.
+        /// The time since the client was made.
         public var uptimeSeconds: Double
-        /// Whether the kill switch has something off.
+        /// The state of the kill switch.
         public var killSwitch: Switch
-        /// What became of the last reload; nil before the first.
+        /// The result of the last reload; nil before the first.
         public var lastReload: Reload?
         /// The mappings in use.
         public var mappings: Mappings
@@ -26,17 +25,17 @@ extension HTTPDNSClient {
         public var routes: [Route]
         /// The providers, in the order of the settings.
         public var providers: [Provider]
-        /// How requests get to addresses.
+        /// The state of the connections.
         public var connections: Connections
-        /// Connections and requests by host and endpoint, the largest pools first. An endpoint that requests were sent to
-        /// stays, with its count, when its last connection has closed. The latest 1,024 such endpoints of each transport
-        /// thread are kept.
+        /// The connections and requests by host and endpoint, the largest pools first. An endpoint that received
+        /// requests stays, with its count, after its last connection has closed. The latest 1,024 such endpoints of
+        /// each transport thread are kept.
         public var pools: [Pool]
-        /// What connecting to addresses has shown, those in trouble first.
+        /// The records of connection attempts, unhealthy endpoints first.
         public var endpoints: [Endpoint]
         /// The limits in force.
         public var limits: Limits
-        /// What happened since the client was made: the numbers of `HTTPDNSResolver.Counters` by their names there.
+        /// The counters since the client was made, by their names in `HTTPDNSResolver.Counters`.
         public var counters: [String: Int]
 
         private enum CodingKeys: String, CodingKey {
@@ -45,7 +44,7 @@ extension HTTPDNSClient {
             case killSwitch = "switch"
         }
 
-        /// The most answers, mappings, pools and endpoints that are told, of each, unless more are asked for.
+        /// The default maximum number of answers, mappings, pools and endpoints, of each.
         public static let defaultLimit = 200
     }
 }

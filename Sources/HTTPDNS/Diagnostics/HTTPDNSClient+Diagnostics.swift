@@ -3,11 +3,11 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient {
-    /// How the client is at this moment. It asks nobody, and costs a walk through the cache: for operators, and for every few
-    /// seconds rather than for every request.
+    /// Returns the state of the client now. It sends nothing and walks through the cache: call it every few seconds
+    /// rather than for every request.
     /// - Parameters:
-    ///   - limit: How many answers, mappings, pools and endpoints are told at most, of each; 0 for none, below 0 counts as 0.
-    ///   - names: Only the answers, mappings and pools about these names; nil means all.
+    ///   - limit: The maximum number of answers, mappings, pools and endpoints, of each; 0 and less mean none.
+    ///   - names: The names to which answers, mappings and pools are restricted; nil means all.
     public func diagnostics(limit: Int = HTTPDNSClient.Status.defaultLimit, names: [HTTPDNSRoute.Pattern]? = nil)
         -> HTTPDNSClient.Status
     {
@@ -76,7 +76,7 @@ extension HTTPDNSClient {
 }
 
 extension HTTPDNSClient.Status.Switch {
-    /// What a switch has off.
+    /// Creates the state of a switch.
     package init(_ killSwitch: HTTPDNSResolver.KillSwitch, at now: MonotonicTime) {
         isOn = killSwitch.isOn
         generation = killSwitch.generation
@@ -200,9 +200,9 @@ extension HTTPDNSClient.Status.Provider {
 
 extension HTTPDNSClient.Status.Limits {
     /// - Parameters:
-    ///   - resolver: What a reload may have changed.
-    ///   - initial: What it cannot.
-    ///   - idleConnections: The transport's limit.
+    ///   - resolver: The settings that a reload may have changed.
+    ///   - initial: The settings that a reload cannot change.
+    ///   - idleConnections: The limit of the transport.
     init(
         _ resolver: HTTPDNSResolver.Configuration,
         _ initial: HTTPDNSClient.Configuration,

@@ -1,13 +1,13 @@
 public import HTTPDNSCore
 
 extension HTTPDNSClient: ObservedResolver {
-    /// What its resolver did up to now.
+    /// The counters of the resolver since the client was made.
     public var counters: HTTPDNSResolver.Counters { resolver.counters }
 
-    /// What happens to its resolver from now on.
+    /// The events of the resolver from now on.
     public var events: HTTPDNSResolver.Events { resolver.events }
 
-    /// How it stands: switch, providers, connections that fell back, and the reloads of its settings.
+    /// The status: switch, providers, connections that fell back, and the reloads of the settings.
     public var condition: HTTPDNSResolver.Status {
         var condition = resolver.condition
         let reloads = reloads

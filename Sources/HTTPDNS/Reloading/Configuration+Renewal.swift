@@ -2,13 +2,14 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient.Configuration {
-    /// These settings with what a source says by now.
+    /// Returns these settings, updated from a source.
     ///
-    /// What code changed in them since the source was read stays as code has it, whatever the source says later: single
-    /// mappings, routes and providers, single limits of time and of the cache, every other setting as a whole.
+    /// Values that code changed since the source was read keep the code's value, whatever the source contains later.
+    /// This applies to single mappings, routes and providers, to single limits of time and of the cache, and to every
+    /// other setting as a whole.
     /// - Parameters:
-    ///   - old: What the source said when these settings were made.
-    ///   - new: What it says now.
+    ///   - old: The settings of the source when these were made.
+    ///   - new: The settings of the source now.
     package func renewed(from old: Self, to new: Self) -> Self {
         var renewed = self
         func take<Value: Equatable>(_ path: WritableKeyPath<Self, Value>) {
@@ -64,13 +65,13 @@ extension HTTPDNSClient.Configuration {
     }
 }
 
-/// `new`, but for the keys at which `mine` and `old` differ.
+/// Returns `new`, except for the keys at which `mine` and `old` differ.
 private func merged<Key: Hashable, Value: Equatable>(
     _ mine: [Key: Value],
     _ old: [Key: Value],
     _ new: [Key: Value]
 ) -> [Key: Value] {
-    // The usual case: code added nothing, and ten thousand rules need no walk.
+    // The usual case: code added nothing, and ten thousand rules are not walked.
     if mine == old { return new }
     var merged = new
     for (key, value) in mine where old[key] != value { merged[key] = value }
@@ -89,7 +90,7 @@ extension [HTTPDNSRoute] {
 }
 
 extension [any HTTPDNSProvider] {
-    /// Providers cannot be compared but for being the same object.
+    /// Providers can be compared by identity only.
     fileprivate func renewed(from old: [any HTTPDNSProvider], to new: [any HTTPDNSProvider]) -> [any HTTPDNSProvider] {
         func isSame(_ left: any HTTPDNSProvider, _ right: any HTTPDNSProvider) -> Bool {
             left.name == right.name && (left as AnyObject) === (right as AnyObject)

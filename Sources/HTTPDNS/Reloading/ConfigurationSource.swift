@@ -1,19 +1,19 @@
 package import HTTPDNSCore
 
-/// Makes settings take effect, which `settings` returns when no other reload is under way, calls `didApply` before the next
-/// reload begins, or throws and changes nothing.
+/// A function that puts settings in force. It calls `settings` when no other reload is in progress, and calls
+/// `didApply` before the next reload begins; or it throws and changes nothing.
 package typealias ApplySettings =
     @Sendable (
         _ settings: @Sendable () -> HTTPDNSClient.Configuration, _ didApply: @Sendable () -> Void
     ) async throws -> HTTPDNSResolver.ReloadResult
 
-/// Where settings came from, and where newer ones may come from while a client runs.
+/// The source of settings, which may change while a client runs.
 package protocol ConfigurationSource: Sendable {
-    /// Begins to watch on behalf of one client.
+    /// Starts watching for one client.
     /// - Parameters:
-    ///   - settings: What the client was made of: what this source said, and what code changed in it since.
-    ///   - apply: Makes newer settings take effect. It throws ``ConfigurationWatchEnded``
-    ///     when the client is gone. Not to be called on a thread that requests wait for.
+    ///   - settings: The client's settings: those of this source, with the changes that code made since.
+    ///   - apply: Puts newer settings in force. It throws ``ConfigurationWatchEnded`` when the client is gone. Do not
+    ///     call it on a thread that requests wait for.
     func watch(
         for settings: HTTPDNSClient.Configuration,
         applying apply:
@@ -21,26 +21,26 @@ package protocol ConfigurationSource: Sendable {
     ) -> any ConfigurationWatch
 }
 
-/// A source that is watched for one client.
+/// A watch on a source for one client.
 package protocol ConfigurationWatch: Sendable {
-    /// What came of it so far.
+    /// The results so far.
     var status: HTTPDNSClient.ReloadStatus { get }
 
-    /// Reads the source now, and applies what it says.
-    /// - Throws: What reading or applying throws; ``ConfigurationWatchEnded``; `CancellationError`.
+    /// Reads the source now, and applies its settings.
+    /// - Throws: The errors of reading and applying; ``ConfigurationWatchEnded``; `CancellationError`.
     func reload() async throws -> HTTPDNSResolver.ReloadResult
 
-    /// Takes settings that code has put in use as those that the next change of the source changes.
+    /// Makes settings from code the base for the next change of the source.
     func rebase(on settings: HTTPDNSClient.Configuration)
 
-    /// Ends watching; nothing is applied after it. Idempotent.
+    /// Stops watching; nothing is applied afterwards. Idempotent.
     func end() async
 
-    /// Ends watching without waiting for what is under way. Idempotent.
+    /// Stops watching without waiting for work in progress. Idempotent.
     func cancel()
 }
 
-/// The client that a source was watched for is shut down or gone.
+/// The error after the client of a watch was shut down or released.
 package struct ConfigurationWatchEnded: Error {
     package init() {}
 }

@@ -2,17 +2,18 @@ public import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient {
-    /// What came of reading the settings again: the last success, and the mistake that keeps the present file from being
-    /// used. Cheap enough for every second.
+    /// The results of reloading: the last success, and the error that keeps the present file from being used. Cheap
+    /// enough to read every second.
     public var reloads: HTTPDNSClient.ReloadStatus { watch.withLock { $0 }?.status ?? HTTPDNSClient.ReloadStatus() }
 
-    /// Reads the file again that the settings came from, and applies it: all of it or, with a mistake, nothing.
+    /// Reads the file of the settings again, and applies all of it or, after an error, nothing.
     ///
-    /// It is for who wants to know how it went; a change of the file is noticed without it. What code changed in the
-    /// settings after the file was read stays as code has it.
-    /// - Returns: From which generation on the settings hold, and what needs a restart.
-    /// - Throws: ``HTTPDNSClientError`` with code `configuration` when the file cannot be used or the settings came from no
-    ///   file, with code `shutDown` after ``shutdown(drainingFor:)``; `CancellationError`. Nothing has changed then.
+    /// Changes of the file are noticed without this call; it returns the result. Values that code changed after the
+    /// file was read keep the code's value.
+    /// - Returns: The generation from which the settings are in force, and the settings that need a restart.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration` when the file cannot be used or the settings came
+    ///   from no file, with code `shutDown` after ``shutdown(drainingFor:)``; `CancellationError`. Nothing has changed
+    ///   then.
     @discardableResult
     public func reload() async throws -> HTTPDNSResolver.ReloadResult {
         guard let watch = watch.withLock({ $0 }) else {
@@ -30,7 +31,7 @@ extension HTTPDNSClient {
         }
     }
 
-    /// Begins to follow the source of the settings, if they have one.
+    /// Starts watching the source of the settings, if there is one.
     func startWatching(_ configuration: Configuration) {
         guard let source = configuration.source else { return }
         let watch = source.watch(for: configuration) { [weak self] settings, didApply in

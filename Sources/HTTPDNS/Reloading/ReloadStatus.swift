@@ -1,13 +1,14 @@
 extension HTTPDNSClient {
-    /// What came of the settings that a client reads again while it runs, as ``HTTPDNSClient/reloads`` tells it.
+    /// The results of a client's reloads, see ``HTTPDNSClient/reloads``.
     public struct ReloadStatus: Hashable, Sendable {
         /// Settings that took effect.
         public struct Success: Hashable, Sendable {
-            /// When, in milliseconds since 1970-01-01 00:00 UTC.
+            /// The time, in milliseconds since 1970-01-01 00:00 UTC.
             public var time: Int64
-            /// From which generation on they hold.
+            /// The generation from which they are in force.
             public var generation: UInt64
-            /// Settings that differ from those in use and hold from the next start only, by their names in the file.
+            /// The settings that differ from those in use and take effect only after a restart, by their names in the
+            /// file.
             public var needsRestart: [String]
 
             /// Creates a record.
@@ -20,9 +21,9 @@ extension HTTPDNSClient {
 
         /// Settings that could not be used.
         public struct Failure: Hashable, Sendable {
-            /// When they were read last, in milliseconds since 1970-01-01 00:00 UTC.
+            /// The time at which they were last read, in milliseconds since 1970-01-01 00:00 UTC.
             public var time: Int64
-            /// What is wrong with them, a line for each mistake, with file, line and column.
+            /// The errors, one line each, with file, line and column.
             public var message: String
 
             /// Creates a record.
@@ -34,17 +35,17 @@ extension HTTPDNSClient {
 
         /// The file; nil for settings that came from code.
         public var source: String?
-        /// Whether changes of it are noticed without being told.
+        /// Whether changes of the file are noticed automatically.
         public var isWatching: Bool
-        /// Whether it is looked at every two seconds, because the system tells of no changes there.
+        /// Whether the file is polled every two seconds, because the system reports no changes there.
         public var isPolling = false
         /// The last settings that took effect since the client was made; nil before there were any.
         public var lastSuccess: Success?
-        /// Why what the source says now is not in use; nil while it is.
+        /// The reason why the present content of the source is not in use; nil while it is.
         public var failure: Failure?
-        /// How often newer settings took effect.
+        /// The number of times that newer settings took effect.
         public var successes: UInt64 = 0
-        /// How often what was read could not be used.
+        /// The number of times that the settings could not be used.
         public var failures: UInt64 = 0
 
         /// Creates the state before the first reload.

@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-/// Lets one reload be made after the other, in the order of arrival, so that the last one has the last word about everything.
+/// A serial queue of reloads, in the order of arrival, so that the last reload determines every setting.
 final class ReloadTurns: Sendable {
     private struct State {
         var isTaken = false
@@ -9,10 +9,10 @@ final class ReloadTurns: Sendable {
 
     private let state = Lock(State())
 
-    /// How many wait for the one whose turn it is.
+    /// The number of reloads that wait for the current one.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Waits until it is the caller's turn, which ``end()`` ends.
+    /// Waits for the caller's turn, which ``end()`` ends.
     func begin() async {
         await withUnsafeContinuation { continuation in
             let isFree = state.withLock { state in
@@ -26,7 +26,7 @@ final class ReloadTurns: Sendable {
 
     func end() {
         let next = state.withLock { state -> UnsafeContinuation<Void, Never>? in
-            // The turn is handed on: nobody comes in between.
+            // The turn is passed on directly: no other reload gets in between.
             if !state.waiting.isEmpty { return state.waiting.removeFirst() }
             state.isTaken = false
             return nil

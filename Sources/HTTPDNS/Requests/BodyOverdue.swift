@@ -1,13 +1,13 @@
-/// The call's deadline passed before its body was ready to be sent.
+/// The error for a deadline that passed before the request body was ready to be sent.
 struct BodyOverdue: Error, Hashable {
-    /// What was being done, such as "the request's body was compressed".
+    /// The work in progress, such as "the request's body was compressed".
     let work: String
 
     init(while work: String) { self.work = work }
 }
 
 extension HTTPDNSClientError {
-    /// Nothing of this hop was sent.
+    /// Creates the error of a hop of which nothing was sent.
     init(_ overdue: BodyOverdue, on hop: HopRecord) {
         self.init(
             code: .timedOut,

@@ -4,16 +4,16 @@ internal import HTTPDNSPrimitives
 /// A part of a body that can be read as often as it is sent.
 enum BodyPiece: Sendable {
     case bytes([UInt8])
-    /// The contents of a file, which is opened for each sending.
+    /// The contents of a file, which is opened each time the body is sent.
     case file(String)
 }
 
-/// Pieces one after the other, for one sending: their files are open, and their length is known.
+/// The parts of a body for one sending, in order: their files are open, and their length is known.
 struct OpenPieces: AsyncSequence, Sendable {
     typealias Element = [UInt8]
     typealias Failure = any Error
 
-    /// How much of bytes in memory is given at once: as much as a report of progress may lag behind.
+    /// The number of bytes in memory that one chunk holds: a progress report may lag by as much.
     private static let portion = 64 * 1024
 
     private enum Piece: Sendable {
@@ -47,7 +47,7 @@ struct OpenPieces: AsyncSequence, Sendable {
 
     struct AsyncIterator: AsyncIteratorProtocol {
         private var pieces: ArraySlice<Piece>
-        /// How much of the first piece has been given.
+        /// The number of bytes of the first piece that have been read.
         private var offset: Int64 = 0
 
         fileprivate init(_ sequence: OpenPieces) { pieces = sequence.pieces[...] }

@@ -11,7 +11,7 @@ extension HTTPDNSClient {
 
         private let content: Content
 
-        /// A limit of `count`.
+        /// Creates a limit of `count`.
         public init(_ count: HTTPDNSByteCount) { content = .count(count) }
 
         private init(content: Content) { self.content = content }
@@ -22,17 +22,17 @@ extension HTTPDNSClient {
         /// No limit.
         public static let unlimited = HTTPDNSClient.ByteLimit(content: .unlimited)
 
-        /// A limit of exactly `bytes`; a negative number becomes 0.
+        /// Returns a limit of exactly `bytes`; a negative number becomes 0.
         public static func bytes(_ bytes: Int) -> HTTPDNSClient.ByteLimit { HTTPDNSClient.ByteLimit(.bytes(bytes)) }
-        /// A limit of `count` times 1,024 bytes.
+        /// Returns a limit of `count` times 1,024 bytes.
         public static func kibibytes(_ count: Int) -> HTTPDNSClient.ByteLimit {
             HTTPDNSClient.ByteLimit(.kibibytes(count))
         }
-        /// A limit of `count` times 1,048,576 bytes.
+        /// Returns a limit of `count` times 1,048,576 bytes.
         public static func mebibytes(_ count: Int) -> HTTPDNSClient.ByteLimit {
             HTTPDNSClient.ByteLimit(.mebibytes(count))
         }
-        /// A limit of `count` times 1,073,741,824 bytes.
+        /// Returns a limit of `count` times 1,073,741,824 bytes.
         public static func gibibytes(_ count: Int) -> HTTPDNSClient.ByteLimit {
             HTTPDNSClient.ByteLimit(.gibibytes(count))
         }
@@ -48,7 +48,7 @@ extension HTTPDNSClient {
 
         var isInherited: Bool { content == .inherited }
 
-        /// Nil for no limit of its own.
+        /// The number of bytes; nil for no limit of its own.
         var bytes: Int? { if case .count(let count) = content { count.bytes } else { nil } }
     }
 }

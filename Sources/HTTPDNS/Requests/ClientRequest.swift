@@ -1,22 +1,24 @@
 public import HTTPTypes
 
 extension HTTPDNSClient {
-    /// A request as the caller, and each interceptor, sees it.
+    /// A request as the caller and each interceptor see it.
     public struct Request: Sendable {
-        /// The method. `CONNECT` is refused: it asks for a tunnel and not for a resource.
+        /// The method. `CONNECT` is refused, because it asks for a tunnel and not for a resource.
         public var method: HTTPRequest.Method
-        /// The absolute http or https URL, in the caller's spelling. User information in it becomes a Basic credential for
-        /// this origin, unless ``headerFields`` has an `Authorization` of its own.
+        /// The absolute http or https URL, as the caller wrote it. User information in it becomes a Basic credential
+        /// for this origin, unless ``headerFields`` contains `Authorization`.
         public var url: String
-        /// The header fields. Refused are `Host` (see ``HTTPDNSClient/Request/Options/hostHeader``) and those that frame the
-        /// message or belong to one connection, because the client sets them: `Content-Length`, `Transfer-Encoding`,
-        /// `Connection`, `Keep-Alive`, `Proxy-Connection`, `Upgrade`; `Trailer`, because there are no request
-        /// trailers; `Proxy-Authorization`, which is for proxies (``HTTPDNSClient/Proxy/Credential``); and
-        /// `Content-Encoding` beside a body that is ``HTTPDNSClient/Request/Body/compressed(_:)``.
+        /// The header fields. The client refuses fields that it sets itself:
+        /// - `Host` (see ``HTTPDNSClient/Request/Options/hostHeader``),
+        /// - fields that frame the message or belong to one connection: `Content-Length`, `Transfer-Encoding`,
+        ///   `Connection`, `Keep-Alive`, `Proxy-Connection`, `Upgrade`,
+        /// - `Trailer`, because there are no request trailers,
+        /// - `Proxy-Authorization`, which is for proxies (``HTTPDNSClient/Proxy/Credential``),
+        /// - `Content-Encoding` with a body that is ``HTTPDNSClient/Request/Body/compressed(_:)``.
         public var headerFields: HTTPFields
         /// The body.
         public var body: HTTPDNSClient.Request.Body
-        /// Settings for this request only.
+        /// The settings for this request only.
         public var options: HTTPDNSClient.Request.Options {
             _read { yield own?.options ?? SharedOptions.none.options }
             _modify {
@@ -26,13 +28,13 @@ extension HTTPDNSClient {
             }
         }
 
-        /// Whether content codings are asked for and taken off: a part of a coded body cannot be decoded (RFC 9110 section
-        /// 14.2).
+        /// Whether content codings are requested and decoded. A part of a coded body cannot be decoded (RFC 9110
+        /// section 14.2).
         var isDecoded: Bool {
             own?.options.decodesBody != false && !headerFields.contains { $0.name == .range }
         }
 
-        /// Behind a reference, because a request is passed from stage to stage.
+        /// The options behind a reference, because a request is passed from interceptor to interceptor.
         final class SharedOptions: Sendable {
             static let none = SharedOptions(HTTPDNSClient.Request.Options())
 
@@ -41,7 +43,7 @@ extension HTTPDNSClient {
             init(_ options: HTTPDNSClient.Request.Options) { self.options = options }
         }
 
-        /// The settings of a request that has any, which most have not.
+        /// The options of this request; nil for most requests, which have none.
         private(set) var own: SharedOptions?
 
         /// Creates a request.
@@ -56,7 +58,7 @@ extension HTTPDNSClient {
             own = SharedOptions(options)
         }
 
-        /// Creates a request with the settings of `HTTPDNSClient.Request.Options()`.
+        /// Creates a request with the default options, `HTTPDNSClient.Request.Options()`.
         public init(
             method: HTTPRequest.Method = .get,
             url: String,

@@ -1,20 +1,20 @@
 internal import HTTPDNSCurl
 
-/// A setting that requests and clients have: that of a request may stand for the client's.
+/// A setting that requests and clients both have: a request can inherit the client's.
 ///
-/// A value with a mark and not an `Optional`: with an `Optional`, `options.redirects = .none` compiles, looks like "off", and
-/// means "as the client does".
+/// `.inherited` is a value and not an `Optional`: with an `Optional`, `options.redirects = .none` compiles, looks like
+/// "off", and means "as the client does".
 protocol Inheritable: Equatable {
-    /// Whether it stands for the setting of the client.
+    /// Whether the setting is inherited from the client.
     var isInherited: Bool { get }
 }
 
 extension Inheritable {
-    /// The setting in force: itself, or that of the client.
+    /// Returns the setting in force: this one, or the client's if it is inherited.
     func inheriting(from client: @autoclosure () -> Self) -> Self { isInherited ? client() : self }
 
-    /// Refuses a changed copy of `.inherited`. Its other values would take effect or be lost, and the caller means one of
-    /// both.
+    /// Refuses a changed copy of `.inherited`. Its changed values would either take effect or be ignored, and the
+    /// caller's intent is unclear.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validateUnchanged(_ name: String, _ inherited: Self, begin: String) throws(HTTPDNSClientError) {
         guard self != inherited else { return }
@@ -35,7 +35,7 @@ extension HTTPDNSClient.Proxy.Rules: Inheritable {
 }
 
 extension HTTPDNSClientError {
-    /// A client's own setting that is `.inherited`.
+    /// Returns the error for a client's own setting that is `.inherited`.
     static func inheritedInSettings(_ name: String, instead: String) -> HTTPDNSClientError {
         .configuration(
             "\(name) is .inherited, and the settings of a client inherit from nothing",

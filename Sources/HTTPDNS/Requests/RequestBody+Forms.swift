@@ -1,6 +1,7 @@
 extension HTTPDNSClient.Request.Body {
-    /// Names and values as a browser's form sends them (`application/x-www-form-urlencoded`, the URL standard's serializer),
-    /// in their order; a name may come more than once. It sets the content type, unless the request has one.
+    /// Returns a form as a browser encodes it (`application/x-www-form-urlencoded`, the URL standard's serializer). The
+    /// fields keep their order, and a name may occur more than once. It sets the content type, unless the request has
+    /// one.
     public static func form(_ fields: KeyValuePairs<String, String>) -> HTTPDNSClient.Request.Body {
         var bytes: [UInt8] = []
         for (name, value) in fields {
@@ -35,12 +36,12 @@ extension HTTPDNSClient.Request.Body {
         let fileName: String?
         let contentType: String?
 
-        /// A field with a value.
+        /// Returns a field with a value.
         public static func field(_ name: String, _ value: String) -> Part {
             Part(piece: .bytes(Array(value.utf8)), name: name, fileName: nil, contentType: nil)
         }
 
-        /// Bytes that the server gets as a file.
+        /// Returns bytes that the server receives as a file.
         public static func bytes(
             _ name: String,
             fileName: String,
@@ -50,12 +51,12 @@ extension HTTPDNSClient.Request.Body {
             Part(piece: .bytes(bytes), name: name, fileName: fileName, contentType: contentType)
         }
 
-        /// A file, read as ``HTTPDNSClient/Request/Body/file(_:)`` is.
+        /// Returns a file, read like ``HTTPDNSClient/Request/Body/file(_:)``.
         /// - Parameters:
         ///   - name: The name of the field.
         ///   - path: The path of the file.
-        ///   - fileName: The name that the server is told; nil means the last part of the path.
-        ///   - contentType: The media type that the server is told.
+        ///   - fileName: The file name in the part; nil means the last component of the path.
+        ///   - contentType: The media type in the part.
         public static func file(
             _ name: String,
             path: String,
@@ -66,8 +67,8 @@ extension HTTPDNSClient.Request.Body {
             return Part(piece: .file(path), name: name, fileName: fileName ?? last, contentType: contentType)
         }
 
-        /// The part's head. Names are escaped as browsers do (the HTML standard's multipart/form-data encoding), so that none
-        /// ends its quotation or its line.
+        /// The head of the part. Names are escaped as browsers do (the HTML standard's multipart/form-data encoding),
+        /// so that no name ends its quotation or its line.
         var head: String {
             var head = "Content-Disposition: form-data; name=\"\(Part.escaped(name))\""
             if let fileName { head += "; filename=\"\(Part.escaped(fileName))\"" }
@@ -90,9 +91,9 @@ extension HTTPDNSClient.Request.Body {
         }
     }
 
-    /// A form with files (`multipart/form-data`, RFC 7578). Its length is known, files are read as they are sent, and it can
-    /// be sent again. It sets the content type, unless the request has one; then that must name the boundary, which nobody
-    /// else knows.
+    /// Returns a form with files (`multipart/form-data`, RFC 7578). Its length is known, its files are read while they
+    /// are sent, and it can be sent again. It sets the content type, unless the request has one. The request's own
+    /// content type would need the boundary, which is random.
     public static func multipart(_ parts: [Part]) -> HTTPDNSClient.Request.Body {
         multipart(parts, boundary: "httpdns-" + (0..<2).map { _ in hexadecimal(.random(in: .min ... .max)) }.joined())
     }

@@ -8,8 +8,9 @@ internal import Foundation
 #endif
 
 extension HTTPDNSClient.Request.Body {
-    /// A value as JSON, by Foundation's `JSONEncoder` as it comes. It sets the content type `application/json`, unless the
-    /// request has one. For other dates, keys or order: encode by yourself and use ``bytes(_:)``.
+    /// Returns a value as JSON, encoded by Foundation's `JSONEncoder` with its defaults. It sets the content type
+    /// `application/json`, unless the request has one. For other dates, keys or order, encode the value yourself and
+    /// use ``bytes(_:)``.
     /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest` and the encoder's error in `underlying`.
     public static func json(_ value: some Encodable) throws(HTTPDNSClientError) -> HTTPDNSClient.Request.Body {
         do {
@@ -31,13 +32,13 @@ extension HTTPDNSClient.Request.Body {
 }
 
 extension HTTPDNSClient.Response.Body {
-    /// The whole body as a value, by Foundation's `JSONDecoder` as it comes. Status and content type are the caller's to look
-    /// at.
+    /// Reads the whole body and decodes it with Foundation's `JSONDecoder` and its defaults. The caller checks status
+    /// and content type.
     /// - Parameters:
-    ///   - type: What the value is.
+    /// - type: The type of the value.
     ///   - limit: The longest body that is read.
-    /// - Throws: ``HTTPDNSClientError``, with code `decodingFailed` and the decoder's error in `underlying` for what is no
-    ///   JSON or another value; `CancellationError`.
+    /// - Throws: ``HTTPDNSClientError``, with code `decodingFailed` and the decoder's error in `underlying` when the
+    ///   body is not JSON of that type; `CancellationError`.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self,
         upTo limit: HTTPDNSByteCount = .mebibytes(4)
@@ -52,8 +53,8 @@ extension HTTPDNSClient.Response.Body {
 }
 
 extension HTTPDNSClient {
-    /// Sends a POST request with a value as JSON, see ``HTTPDNSClient/Request/Body/json(_:)``, and returns at the head of its
-    /// response.
+    /// Sends a POST request with a value as JSON, see ``HTTPDNSClient/Request/Body/json(_:)``, and returns when its
+    /// response head has arrived.
     /// - Parameters:
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.

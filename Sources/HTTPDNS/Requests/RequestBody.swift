@@ -3,7 +3,7 @@ internal import HTTPDNSPrimitives
 internal import Synchronization
 
 extension HTTPDNSClient.Request {
-    /// The bytes that a request carries.
+    /// The body of a request.
     public struct Body: Sendable {
         enum Content: Sendable {
             case none
@@ -13,11 +13,11 @@ extension HTTPDNSClient.Request {
         }
 
         let content: Content
-        /// Sent as `Content-Type` by a request that has none of its own.
+        /// The `Content-Type` of a request that has none of its own.
         let contentType: String?
-        /// How it is compressed as it is sent; nil: not at all.
+        /// The coding that compresses the body while it is sent; nil for none.
         var coding: HTTPDNSClient.ContentCoding?
-        /// Told how far the sending is.
+        /// The closure for progress reports.
         var report: (@Sendable (HTTPDNSClient.Progress) -> Void)?
         private let pass: SinglePass?
 
@@ -29,30 +29,32 @@ extension HTTPDNSClient.Request {
 
         /// No body.
         public static let none = HTTPDNSClient.Request.Body(.none)
-        /// These bytes. They can be sent again.
+        /// Returns a body of these bytes, which can be sent again.
         public static func bytes(_ bytes: [UInt8]) -> HTTPDNSClient.Request.Body {
             HTTPDNSClient.Request.Body(.bytes(bytes))
         }
-        /// This text in UTF-8.
+        /// Returns a body of this text in UTF-8.
         public static func text(_ text: String) -> HTTPDNSClient.Request.Body { .bytes(Array(text.utf8)) }
 
-        /// The contents of a regular file. It is opened and measured each time that the body is sent, read in pieces on a
-        /// thread of its own, and can be sent again. A file that cannot be read, or that is cut while it is sent, fails the
-        /// request with ``HTTPDNSClientError/Code/requestBodyFailed``; what is appended meanwhile is not sent.
-        /// - Parameter path: The file's path. A link is followed; pipes and devices are refused.
+        /// Returns a body with the contents of a regular file, which can be sent again. The file is opened and measured
+        /// each time that the body is sent, and read in pieces on a separate thread.
+        ///
+        /// A file that cannot be read, or that is truncated while it is sent, fails the request with
+        /// ``HTTPDNSClientError/Code/requestBodyFailed``. Bytes appended meanwhile are not sent.
+        /// - Parameter path: The path of the file. A link is followed; pipes and devices are refused.
         public static func file(_ path: String) -> HTTPDNSClient.Request.Body {
             HTTPDNSClient.Request.Body(.pieces([.file(path)]))
         }
 
-        /// A stream that is read once, by the caller's side and never on the loop thread.
+        /// Returns a body from a stream, which is read once, in a task and never on the loop thread.
         ///
-        /// Copies share the stream: a second transfer of it, by a retry or under another call, fails with
+        /// Copies share the stream: sending it a second time, by a retry or another call, fails with
         /// ``HTTPDNSClientError/Code/requestBodyFailed`` before anything is sent.
         /// - Parameters:
-        ///   - length: How many bytes the stream has. With nil HTTP/1.1 uses chunked transfer coding; with a number the
-        ///     stream must have exactly as many.
-        ///   - chunks: The stream, in pieces of any size and kind: `[UInt8]`, `ArraySlice<UInt8>`, `Data`. An error that it
-        ///     throws fails the request, and is in ``HTTPDNSClientError/underlying``.
+        ///   - length: The number of bytes of the stream. With nil, HTTP/1.1 uses chunked transfer coding; otherwise
+        ///     the stream must have exactly this length.
+        ///   - chunks: The stream, in pieces of any size and kind: `[UInt8]`, `ArraySlice<UInt8>`, `Data`. An error
+        ///     that it throws fails the request, and is in ``HTTPDNSClientError/underlying``.
         public static func stream<Chunks: AsyncSequence & Sendable>(
             length: Int64? = nil,
             _ chunks: Chunks
@@ -64,13 +66,13 @@ extension HTTPDNSClient.Request {
             )
         }
 
-        /// The same body, with a closure that is told how much of it libcurl has taken: growing numbers from 0 on,
-        /// and at the end exactly the number of bytes, with ``HTTPDNSClient/Progress/isComplete``. What was taken is on its
-        /// way: up to 64 KiB, and what the kernel holds, may not be at the server yet.
+        /// Returns the same body with a closure that receives the number of bytes that libcurl has read. The numbers
+        /// grow from 0, and the last one is the exact length, with ``HTTPDNSClient/Progress/isComplete``. Bytes that
+        /// libcurl has read may not be at the server yet: up to 64 KiB, and the content of the kernel's buffer.
         ///
-        /// It is called in a task of the client's, never on the loop thread; the last call may come after the head of the
-        /// answer. A sending that is repeated (redirect, retry) begins at 0 again. An answer that comes before the body's end
-        /// ends it early. Closures that the body has already are told as well, before this one.
+        /// The closure runs in a task of the client, never on the loop thread. The last call may come after the
+        /// response head. Each repeated sending (redirect, retry) begins at 0 again. A response that arrives before the
+        /// end of the body ends the reports early. Existing closures of the body are called as well, before this one.
         public func reportingProgress(_ report: @escaping @Sendable (HTTPDNSClient.Progress) -> Void)
             -> HTTPDNSClient.Request.Body
         {
@@ -82,16 +84,16 @@ extension HTTPDNSClient.Request {
         /// Whether the body can be sent a second time.
         public var isReplayable: Bool { pass == nil }
 
-        /// Whether there is none.
+        /// Whether there is no body.
         var isEmpty: Bool { if case .none = content { true } else { false } }
 
         /// Whether the body is a stream whose reading has begun.
         var isSpent: Bool { pass?.isTaken ?? false }
 
-        /// The body as the transport takes it. Files are opened here, and what is in memory is compressed.
+        /// Returns the body in the transport's form. It opens files and compresses bytes in memory.
         /// - Parameters:
-        ///   - deadline: The call's.
-        ///   - kept: What the call has compressed before.
+        ///   - deadline: The deadline of the call.
+        ///   - kept: The bytes that the call has compressed before.
         /// - Throws: ``BodyOverdue``; ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
         func opened(
             until deadline: MonotonicTime? = nil,
@@ -113,7 +115,7 @@ extension HTTPDNSClient.Request {
             }
         }
 
-        /// What the transport tells of the sending.
+        /// Returns the closure that receives the transport's progress.
         func progress(sending source: RequestBodySource) -> (@Sendable (Int64, Bool) -> Void)? {
             guard let report, case .stream(let length, _) = source else { return nil }
             return { bytes, isComplete in
@@ -123,17 +125,17 @@ extension HTTPDNSClient.Request {
     }
 }
 
-/// Says who was first.
+/// A flag that tells the first caller from later ones.
 final class SinglePass: Sendable {
     private let taken = Atomic(false)
 
     var isTaken: Bool { taken.load(ordering: .acquiring) }
 
-    /// Whether this was the first call.
+    /// Whether this is the first call.
     func take() -> Bool { !taken.exchange(true, ordering: .acquiringAndReleasing) }
 }
 
-/// A stream whose second reader gets an error, not the rest that the first one left.
+/// A stream whose second reader gets an error instead of the rest that the first one left.
 struct SinglePassChunks<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable where Base.Element: Sequence<UInt8> {
     typealias Element = [UInt8]
     typealias Failure = any Error
@@ -150,7 +152,7 @@ struct SinglePassChunks<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable
 
         mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
             guard base != nil else { throw HTTPDNSClientError.bodySentTwice }
-            // Of an array this makes no copy.
+            // For an array this makes no copy.
             return try await base?.next(isolation: actor).map { Array($0) }
         }
     }

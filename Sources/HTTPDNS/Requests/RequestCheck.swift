@@ -3,7 +3,7 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// What is refused in a request before anything is resolved or sent.
+/// The checks of a request before anything is resolved or sent.
 enum RequestCheck {
     /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`; `invalidURL` for user information that cannot be sent.
     static func check(_ request: HTTPDNSClient.Request, at url: HTTPDNSRewriter.CanonicalURL) throws(HTTPDNSClientError)
@@ -52,7 +52,7 @@ enum RequestCheck {
         for field in fields { try check(field.name) }
     }
 
-    /// The endpoints that `pinnedTo` names.
+    /// Returns the endpoints that `pinnedTo` lists.
     /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`.
     static func endpoints(_ texts: [String], port: UInt16) throws(HTTPDNSClientError) -> [HTTPDNSEndpoint] {
         guard !texts.isEmpty else {
@@ -74,7 +74,7 @@ enum RequestCheck {
         return endpoints
     }
 
-    /// Fields that the client itself sets, told apart by length first: most names end there.
+    /// Refuses header fields that the client itself sets. It compares lengths first, which settles most names.
     private static func check(_ name: HTTPField.Name) throws(HTTPDNSClientError) {
         let text = name.canonicalName
         switch text.utf8.count {
@@ -97,7 +97,7 @@ enum RequestCheck {
                 "the header field \(name) belongs to one connection, and connections are the client's",
                 hint: "leave it out"
             )
-        // The origin of a tunnel would read it, and a proxy that is told its login as well gets two of them.
+        // The origin of a tunnel would read it, and a proxy with a credential of its own would get two.
         case 19 where text == "proxy-authorization":
             throw refusal(
                 "the header field Proxy-Authorization is for a proxy, and this request goes to an origin",

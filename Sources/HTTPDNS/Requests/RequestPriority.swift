@@ -1,25 +1,25 @@
 extension HTTPDNSClient.Request {
-    /// Which of the requests that wait for a connection goes first: the more urgent one, and among equals the one that came
-    /// first.
+    /// The priority of a request among those that wait for a connection: the most urgent goes first, and among equals
+    /// the oldest.
     ///
-    /// It counts only where ``HTTPDNSClient/Configuration/Connections/perHost`` or
-    /// ``HTTPDNSClient/Configuration/Connections/total`` lets requests wait, and it is strict: as long as more urgent
-    /// requests come, others wait, until their deadline.
+    /// It matters only when ``HTTPDNSClient/Configuration/Connections/perHost`` or
+    /// ``HTTPDNSClient/Configuration/Connections/total`` makes requests wait. It is strict: while more urgent requests
+    /// arrive, others wait, until their deadline.
     public struct Priority: RawRepresentable, Hashable, Comparable, Sendable {
-        /// Higher is more urgent.
+        /// The urgency; higher is more urgent.
         public var rawValue: Int8
 
         /// Creates a priority; higher is more urgent, ``normal`` is 0.
         public init(rawValue: Int8) { self.rawValue = rawValue }
 
-        /// What nobody waits for, such as prefetching: -64.
+        /// The priority of background work such as prefetching: -64.
         public static let low = HTTPDNSClient.Request.Priority(rawValue: -64)
         /// The default: 0.
         public static let normal = HTTPDNSClient.Request.Priority(rawValue: 0)
-        /// What somebody waits for: 64.
+        /// The priority of interactive requests: 64.
         public static let high = HTTPDNSClient.Request.Priority(rawValue: 64)
 
-        /// The less urgent is the smaller one.
+        /// Returns whether the left priority is less urgent.
         public static func < (left: HTTPDNSClient.Request.Priority, right: HTTPDNSClient.Request.Priority) -> Bool {
             left.rawValue < right.rawValue
         }

@@ -9,26 +9,26 @@ extension HTTPDNSClient {
 
         private let content: Content
 
-        /// A limit of `duration`. Zero and less have passed before the call begins.
+        /// Creates a limit of `duration`. A limit of zero or less has passed before the call begins.
         public init(_ duration: Duration) { content = .duration(duration) }
 
         private init(content: Content) { self.content = content }
 
         /// The client's ``HTTPDNSClient/Configuration/Timeouts/responseHead`` and
-        /// ``HTTPDNSClient/Configuration/Timeouts/total``, the default of a request's options.
+        /// ``HTTPDNSClient/Configuration/Timeouts/total``. This is the default of a request's options.
         public static let inherited = HTTPDNSClient.TimeLimit(content: .inherited)
-        /// No limit for the call as a whole. Those of its phases hold.
+        /// No limit for the call as a whole. The limits of its phases still apply.
         public static let unlimited = HTTPDNSClient.TimeLimit(content: .unlimited)
 
-        /// A limit in seconds.
+        /// Returns a limit in seconds.
         public static func seconds(_ seconds: some BinaryInteger) -> HTTPDNSClient.TimeLimit {
             HTTPDNSClient.TimeLimit(.seconds(seconds))
         }
-        /// A limit in seconds.
+        /// Returns a limit in seconds.
         public static func seconds(_ seconds: Double) -> HTTPDNSClient.TimeLimit {
             HTTPDNSClient.TimeLimit(.seconds(seconds))
         }
-        /// A limit in milliseconds.
+        /// Returns a limit in milliseconds.
         public static func milliseconds(_ milliseconds: some BinaryInteger) -> HTTPDNSClient.TimeLimit {
             HTTPDNSClient.TimeLimit(.milliseconds(milliseconds))
         }
@@ -44,7 +44,7 @@ extension HTTPDNSClient {
 
         var isInherited: Bool { content == .inherited }
 
-        /// The limit in force; nil for none.
+        /// Returns the limit in force; nil for none.
         func duration(inheriting total: Duration?) -> Duration? {
             switch content {
             case .inherited: total

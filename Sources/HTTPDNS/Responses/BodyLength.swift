@@ -1,14 +1,14 @@
 internal import HTTPTypes
 
-/// What an answer's head says about the length of what its reader gets. The fields are read when somebody asks, which most do
-/// not.
+/// The length of a response body as its head declares it. The header fields are read on demand, because most callers
+/// never ask.
 enum BodyLength: Sendable {
     case known(Int64?)
-    /// - Parameter decodes: Whether content codings are taken off on the way.
+    /// - Parameter decodes: Whether content codings are decoded.
     case declared(in: HTTPFields, decodes: Bool)
 
     init(declaredBy head: HTTPResponse, to request: HTTPDNSClient.Request) {
-        // These have no body, whatever they declare (RFC 9110 section 6.4.1).
+        // Responses to these have no body, whatever their fields declare (RFC 9110 section 6.4.1).
         if request.method == .head || head.status == .noContent || head.status == .notModified {
             self = .known(0)
         } else {
@@ -22,9 +22,9 @@ enum BodyLength: Sendable {
             return bytes
         case .declared(let fields, let decodes):
             if decodes, let coding = fields[.contentEncoding], coding.lowercased() != "identity" { return nil }
-            // Beside Transfer-Encoding it counts for nothing (RFC 9112 section 6.3).
+            // Content-Length is ignored beside Transfer-Encoding (RFC 9112 section 6.3).
             guard !fields.contains(.transferEncoding) else { return nil }
-            // Twice the same is once (RFC 9110 section 8.6).
+            // Repeated equal values count as one (RFC 9110 section 8.6).
             return fields[values: .contentLength].first.flatMap { Int64($0) }
         }
     }

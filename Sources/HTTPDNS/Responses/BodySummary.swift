@@ -1,13 +1,13 @@
 package import HTTPDNSCurl
 
 extension HTTPDNSClient.Response {
-    /// What is known once a body ended.
+    /// A summary of a body that has ended.
     public struct BodySummary: Hashable, Sendable {
-        /// Bytes of the body after decoding.
+        /// The bytes of the body after decoding.
         public var bodyBytes: Int
-        /// Bytes of the body as received, before decoding.
+        /// The bytes of the body as received, before decoding.
         public var wireBytes: Int
-        /// All phases.
+        /// The durations of all phases.
         public var timings: HTTPDNSClient.Exchange.Timings
 
         /// Creates a summary.

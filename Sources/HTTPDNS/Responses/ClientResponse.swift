@@ -2,19 +2,20 @@ package import HTTPDNSCurl
 public import HTTPTypes
 
 extension HTTPDNSClient {
-    /// The answer to a request: its head, and its body as a stream.
+    /// The response to a request: its head, and its body as a stream.
     public struct Response: Sendable {
-        /// Status and header fields.
+        /// The status and the header fields.
         public var head: HTTPResponse
         /// The HTTP version.
         public var version: HTTPDNSClient.HTTPVersion
-        /// The body. Read it to its end, or drop it: one that is kept unread holds its connection until the call's deadline.
+        /// The body. Read it to its end, or drop it: an unread body that is kept holds its connection until the call's
+        /// deadline.
         public var body: HTTPDNSClient.Response.Body
-        /// The hops that led here, redirects and tries that were answered before a retry included; the last one gave this
-        /// answer. Empty when an interceptor answered by itself.
+        /// The exchanges of the call, with redirects and with responses that led to a retry. The last exchange has this
+        /// response. Empty when an interceptor answered without sending.
         public var exchanges: [HTTPDNSClient.Exchange]
 
-        /// Creates a response, as an interceptor that answers by itself does.
+        /// Creates a response, for an interceptor that answers without sending.
         public init(
             head: HTTPResponse,
             version: HTTPDNSClient.HTTPVersion = .http11,
@@ -32,7 +33,7 @@ extension HTTPDNSClient {
         /// The header fields.
         public var headerFields: HTTPFields { head.headerFields }
 
-        /// Where the answer came from, on one line:
+        /// The origin of the response on one line, such as
         /// `203.0.113.7 · doh "backup" · fresh, 41 s left · reused connection`.
         public var route: String { exchanges.last.map(RouteLine.text) ?? "answered by an interceptor" }
     }

@@ -5,39 +5,41 @@ public import HTTPTypes
 extension HTTPDNSClient {
     /// One request and its response on one hop.
     public struct Exchange: Sendable {
-        /// What was sent, and where to.
+        /// The request as it was sent, with its addresses.
         public var request: HTTPDNSRewriter.RewrittenRequest
-        /// The address and port that answered, as the connection reported them. Through a proxy that is told names it is the
-        /// proxy's, through one that is given addresses the one that it was given; for a Unix socket it is `0.0.0.0:0`.
+        /// The address and port that answered, as the connection reported them. Through a proxy that resolves names it
+        /// is the proxy's. Through a proxy that receives addresses it is the address that it received. For a Unix
+        /// socket it is `0.0.0.0:0`.
         public var remote: HTTPDNSEndpoint
-        /// The proxy that it went through, such as `http://proxy.test:3128`; nil without one.
+        /// The proxy that the request went through, such as `http://proxy.test:3128`; nil without one.
         public var proxy: String?
-        /// Whether it went to an address of the system resolver because those that it was given could not be connected to, by
-        /// this request or by one shortly before it.
+        /// Whether the request used an address of the system resolver because its own addresses refused connections,
+        /// for this request or one shortly before.
         public var fellBack = false
-        /// Whether it stayed on a warm address that the newest answer no longer has.
+        /// Whether the request stayed on a warm address that the newest answer no longer contains.
         public var isHeld = false
-        /// The addresses that were tried before it and failed, in order. One that was only slower is not among them.
+        /// The addresses that were tried before and failed, in order. An address that was only slower is not listed.
         public var failedAttempts: [HTTPDNSClientError.Attempt] = []
-        /// The header fields that were not sent on this hop, because a redirect to it changed the origin or the method.
+        /// The header fields that were not sent on this hop because a redirect changed the origin or the method.
         public var droppedFields: [HTTPField.Name] = []
         /// Whether the connection had been used before.
         public var reusedConnection: Bool
-        /// Whether the request was sent twice, because the first sending had no answer within
-        /// ``HTTPDNSClient/Configuration/Connections/hedgeAfter``. This is the answer that came first.
+        /// Whether the request was sent twice, because the first copy had no response within
+        /// ``HTTPDNSClient/Configuration/Connections/hedgeAfter``. This exchange has the response that arrived first.
         public var isHedged = false
-        /// The certificates that the server showed when the connection was made, its own first, as it sent them; empty in
-        /// clear text, and unless ``HTTPDNSClient/Configuration/Connections/keepsPeerCertificates``.
+        /// The certificates that the server sent when the connection was made, in its order, its own first. Empty in
+        /// clear text, and unless ``HTTPDNSClient/Configuration/Connections/keepsPeerCertificates`` is true.
         public var peerCertificates: [HTTPDNSClient.Exchange.PeerCertificate] = []
         /// The HTTP version.
         public var version: HTTPDNSClient.HTTPVersion
         /// The status.
         public var status: HTTPResponse.Status
-        /// How long resolving took; nil when the request brought its addresses.
+        /// The time that resolving took; nil when the request had its own addresses.
         public var resolve: Duration?
-        /// The phases known at the head. ``HTTPDNSClient/Response/Body/summary`` has the total.
+        /// The durations of the phases that had ended at the response head. ``HTTPDNSClient/Response/Body/summary`` has
+        /// the total.
         public var timings: HTTPDNSClient.Exchange.Timings
-        /// Unique in the process for a call through interceptors or hooks, 0 for others.
+        /// A number unique in the process for a call through interceptors or hooks, 0 for others.
         var number: UInt64 = 0
     }
 }

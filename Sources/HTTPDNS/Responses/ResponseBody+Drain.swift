@@ -1,18 +1,19 @@
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient.Response.Body {
-    /// As much as is read of a body that nobody wants, so that its connection can be used again: more costs more than a new
+    /// The most bytes that are read of an unwanted body to reuse its connection. Reading more costs more than a new
     /// connection.
     private static let drained = 16 * 1024
-    /// For how long: about as long as a new connection takes on a slow way. What comes with the head is there before.
+    /// The longest time to read an unwanted body: about the time of a new connection on a slow network. Bytes that came
+    /// with the head are already there.
     private static let patience = Duration.milliseconds(250)
 
-    /// Reads the rest of a short body and drops one that is long or slow. How it ends does not matter: the head was all that
+    /// Reads the rest of a short body and drops a long or slow one. The outcome does not matter, because only the head
     /// counted.
     /// - Throws: `CancellationError`.
     func drain(on clock: some TimeSource = SystemTimeSource()) async throws {
         guard (declaredLength ?? 0) <= HTTPDNSClient.Response.Body.drained else {
-            // A transfer ends with its reader, whoever else has the body.
+            // A transfer ends with its reader, even when other references to the body exist.
             _ = makeAsyncIterator()
             return
         }

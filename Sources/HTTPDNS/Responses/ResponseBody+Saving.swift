@@ -2,25 +2,24 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient.Response.Body {
-    /// The bytes that are written at once. A thread may have to be started for it, which costs as much as copying a tenth of
-    /// this.
+    /// The number of bytes per write. A write may start a thread, which costs as much as copying a tenth of this.
     private static let portion = 256 * 1024
 
-    /// Writes the body to a file, which is there whole or not at all: it is written beside its place under another name, and
-    /// renamed when the last byte is on the disk. A failure, and cancelling the task, leave what was there before and nothing
-    /// else.
+    /// Writes the body to a file, which appears whole or not at all. The bytes are written to another name in the same
+    /// folder, and renamed when the last byte is on the disk. After a failure or cancellation, the previous file
+    /// remains and nothing else.
     ///
-    /// The file is written on one of 16 threads that all files of the process share. A slow disk slows the server down. A new
-    /// file gets the rights that the umask leaves, one that takes the place of another the rights of that one, and its owner
-    /// and group as far as the process may give them. Only the end of the whole process can leave a file behind,
-    /// `.httpdns-….part`.
+    /// The file is written on one of 16 threads that all files of the process share. A slow disk slows the server down.
+    /// A new file gets the permissions that the umask leaves. A replacement gets the permissions of the previous file,
+    /// and its owner and group as far as the process may set them. Only the end of the whole process can leave a file
+    /// behind, `.httpdns-….part`.
     /// - Parameters:
-    ///   - path: A path in a folder that is there. A link stays a link: the file that it leads to is replaced.
-    ///   - limit: The most bytes that are saved; ``HTTPDNSClient/ByteLimit/inherited`` stands for no limit besides that of
+    ///   - path: A path in an existing folder. A link stays a link: its target is replaced.
+    ///   - limit: The most bytes that are saved; ``HTTPDNSClient/ByteLimit/inherited`` means no limit besides that of
     ///     the request.
     /// - Returns: The number of bytes.
-    /// - Throws: ``HTTPDNSClientError``, with code `fileFailed` for what the file system refuses, with `responseTooLarge` for
-    ///   a body over the limit; `CancellationError`.
+    /// - Throws: ``HTTPDNSClientError``, with code `fileFailed` for errors of the file system, and with
+    ///   `responseTooLarge` for a body over the limit; `CancellationError`.
     @discardableResult
     public func save(to path: String, upTo limit: HTTPDNSClient.ByteLimit = .inherited) async throws -> Int64 {
         if let bytes = limit.bytes, let declaredLength, declaredLength > bytes {
@@ -58,7 +57,7 @@ struct FileSaving: Sendable {
     private let file: ReplacedFile
     private let work = SerialWork(on: ThreadPool.files)
 
-    /// Where it will be, links followed.
+    /// The path of the file, with links resolved.
     var path: String { file.path }
 
     /// - Throws: ``HTTPDNSClientError`` with code `fileFailed`; `CancellationError`.
@@ -71,7 +70,7 @@ struct FileSaving: Sendable {
         try await FileSaving.named(file.path, .body) { try await work.run { [file] in try file.append(bytes) } }
     }
 
-    /// What is being renamed can no more be given up: the task's cancellation comes before this or has no effect.
+    /// Finishes the file. A rename cannot be undone: cancellation takes effect before it or not at all.
     func finish() async throws {
         try Task.checkCancellation()
         let (file, work) = (self.file, self.work)

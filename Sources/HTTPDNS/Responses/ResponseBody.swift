@@ -2,9 +2,9 @@ internal import HTTPDNSCurl
 public import HTTPDNSPrimitives
 
 extension HTTPDNSClient.Response {
-    /// The body of an answer: chunks of at most 64 KiB when it comes over the wire, read once.
+    /// The body of a response: chunks of at most 64 KiB from the network, read once.
     ///
-    /// Dropping the body, or its iterator, cancels the transfer; so does cancelling the task that reads.
+    /// Dropping the body, or its iterator, cancels the transfer. Canceling the reading task does the same.
     public struct Body: AsyncSequence, Sendable {
         /// A chunk.
         public typealias Element = [UInt8]
@@ -16,8 +16,8 @@ extension HTTPDNSClient.Response {
         }
 
         private let source: Source
-        /// How many bytes the reader will get; nil when the answer does not say, and when a content coding is taken off on
-        /// the way.
+        /// The number of bytes that the reader will get; nil when the response does not declare it, and when a content
+        /// coding is decoded.
         public var declaredLength: Int64? { length.bytes }
         private let length: BodyLength
         private var report: (@Sendable (HTTPDNSClient.Progress) -> Void)?
@@ -34,13 +34,13 @@ extension HTTPDNSClient.Response {
             }
         }
 
-        /// A body of these bytes.
+        /// Returns a body of these bytes.
         public static func bytes(_ bytes: [UInt8]) -> HTTPDNSClient.Response.Body {
             HTTPDNSClient.Response.Body(.bytes(bytes, SinglePass()), length: .known(Int64(bytes.count)))
         }
 
-        /// A body from a stream, for interceptors that answer by themselves or change a body on its way. Chunks are passed on
-        /// as they come. Errors other than ``HTTPDNSClientError`` and `CancellationError` reach the reader as
+        /// Returns a body from a stream, for interceptors that answer without sending or change a body. Chunks are
+        /// passed on unchanged. Errors other than ``HTTPDNSClientError`` and `CancellationError` reach the reader as
         /// ``HTTPDNSClientError/Code/interceptorFailed``.
         public static func stream(_ chunks: some AsyncSequence<[UInt8], any Error> & Sendable)
             -> HTTPDNSClient.Response.Body
@@ -48,10 +48,12 @@ extension HTTPDNSClient.Response {
             HTTPDNSClient.Response.Body(.chunks(chunks, nil, SinglePass()))
         }
 
-        /// The same body, with a closure that is told how much of it was read: growing numbers, 0 when reading begins, and at
-        /// the end exactly the number of bytes, with ``HTTPDNSClient/Progress/isComplete``. The total is ``declaredLength``.
-        /// It is called by whoever reads, between two chunks; a body that fails, or that is not read to its end, is never
-        /// complete. Closures that the body has already are told as well, before this one.
+        /// Returns the same body with a closure that receives the number of bytes read so far. The numbers grow from 0,
+        /// when reading begins, to the exact length, with ``HTTPDNSClient/Progress/isComplete``. The total is
+        /// ``declaredLength``.
+        ///
+        /// The reader calls the closure between two chunks. A body that fails, or that is not read to its end, is never
+        /// complete. Existing closures of the body are called as well, before this one.
         public func reportingProgress(_ report: @escaping @Sendable (HTTPDNSClient.Progress) -> Void)
             -> HTTPDNSClient.Response.Body
         {
@@ -60,7 +62,7 @@ extension HTTPDNSClient.Response {
             return body
         }
 
-        /// Reads a body.
+        /// An iterator that reads a body.
         public struct AsyncIterator: AsyncIteratorProtocol {
             private var transfer: TransferResponseBody.AsyncIterator?
             private var chunks: (any AsyncIteratorProtocol<[UInt8], any Error>)?
@@ -90,7 +92,7 @@ extension HTTPDNSClient.Response {
                 stream.makeAsyncIterator()
             }
 
-            /// The next chunk; nil at the end.
+            /// Returns the next chunk; nil at the end.
             /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
             public mutating func next() async throws -> [UInt8]? {
                 progress?.begin()
@@ -116,7 +118,7 @@ extension HTTPDNSClient.Response {
         /// Starts reading. A second iterator throws ``HTTPDNSClientError/Code/bodyConsumedTwice``.
         public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-        /// What was told of the progress.
+        /// The state of the progress reports.
         private struct Progress {
             let report: @Sendable (HTTPDNSClient.Progress) -> Void
             let total: Int64?
@@ -144,17 +146,17 @@ extension HTTPDNSClient.Response {
             }
         }
 
-        /// The whole body.
+        /// Reads the whole body.
         /// - Throws: ``HTTPDNSClientError``, with code `responseTooLarge` as soon as the body is longer than `limit`;
         ///   `CancellationError`.
         public func collect(upTo limit: HTTPDNSByteCount) async throws -> [UInt8] {
-            // A short answer has come whole, as a rule, with its head.
+            // A short response has usually arrived whole, with its head.
             if report == nil, case .transfer(let body, _) = source, let whole = body.takeWhole(upTo: limit.bytes) {
                 return whole
             }
             var iterator = makeAsyncIterator()
             guard var body = try await iterator.next() else { return [] }
-            // A body of one chunk is that chunk, not a copy.
+            // A body of one chunk is returned without a copy.
             while true {
                 guard body.count <= limit.bytes else { throw HTTPDNSClientError.bodyTooLong(limit: limit, on: hop) }
                 guard let chunk = try await iterator.next() else { return body }
@@ -162,7 +164,7 @@ extension HTTPDNSClient.Response {
             }
         }
 
-        /// Byte counts and timings; nil until the body has ended on the wire, and for bodies that did not come over it.
+        /// The byte counts and timings; nil until the body has ended on the wire, and for bodies from other sources.
         public var summary: HTTPDNSClient.Response.BodySummary? {
             guard case .transfer(let body, _) = source, let summary = body.summary else { return nil }
             return HTTPDNSClient.Response.BodySummary(

@@ -1,7 +1,7 @@
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
-/// An exchange's way on one line: address, source, lifetime, connection.
+/// The text of an exchange on one line: address, source, lifetime, connection.
 enum RouteLine {
     static func text(_ exchange: HTTPDNSClient.Exchange) -> String {
         [
@@ -10,7 +10,7 @@ enum RouteLine {
         ].compactMap { $0 }.joined(separator: " · ")
     }
 
-    /// The port is shown where the URL does not say it.
+    /// Returns the address, with its port if it differs from the URL's.
     private static func address(_ exchange: HTTPDNSClient.Exchange) -> String? {
         if exchange.request.source == .unixSocket { return nil }
         let remote = exchange.remote
@@ -43,7 +43,7 @@ enum RouteLine {
         }
     }
 
-    /// Nil where the source knows no lifetimes.
+    /// Returns the remaining lifetime; nil for sources without lifetimes.
     private static func lifetime(_ resolution: HTTPDNSResolver.Resolution) -> String? {
         if resolution.isStale { return "stale, asked for \(resolution.age.shortText) ago" }
         switch resolution.source {
