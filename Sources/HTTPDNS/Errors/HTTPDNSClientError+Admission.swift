@@ -1,8 +1,8 @@
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClientError {
-    /// What it means to the caller that a request found no place. Nothing of it was sent.
-    /// - Parameter call: The call's own times.
+    /// Creates the error of a request that got no connection permit. Nothing of it was sent.
+    /// - Parameter call: The times of the call.
     init(_ failure: AdmissionFailure, _ call: CallTime) {
         let place = "\(failure.origin.host):\(failure.origin.port)"
         let limits = failure.limits.queue
@@ -53,7 +53,7 @@ extension HTTPDNSClientError {
 
     private static let relief = "raise connections.perHost or connections.total if the server can take more"
 
-    /// A call that would hold up the thread that its own work needs.
+    /// The error of a call that would block the thread that its own work needs.
     static var blockingRefused: HTTPDNSClientError {
         HTTPDNSClientError(
             code: .blockingRefused,

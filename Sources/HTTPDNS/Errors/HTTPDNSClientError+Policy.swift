@@ -1,9 +1,9 @@
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
-// The client's own refusals by policy; those of the resolver come as its errors.
+// Refusals by the client's policy; those of the resolver arrive as its errors.
 extension HTTPDNSClientError {
-    /// The addresses of an answer, when the policy leaves none of them.
+    /// Returns the error for an answer of which the policy refuses every address.
     static func allRefused(_ what: String, of host: HTTPDNSHost, _ reason: String) -> HTTPDNSClientError {
         HTTPDNSClientError(
             code: .policyRefused,
@@ -13,7 +13,7 @@ extension HTTPDNSClientError {
         )
     }
 
-    /// A proxy at an address that the policy denies.
+    /// Returns the error for a proxy at an address that the policy denies.
     static func deniedProxy(_ proxy: HTTPDNSClient.Proxy, _ reason: String) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .policyRefused,
@@ -24,8 +24,8 @@ extension HTTPDNSClientError {
         return error
     }
 
-    /// A hop that leads out of the networks that it may reach.
-    /// - Parameter what: Where it leads.
+    /// Returns the error for a hop outside the networks that it may reach.
+    /// - Parameter what: The destination of the hop.
     static func beyond(_ networks: HTTPDNSClient.ReachableNetworks, _ what: String, _ host: HTTPDNSHost)
         -> HTTPDNSClientError
     {
@@ -38,7 +38,7 @@ extension HTTPDNSClientError {
         )
     }
 
-    /// A name that a proxy looks up, so that the client cannot know where it leads.
+    /// Returns the error for a name that a proxy resolves, so that the client cannot know its address.
     static func beyond(
         _ networks: HTTPDNSClient.ReachableNetworks,
         _ host: HTTPDNSHost,

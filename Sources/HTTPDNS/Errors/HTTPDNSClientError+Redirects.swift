@@ -19,7 +19,7 @@ extension HTTPDNSClientError {
         return error
     }
 
-    /// `Location` is no list (RFC 9110 section 10.2.2): of several values none is the right one.
+    /// `Location` is not a list (RFC 9110 section 10.2.2): none of several values is the right one.
     static func differingLocations(_ base: ParsedURL, _ status: RedirectStatus) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .protocolViolation,
@@ -57,7 +57,7 @@ extension HTTPDNSClientError {
         return error
     }
 
-    /// A redirect that leads inside, by a name or an address that nobody but the server vouches for.
+    /// Returns the error for a redirect to an internal address, by a name or address that only the server vouches for.
     static func redirectInside(_ address: HTTPDNSAddress, _ what: String, from scope: String, host: String)
         -> HTTPDNSClientError
     {
@@ -71,7 +71,7 @@ extension HTTPDNSClientError {
         )
     }
 
-    /// An error that the redirect hook threw.
+    /// Creates the error for an error that the redirect hook threw.
     init(hookError error: any Error) {
         self.init(
             code: .interceptorFailed,

@@ -3,7 +3,7 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClientError {
-    /// What a failed resolution means to the caller.
+    /// Creates the error of a failed resolution.
     init(_ error: HTTPDNSResolver.Error) {
         let (code, stage): (Code, Stage) =
             switch error.code {
@@ -24,7 +24,7 @@ extension HTTPDNSClientError {
         underlying = error
     }
 
-    /// An error of an interceptor's own. Its text is not repeated: nobody knows what it holds.
+    /// Creates the error for an interceptor's own error. Its text is not repeated, because it may hold anything.
     init(interceptorError error: any Error) {
         self.init(
             code: .interceptorFailed,
@@ -35,7 +35,7 @@ extension HTTPDNSClientError {
         underlying = error
     }
 
-    /// The call's deadline passed before there was anything to send.
+    /// Returns the error for a call whose deadline passed before anything could be sent.
     static func deadlinePassed(host: HTTPDNSHost, port: UInt16) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .timedOut,
@@ -50,7 +50,7 @@ extension HTTPDNSClientError {
 
     static let callTimeHint = "options.deadline bounds one call, timeouts.responseHead and timeouts.total all of them"
 
-    /// The time of a call was over while an interceptor or a hook ran.
+    /// Returns the error for a call whose time ended while an interceptor or a hook ran.
     static func overdue(_ call: CallTime, mayHaveBeenSent: Bool) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .timedOut,
@@ -64,7 +64,7 @@ extension HTTPDNSClientError {
         return error
     }
 
-    /// - Parameter url: What the innermost call asked for.
+    /// - Parameter url: The URL of the innermost call.
     static func loop(depth: Int, url: String) -> HTTPDNSClientError {
         let host = (try? HTTPDNSRewriter.Canonicalizer.canonicalize(url))?.host.description
         return HTTPDNSClientError(
@@ -78,8 +78,8 @@ extension HTTPDNSClientError {
         )
     }
 
-    /// Files of trust settings that cannot be taken into use.
-    /// - Parameter origin: Where the settings are written, if that is known.
+    /// Returns the error for files of trust settings that cannot be used.
+    /// - Parameter origin: The file and line of the settings, if known.
     static func unusable(_ failure: TransferFailure, origin: TrustOrigin? = nil) -> HTTPDNSClientError {
         let isCertificate = failure.code == .clientCertificateUnusable
         return configuration(

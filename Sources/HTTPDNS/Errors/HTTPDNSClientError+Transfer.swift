@@ -2,10 +2,10 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClientError {
-    /// What a failed transfer means to the caller.
+    /// Creates the error of a failed transfer.
     init(_ failure: TransferFailure, on hop: HopRecord) {
         let stage = Stage(failure)
-        // The transport counts from its own start, the caller from the call's.
+        // The transport counts from its own start; the caller counts from the start of the call.
         let isTotal = failure.code == .timedOut && (failure.phase == .total || failure.phase == .head)
         let own = failure.phase == .head ? hop.time.headLimit : hop.time.limit
         let limit = isTotal ? own ?? failure.limit : failure.limit
@@ -22,7 +22,7 @@ extension HTTPDNSClientError {
         if let endpoint = failure.endpoint {
             let decisive = Attempt(endpoint: endpoint, stage: stage, failure: text, elapsed: failure.elapsed)
             if attempts.isEmpty { attempts = [decisive] }
-            // The failure counts from the start of all attempts, its attempt from its own.
+            // The failure counts from the start of all attempts, and each attempt from its own start.
             reason = (isTotal ? nil : attempts.last { $0.endpoint == endpoint })?.description ?? decisive.description
             reason += HTTPDNSClientError.listing(attempts, besides: endpoint)
         }
@@ -41,14 +41,14 @@ extension HTTPDNSClientError {
         elapsed = hop.time.elapsed
         if failure.code == .timedOut { self.limit = limit }
         isCallDeadline = isTotal
-        // What the caller's own code threw is what the caller looks for.
+        // An error that the caller's own code threw is the one that the caller needs.
         underlying = failure.cause?.error ?? failure
     }
 
-    /// How many addresses a text lists: more fill a log's line, and are in ``attempts``.
+    /// The number of addresses that a text lists. More would fill a log line; ``attempts`` has them all.
     private static let addressesListed = 8
 
-    /// The addresses that failed besides the one that the text is about.
+    /// Returns the failed addresses besides the one that the text is about.
     private static func listing(_ attempts: [Attempt], besides endpoint: HTTPDNSEndpoint) -> String {
         var others: [HTTPDNSEndpoint] = []
         for attempt in attempts where attempt.endpoint != endpoint && !others.contains(attempt.endpoint) {
@@ -60,13 +60,13 @@ extension HTTPDNSClientError {
         return "; failed too: \(listed)\(more)"
     }
 
-    /// The error that a body's reader gets.
+    /// Returns the error for the reader of a body.
     static func bodyError(_ error: any Error, on hop: HopRecord?) -> any Error {
         switch error {
         case let failure as TransferFailure:
             guard let hop else { return HTTPDNSClientError(interceptorError: failure) }
             var error = HTTPDNSClientError(failure, on: hop)
-            // Whatever the wire says: a head has come.
+            // The response head has arrived, whatever the transfer reports.
             error.requestMayHaveBeenSent = true
             return error
         case is HTTPDNSClientError, is CancellationError:
@@ -133,10 +133,11 @@ extension HTTPDNSClientError {
         }
     }
 
-    /// For a chain that does not end at an authority that the client knows.
+    /// The hint for a chain that does not end at a trusted authority.
     package static let missingAuthorityHint = "if the server is the right one, name its authority in trust.roots"
 
-    /// By OpenSSL's words for the cause (X509_verify_cert_error_string(3)), or the transport's own for another name.
+    /// Returns a hint for OpenSSL's text of the cause (X509_verify_cert_error_string(3)), or for the transport's own
+    /// text about another name.
     private static func certificateHint(_ message: String) -> String {
         if message.contains("expired") { return "the server has to renew it; or the clock of this machine is wrong" }
         if message.contains("not yet valid") { return "the clock of this machine is wrong, or the server's was" }

@@ -1,54 +1,55 @@
 public import HTTPDNSPrimitives
 
-/// Why a call failed. It is the only error that public calls throw, besides `CancellationError`.
+/// The error of a failed call. It is the only error that public calls throw, besides `CancellationError`.
 ///
-/// Printed, it is one line. It carries no secret, no header value and no pin name.
+/// It prints as one line. It contains no secret, no header value and no pin name.
 public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
-    /// What kind of failure it was. Compare with `==`; new codes may come with new versions.
+    /// The kind of a failure. Compare with `==`; new versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// A short word, bounded in number: fit for a metric label.
+        /// A short text from a bounded set, suitable for a metric label.
         public let description: String
 
         /// The URL cannot be requested.
         public static let invalidURL = Code(description: "invalid-url")
         /// A method, header field or option cannot be sent.
         public static let invalidRequest = Code(description: "invalid-request")
-        /// The settings contradict themselves, or a file that they name is missing.
+        /// The settings contradict each other, or a file that they name is missing.
         public static let configuration = Code(description: "configuration")
         /// The name has no address.
         public static let resolveFailed = Code(description: "resolve-failed")
         /// The address policy refused every address.
         public static let policyRefused = Code(description: "policy-refused")
-        /// A proxy cannot be connected to, TLS with it included, or breaks off; ``HTTPDNSClientError/proxy`` names it.
-        /// Nothing was sent.
+        /// A proxy refuses the connection, fails the TLS handshake or disconnects; ``HTTPDNSClientError/proxy`` names
+        /// it. Nothing was sent.
         public static let proxyUnreachable = Code(description: "proxy-unreachable")
-        /// A proxy does not make the connection that it was asked for. Nothing was sent.
+        /// A proxy refuses to open the requested connection. Nothing was sent.
         public static let proxyRefused = Code(description: "proxy-refused")
-        /// A proxy wants a login, or another one (407). The proxy has the request, as far as it was not for a tunnel.
+        /// A proxy requires a credential, or another one (407). The proxy has received the request, unless it was for a
+        /// tunnel.
         public static let proxyLoginRefused = Code(description: "proxy-login-refused")
-        /// The network interface or local address that connections are to begin at cannot be used.
+        /// The configured network interface or local address cannot be used.
         public static let localSourceUnusable = Code(description: "local-source-unusable")
-        /// No address could be connected to, TLS included.
+        /// No address accepted a connection, TLS included.
         public static let connectFailed = Code(description: "connect-failed")
-        /// The server's certificate does not prove the name.
+        /// The server's certificate is not valid for the name.
         public static let certificateRefused = Code(description: "certificate-refused")
-        /// A deadline passed; ``HTTPDNSClientError/stage`` says in which phase.
+        /// A deadline passed; ``HTTPDNSClientError/stage`` has the phase.
         public static let timedOut = Code(description: "timed-out")
-        /// The connection broke after the request was on its way.
+        /// The connection broke after sending had begun.
         public static let connectionLost = Code(description: "connection-lost")
-        /// The transport failed in a way that has no code of its own; the message has libcurl's words.
+        /// The transport failed without a more specific code; the message has libcurl's text.
         public static let transportFailed = Code(description: "transport-failed")
-        /// The answer breaks HTTP's rules.
+        /// The response violates HTTP.
         public static let protocolViolation = Code(description: "protocol-violation")
-        /// The answer is longer than allowed.
+        /// The response is longer than allowed.
         public static let responseTooLarge = Code(description: "response-too-large")
-        /// The body cannot be decoded: its content coding is unknown or broken, or it is not the JSON that was asked for.
+        /// The body cannot be decoded: its content coding is unknown or corrupt, or it is not the requested JSON.
         public static let decodingFailed = Code(description: "decoding-failed")
         /// A body cannot be saved to its file.
         public static let fileFailed = Code(description: "file-failed")
-        /// A download was answered with a status that is no success; nothing was saved.
+        /// The response to a download has a status other than success; nothing was saved.
         public static let unexpectedStatus = Code(description: "unexpected-status")
-        /// The stream or file that feeds the request body failed. What a stream threw is in
+        /// The stream or file of the request body failed. The error of a stream is in
         /// ``HTTPDNSClientError/underlying``.
         public static let requestBodyFailed = Code(description: "request-body-failed")
         /// The body of a response was read a second time.
@@ -57,13 +58,14 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let loop = Code(description: "loop")
         /// An interceptor threw an error of its own; see ``HTTPDNSClientError/underlying``.
         public static let interceptorFailed = Code(description: "interceptor-failed")
-        /// A redirect leads where the client does not follow: from https to http, to another scheme, to no URL at all.
+        /// A redirect leads from https to http, to another scheme, or to something that is not a URL; the client does
+        /// not follow it.
         public static let redirectRefused = Code(description: "redirect-refused")
         /// A call was redirected more often than ``HTTPDNSClient/RedirectPolicy/limit``.
         public static let tooManyRedirects = Code(description: "too-many-redirects")
         /// A redirect leads to a request that the call has sent before.
         public static let redirectLoop = Code(description: "redirect-loop")
-        /// A limit of the client or of its transport is reached; nothing was sent.
+        /// A limit of the client or of its transport has been reached; nothing was sent.
         public static let limitReached = Code(description: "limit-reached")
         /// A blocking call was made on a thread that carries the client's own work, where it would never end.
         public static let blockingRefused = Code(description: "blocking-refused")
@@ -71,20 +73,20 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let shutDown = Code(description: "shut-down")
     }
 
-    /// The part of a request's way in which it failed.
+    /// The phase of a request in which it failed.
     public struct Stage: Hashable, Sendable, CustomStringConvertible {
-        /// A short word, bounded in number.
+        /// A short text from a bounded set.
         public let description: String
 
-        /// Reading the request and its URL, and making its body ready: opening its files, compressing what is in memory.
+        /// Reading the request and its URL, and preparing its body: opening files, compressing bytes in memory.
         public static let request = Stage(description: "request")
         /// Reading the settings.
         public static let configuration = Stage(description: "configuration")
         /// Finding addresses.
         public static let resolve = Stage(description: "resolve")
-        /// The address policy.
+        /// Checking the address policy.
         public static let policy = Stage(description: "policy")
-        /// Waiting for a place.
+        /// Waiting for a connection.
         public static let queue = Stage(description: "queue")
         /// Connecting (TCP).
         public static let connect = Stage(description: "connect")
@@ -92,27 +94,27 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let tls = Stage(description: "tls")
         /// Sending the request.
         public static let send = Stage(description: "send")
-        /// Waiting for the first byte of the answer.
+        /// Waiting for the first byte of the response.
         public static let firstByte = Stage(description: "first-byte")
-        /// Reading the answer.
+        /// Reading the response.
         public static let body = Stage(description: "body")
         /// The whole call.
         public static let total = Stage(description: "total")
         /// Following a redirect.
         public static let redirect = Stage(description: "redirect")
-        /// An interceptor.
+        /// Running an interceptor.
         public static let interceptor = Stage(description: "interceptor")
     }
 
-    /// One address that was tried.
+    /// A record of one address that was tried.
     public struct Attempt: Hashable, Sendable, CustomStringConvertible {
         /// The address and port.
         public var endpoint: HTTPDNSEndpoint
-        /// How far it came.
+        /// The phase that it reached.
         public var stage: Stage
-        /// Why it ended, in short.
+        /// The reason for its end, in short.
         public var failure: String
-        /// How long it took.
+        /// The time that it took.
         public var elapsed: Duration
 
         /// Creates a record of an attempt.
@@ -123,39 +125,39 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
             self.elapsed = elapsed
         }
 
-        /// `203.0.113.7:443 tls: certificate is for other.test (12 ms)`.
+        /// The text of the attempt, such as `203.0.113.7:443 tls: certificate is for other.test (12 ms)`.
         public var description: String { "\(endpoint) \(stage): \(failure) (\(elapsed.shortText))" }
     }
 
     /// The kind of failure.
     public var code: Code
-    /// Where it happened.
+    /// The phase in which it happened.
     public var stage: Stage
-    /// What happened, with the host and the addresses tried.
+    /// The message, with the host and the addresses tried.
     public var message: String
-    /// The host of the request, as far as it was read.
+    /// The host of the request, if it could be read.
     public var host: String?
-    /// The proxy on the way, such as `http://proxy.test:3128`, without its credential; nil without one.
+    /// The proxy of the request, such as `http://proxy.test:3128`, without its credential; nil without one.
     public var proxy: String?
-    /// The addresses tried, in order, those of earlier tries included where the request was sent again (``retries``).
+    /// The addresses tried, in order. After retries (``retries``), the addresses of earlier tries are included.
     public var attempts: [Attempt] = []
     /// Whether the server may have seen the request. When false, sending it again is safe for any method.
     public var requestMayHaveBeenSent = false
-    /// How often the request was sent again by ``HTTPDNSClient/RetryPolicy`` before this error.
+    /// The number of times that ``HTTPDNSClient/RetryPolicy`` repeated the request before this error.
     public var retries = 0
     /// Whether the addresses of the system resolver were tried as well.
     public var fellBack = false
-    /// How long the call had taken.
+    /// The time since the start of the call.
     public var elapsed: Duration = .zero
     /// The limit that passed, for ``Code/timedOut``.
     public var limit: Duration?
     /// Whether the limit was the call's own, ``HTTPDNSClient/Request/Options/deadline`` or
-    /// ``HTTPDNSClient/Configuration/Timeouts/total``; ``stage`` says where the call stood then.
+    /// ``HTTPDNSClient/Configuration/Timeouts/total``; ``stage`` has the phase of the call at that time.
     public var isCallDeadline = false
-    /// What to do about it.
+    /// A suggestion for solving the problem.
     public var hint: String?
-    /// The error of a lower part, such as an `HTTPDNSResolver.Error` of the module HTTPDNSCore, which says which providers
-    /// were asked.
+    /// The error of a lower layer, such as an `HTTPDNSResolver.Error` of the module HTTPDNSCore, which lists the
+    /// queried providers.
     public var underlying: (any Error)?
 
     /// Creates an error.
@@ -167,9 +169,9 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         self.hint = hint
     }
 
-    /// One line: message and hint.
+    /// The message and the hint, on one line.
     public var description: String { hint.map { "\(message) (\($0))" } ?? message }
 
-    /// Code and stage only, bounded in number: fit for a metric label.
+    /// The code and the stage only, from a bounded set: suitable for a metric label.
     public var shortDescription: String { "\(code)/\(stage)" }
 }

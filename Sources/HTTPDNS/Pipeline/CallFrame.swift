@@ -1,22 +1,22 @@
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-/// One call of a client that has interceptors, as calls nested in it see it.
+/// A call of a client with interceptors, as calls nested in it see it.
 final class CallFrame: Sendable {
     /// The innermost call that the present task runs in.
     @TaskLocal static var current: CallFrame?
 
-    /// How many calls of one client may be inside each other, beyond the outermost. A token fetched for a token fetched
-    /// for a request is 2; whoever needs more has most likely forgotten that its own calls come back to it.
+    /// The maximum number of nested calls of one client, without the outermost. A token fetched for a token fetched for
+    /// a request is 2; a deeper chain is almost certainly an unintended recursion.
     static let maximumDepth = 8
 
-    /// How deep the call is inside others of its client.
+    /// The depth of the call inside other calls of its client.
     let depth: Int
     private let client: ObjectIdentifier
     private let parent: CallFrame?
     private let sent = Atomic(false)
     private let hops = Atomic(0)
-    /// All that were answered, in the order of their responses.
+    /// All answered hops, in the order of their responses.
     private let exchanges = Lock<[HTTPDNSClient.Exchange]>([])
 
     init(client: AnyObject) {
@@ -29,21 +29,21 @@ final class CallFrame: Sendable {
         self.parent = parent
     }
 
-    /// Whether any transfer of the call may have reached its server, whatever became of the last one.
+    /// Whether any transfer of the call may have reached its server, whatever happened to the last one.
     var mayHaveSent: Bool { sent.load(ordering: .relaxed) }
 
-    /// A number for the next hop of the call, from 0.
+    /// Returns a number for the next hop of the call, from 0.
     func nextHop() -> Int { hops.wrappingAdd(1, ordering: .relaxed).oldValue }
 
-    /// Keeps an exchange, under a number.
+    /// Records an exchange and gives it a number.
     func note(_ exchange: inout HTTPDNSClient.Exchange) {
         exchange.number = CallFrame.lastExchange.wrappingAdd(1, ordering: .relaxed).newValue
         let noted = exchange
         exchanges.withLock { $0.append(noted) }
     }
 
-    /// Puts those before `last` that led to other responses, which interceptors did not return. A response that an
-    /// interceptor has made by itself stays without any.
+    /// Inserts, before `last`, the exchanges of other responses that interceptors did not return. A response that an
+    /// interceptor made without sending keeps none.
     func addEarlier(to last: inout [HTTPDNSClient.Exchange]) {
         guard !last.isEmpty else { return }
         let others = exchanges.withLock { $0 }.filter { exchange in !last.contains { $0.number == exchange.number } }

@@ -1,18 +1,18 @@
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-/// Counts calls until their response's head, and shuts them out once the client is shut down.
+/// Counts calls until their response head, and refuses new ones once the client is shut down.
 final class CallGate: Sendable {
     private static let closed: UInt64 = 1 << 63
 
     /// The number of calls inside, and the highest bit once the gate is closed.
     private let state = Atomic<UInt64>(0)
-    /// Who waits for the last call inside to leave.
+    /// The tasks that wait for the last call inside to leave.
     private let draining = GateWaiters()
-    /// Who waits for the gate to close.
+    /// The tasks that wait for the gate to close.
     private let closing = GateWaiters()
 
-    /// - Parameter nested: Whether the call is part of one that is inside already and may end its work.
+    /// - Parameter nested: Whether the call is part of one that is already inside and may finish its work.
     /// - Throws: ``HTTPDNSClientError`` with code `shutDown`.
     func enter(nested: Bool = false) throws(HTTPDNSClientError) {
         let before = state.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue
@@ -29,13 +29,13 @@ final class CallGate: Sendable {
     /// Whether the client is shut down.
     var isClosed: Bool { state.load(ordering: .acquiring) & CallGate.closed != 0 }
 
-    /// Whoever sleeps at the gate wakes.
+    /// Closes the gate and wakes all tasks that sleep at it.
     func close() {
         state.bitwiseOr(CallGate.closed, ordering: .acquiringAndReleasing)
         closing.releaseAll()
     }
 
-    /// Returns when nobody is inside the closed gate, at `deadline`, or when the task is cancelled.
+    /// Returns when the closed gate has no call inside, at `deadline`, or when the task is canceled.
     func awaitEmpty(until deadline: MonotonicTime, on clock: some TimeSource) async {
         let number = draining.newNumber()
         let timer = Task {
@@ -46,9 +46,9 @@ final class CallGate: Sendable {
         timer.cancel()
     }
 
-    /// Sleeps until `deadline`, and no longer than until the gate is closed.
-    /// - Returns: Whether it is open still.
-    /// - Throws: `CancellationError` when the task is cancelled.
+    /// Sleeps until `deadline` or until the gate is closed.
+    /// - Returns: Whether it is still open.
+    /// - Throws: `CancellationError` when the task is canceled.
     func sleep(until deadline: MonotonicTime, on clock: some TimeSource) async throws -> Bool {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await clock.sleep(until: deadline) }

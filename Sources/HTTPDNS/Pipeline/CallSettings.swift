@@ -1,19 +1,19 @@
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// What a client's settings say about each call.
+/// The settings of a client that apply to each call.
 struct CallSettings: Hashable, Sendable {
     let limits: TransferLimits
-    /// For a call with its body.
+    /// The limit for a call with its body.
     let total: Duration?
-    /// For a call until the head of its response.
+    /// The limit for a call until its response head.
     let responseHead: Duration?
     let versions: HTTPDNSClient.AllowedVersions
     let headers: HostHeaderRules?
     let redirects: HTTPDNSClient.RedirectPolicy
     let retries: HTTPDNSClient.RetryPolicy
     let reachableNetworks: HTTPDNSClient.ReachableNetworks
-    /// What an HTTPS proxy is believed by: the client's own settings, never those of a request's host.
+    /// The trust settings for HTTPS proxies: the client's own, never those of a request's host.
     let proxyTrust: ProxyTrust
 
     init(_ configuration: HTTPDNSClient.Configuration) {
@@ -35,8 +35,8 @@ struct CallSettings: Hashable, Sendable {
     }
 }
 
-/// The same behind a reference: each call and each hop takes it, and copying the values would count references to all of
-/// them.
+/// The settings behind a reference: each call and each hop holds them, and copying the values would count references to
+/// all of them.
 final class SharedCallSettings: Sendable {
     let values: CallSettings
 

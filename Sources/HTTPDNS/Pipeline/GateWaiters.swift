@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-/// Tasks that wait for one thing to happen at a gate. A wait may be given up before it has begun.
+/// The tasks that wait for one event at a gate. A wait may be canceled before it has begun.
 final class GateWaiters: Sendable {
     private typealias Waiter = UnsafeContinuation<Void, Never>
 
@@ -9,7 +9,7 @@ final class GateWaiters: Sendable {
         var released: Set<Int> = []
         var lastNumber = 0
 
-        /// Whether the waiter was kept; if not, its wait is over already.
+        /// Whether the waiter was added; if not, its wait is already over.
         mutating func add(_ waiter: Waiter, number: Int) -> Bool {
             guard released.remove(number) == nil else { return false }
             waiting[number] = waiter
@@ -30,7 +30,7 @@ final class GateWaiters: Sendable {
 
     private let state = Lock(State())
 
-    /// A number for one wait.
+    /// Returns a number for one wait.
     func newNumber() -> Int {
         state.withLock { state in
             state.lastNumber += 1
@@ -38,9 +38,9 @@ final class GateWaiters: Sendable {
         }
     }
 
-    /// Returns when the wait is released, or when the task is cancelled.
-    /// - Parameter hasHappened: Whether there is nothing to wait for. It is looked at under the lock: what happens later comes
-    ///   to ``releaseAll()`` after it.
+    /// Returns when the wait is released, or when the task is canceled.
+    /// - Parameter hasHappened: Whether there is nothing to wait for. It is checked under the lock: a later event calls
+    ///   ``releaseAll()`` after it.
     func wait(_ number: Int, unless hasHappened: () -> Bool) async {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
@@ -53,7 +53,7 @@ final class GateWaiters: Sendable {
         } onCancel: {
             release(number)
         }
-        // A cancellation after the wait was over has left its number.
+        // A cancellation after the end of the wait has left its number.
         state.withLock { _ = $0.released.remove(number) }
     }
 

@@ -2,34 +2,34 @@ package import HTTPDNSCurl
 package import HTTPDNSPrimitives
 package import HTTPTypes
 
-/// The way to the wire, below all stages: libcurl's loop, or a script in tests.
+/// The sender of hops, below all interceptors: libcurl's loop, or a script in tests.
 package protocol HopSending: AnyObject, Sendable {
-    /// Sends one hop and returns at the head of its response.
-    /// - Parameter isStale: Whether other settings have taken the place of those that the request was made by. It is asked
+    /// Sends one hop and returns when its response head has arrived.
+    /// - Parameter isStale: Whether other settings have replaced those that the request was made with. It is called
     ///   when the trust settings for it are chosen.
     /// - Throws: ``TransferFailure``, ``StaleSettings``, `CancellationError`.
     func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer
 
-    /// Lets no later hop use a connection that is open now. Those in flight end on theirs.
+    /// Excludes all open connections from later hops. Hops in flight finish on theirs.
     func retireConnections()
 
-    /// The same for one host.
+    /// Excludes the open connections to one host from later hops.
     func retireConnections(host: String)
 
-    /// What connecting to endpoints has shown.
+    /// The records of connection attempts to endpoints.
     var endpointRecords: [HTTPDNSClient.EndpointRecord] { get }
 
-    /// The connections that are open, the largest pools first.
+    /// The open connections, the largest pools first.
     var connectionPools: [HTTPDNSClient.ConnectionPool] { get }
 
-    /// Hops that were begun and whose body has not ended.
+    /// The number of hops that have begun and whose body has not ended.
     var transfersInFlight: Int { get }
 
-    /// Refuses new hops, lets those in flight end for `duration`, cuts the rest. Idempotent.
+    /// Refuses new hops, lets those in flight finish for `duration`, and cancels the rest. Idempotent.
     func shutdown(drainingFor duration: Duration) async
 }
 
-/// Other settings have taken the place of those that a hop was made by. Nothing of it was sent.
+/// The error of a hop whose settings were replaced. Nothing of it was sent.
 package struct StaleSettings: Error {
     package init() {}
 }
@@ -42,7 +42,7 @@ extension HopSending {
     package var transfersInFlight: Int { 0 }
 }
 
-/// The answer to one hop.
+/// The response to one hop.
 package struct HopAnswer: Sendable {
     package enum Body: Sendable {
         case transfer(TransferResponseBody)
@@ -52,10 +52,10 @@ package struct HopAnswer: Sendable {
     package var head: HTTPResponse
     package var version: HTTPDNSClient.HTTPVersion
     package var endpoint: HTTPDNSEndpoint
-    /// The endpoints that were tried before, and failed.
+    /// The endpoints that were tried before and failed.
     package var failedAttempts: [TransferAttempt] = []
     package var reusedConnection: Bool
-    /// How often the request was sent besides, because it had no answer in time.
+    /// The number of additional copies that were sent, because there was no response in time.
     package var hedges = 0
     package var peerCertificates: [HTTPDNSClient.Exchange.PeerCertificate] = []
     package var timings: HTTPDNSClient.Exchange.Timings

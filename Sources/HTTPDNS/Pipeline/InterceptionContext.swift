@@ -3,77 +3,77 @@ public import HTTPDNSPrimitives
 internal import HTTPTypes
 
 extension HTTPDNSClient {
-    /// What travels with a request through the stages, and never on the wire.
+    /// The context that accompanies a request through the interceptors. It is never sent.
     public struct InterceptionContext: Sendable {
         /// A number for the call, unique in the process.
         public let callID: UInt64
-        /// Which hop of the call this is, from 0: a second `next` of an application interceptor begins hop 1. Application
-        /// interceptors themselves, which are above all hops, see 0.
+        /// The number of this hop in the call, from 0: a second `next` of an application interceptor begins hop 1.
+        /// Application interceptors themselves, which are outside all hops, see 0.
         public internal(set) var hop: Int
-        /// The moment at which the whole call ends, with its body, on `SystemTimeSource`; nil when nothing limits it as a
-        /// whole.
+        /// The moment at which the whole call ends, with its body, on `SystemTimeSource`; nil when the call as a whole
+        /// has no limit.
         public let deadline: MonotonicTime?
-        /// How deep this call is inside other calls of the same client, from 0.
+        /// The depth of this call inside other calls of the same client, from 0.
         public let depth: Int
 
-        /// Whether the request that this interceptor was given is for another origin than ``initialOrigin``.
+        /// Whether this interceptor's request is for another origin than ``initialOrigin``.
         ///
-        /// A redirect leads there, or an interceptor further out has changed the URL. The target of a redirect is untrusted
-        /// input: an interceptor that adds a credential adds none while this is true. It is false again when a redirect leads
-        /// back to the first origin, with a path that the other server has chosen. The scheme and the port are part of an
-        /// origin, so an upgrade from http to https changes it.
+        /// A redirect has led there, or an outer interceptor has changed the URL. The target of a redirect is untrusted
+        /// input: an interceptor that adds a credential must not add it while this is true. It is false again when a
+        /// redirect leads back to the first origin, with a path that the other server has chosen. Scheme and port are
+        /// part of an origin, so an upgrade from http to https changes it.
         public var isCrossOrigin: Bool {
             guard requestURL != initialURL else { return false }
             guard let initial = initialOrigin, let own = HTTPDNSClient.Origin(requestURL) else { return true }
             return own != initial
         }
 
-        /// The origin of the call. For network interceptors it is that of the request which the application interceptors have
-        /// passed on, for application interceptors that of the caller's request. `nil` for a URL that cannot be read, which
-        /// fails the call.
+        /// The origin of the call; nil for an unreadable URL, which fails the call. For network interceptors it is the
+        /// origin of the request that the application interceptors passed on. For application interceptors it is the
+        /// origin of the caller's request.
         public var initialOrigin: HTTPDNSClient.Origin? { HTTPDNSClient.Origin(initialURL) }
 
-        /// The URL that the call begins with. Empty for a call without interceptors: nothing reads it there.
+        /// The URL at the start of the call. Empty for a call without interceptors, where it is not read.
         var initialURL = ""
-        /// The URL of the request that the interceptor is given.
+        /// The URL of the request that the interceptor receives.
         var requestURL = ""
 
-        /// What a stage further out made of the request. Only the stages that this copy is passed to see it: a second `next`
-        /// of an interceptor above that stage starts without.
+        /// The request as an outer rewriter has rewritten it. Only the interceptors that receive this copy see it: a
+        /// second `next` of an interceptor outside that rewriter starts without it.
         package internal(set) var rewritten: HTTPDNSRewriter.RewrittenRequest?
-        /// The mark that goes with it.
+        /// The tag of the rewritten request.
         package var tag: HTTPDNSRewriter.Tag? { rewritten?.tag }
 
-        /// What the hops before this one say about it.
+        /// The constraints on this hop from the hops before it.
         var way = HopWay()
         var call: CallTime
-        /// The networks that the call's own request says it may reach.
+        /// The networks that the call's own request may reach.
         let reachableNetworks: HTTPDNSClient.ReachableNetworks
-        /// Nil for a call that compresses nothing.
+        /// The compressed body; nil for a call that compresses nothing.
         let compressed: CompressedOnce?
-        /// Nil for a client without interceptors, whose calls cannot nest.
+        /// The frame of the call; nil for a client without interceptors, whose calls cannot nest.
         let frame: CallFrame?
-        /// The settings that the hop is made by, see ``Pipeline/isStale(_:)``; nil for a connection without a request.
+        /// The number of the settings of the hop, see ``Pipeline/isStale(_:)``; nil for a connection without a request.
         var settingsNumber: UInt64?
-        /// The fields that the client added to the hop's request by these settings.
+        /// The header fields that the client added to the hop's request from these settings.
         var addedFields = HTTPFields()
-        /// The hop's place among those that may be on their way; nil where nothing is limited.
+        /// The hop's connection permit; nil where connections are not limited.
         var place: AdmissionPlace?
     }
 }
 
-/// When a call began and how long it may take.
+/// The start of a call and its time limits.
 struct CallTime: Sendable {
     let start: MonotonicTime
-    /// For the call with its body.
+    /// The limit for the call with its body.
     let limit: Duration?
-    /// For the response head, from ``headStart`` on.
+    /// The limit for the response head, from ``headStart`` on.
     let headLimit: Duration?
     private var headStart: MonotonicTime
 
     /// - Parameters:
     ///   - own: The limit of the request.
-    ///   - settings: Those of the client, for a request without a limit of its own.
+    /// - settings: The settings of the client, for a request without a limit of its own.
     init(_ own: HTTPDNSClient.TimeLimit, _ settings: CallSettings) {
         start = SystemTimeSource().now()
         headStart = start
@@ -83,32 +83,32 @@ struct CallTime: Sendable {
 
     /// The moment at which the body must have ended.
     var deadline: MonotonicTime? { limit.map { start + $0 } }
-    /// The moment at which the head must be there.
+    /// The moment at which the head must have arrived.
     var headDeadline: MonotonicTime? { headLimit.map { headStart + $0 } }
-    /// The moment at which all that comes before the head must have ended.
+    /// The moment at which everything before the head must have ended.
     var firstDeadline: MonotonicTime? {
         guard let head = headDeadline else { return deadline }
         return deadline.map { min($0, head) } ?? head
     }
-    /// The limit that ``firstDeadline`` comes from.
+    /// The limit that ``firstDeadline`` is computed from.
     var firstLimit: Duration? { firstDeadline == deadline ? limit : headLimit }
     var elapsed: Duration { SystemTimeSource().now() - start }
 
-    /// Lets the time for the head begin again after a hop.
-    /// - Parameter request: What the hop sent. A long body must not take the time of the next hop.
+    /// Restarts the time for the head after a hop.
+    /// - Parameter request: The request of the hop. A long body must not use the time of the next hop.
     mutating func nextHop(after request: HTTPDNSClient.Request) {
         if !request.body.isEmpty { headStart = SystemTimeSource().now() }
     }
 }
 
-/// What a redirect or a retry asks of the next hop, besides its request.
+/// The constraints of a redirect or a retry on the next hop, besides its request.
 struct HopWay: Sendable {
-    /// How far the server reaches that redirected here; nil for a URL of the caller's.
+    /// The network scope of the server that issued the redirect; `nil` for the caller's own URL.
     var redirectedFrom: HTTPDNSAddressPolicy.Scope?
-    /// Whether the hop is for another origin than the one that the caller named.
+    /// Whether the hop is for another origin than the caller's.
     var isForeign = false
-    /// Answers of providers older than this, on the resolver's clock, are asked for anew.
+    /// The time, on the resolver's clock, before which answers of providers are too old for this hop.
     var freshAfter: MonotonicTime?
-    /// What stayed behind on the way to this hop.
+    /// The header fields that were dropped on earlier hops.
     var droppedFields: [HTTPField.Name] = []
 }

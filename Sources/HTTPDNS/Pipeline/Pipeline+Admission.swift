@@ -2,10 +2,10 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-// Between the policy and the race: the wait for a connection.
+// This step is between the policy and the race: the wait for a connection.
 extension Pipeline {
-    /// A place for a hop, first among its client's, then among those of all clients of the transport.
-    /// - Returns: The place, and whether the hop had to wait for it.
+    /// Gets a connection permit for a hop, first among its client's, then among those of all clients of the transport.
+    /// - Returns: The permit, and whether the hop had to wait for it; nil where connections are not limited.
     /// - Throws: ``HTTPDNSClientError`` with stage `queue`; `CancellationError`.
     func admit(
         _ request: HTTPDNSClient.Request,
@@ -38,12 +38,12 @@ extension Pipeline {
         for admission in admissions { admission.close(member) }
     }
 
-    /// How many hops of this client, or of all clients of its transport, wait for a connection.
+    /// The number of hops of this client, or of all clients of its transport, that wait for a connection.
     var waiting: Int { admissions.reduce(0) { $0 + $1.waiting } }
 }
 
 extension Admission {
-    /// Nil where nothing is limited.
+    /// Creates an admission; nil where connections are not limited.
     convenience init?(_ connections: HTTPDNSClient.Configuration.Connections) {
         guard connections.perHost != nil || connections.total != nil else { return nil }
         self.init(

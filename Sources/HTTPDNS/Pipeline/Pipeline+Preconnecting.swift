@@ -4,8 +4,8 @@ internal import HTTPDNSPrimitives
 internal import Synchronization
 
 extension Pipeline {
-    /// Takes a request as far as its connection, which is kept. Interceptors do not run, for there is no request.
-    /// - Returns: Where the connection leads.
+    /// Makes the connection of a request and keeps it. Interceptors do not run, because nothing is sent.
+    /// - Returns: The endpoint of the connection.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func preconnect(_ request: HTTPDNSClient.Request) async throws -> HTTPDNSEndpoint {
         let time = time(request.options.deadline)
@@ -43,7 +43,7 @@ extension Pipeline {
             else { throw error }
             return endpoint
         }
-        // No answer can come of a request that is never sent.
+        // A request that is never sent has no response.
         throw HTTPDNSClientError(
             code: .transportFailed,
             stage: .connect,

@@ -2,7 +2,7 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSRewriter {
-    /// A hop whose host nobody looks up here. It has no addresses and no tag.
+    /// Returns a rewritten hop whose host is not resolved here. It has no addresses and no tag.
     /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`.
     func unresolved(
         _ request: HTTPDNSClient.Request,
@@ -15,6 +15,6 @@ extension HTTPDNSRewriter {
 }
 
 extension HTTPDNSRewriter.RewrittenRequest {
-    /// Whether its host was not looked up, see ``HTTPDNSRewriter/unresolved(_:_:as:)``.
+    /// Whether its host was not resolved, see ``HTTPDNSRewriter/unresolved(_:_:as:)``.
     var isUnresolved: Bool { source == .proxy || source == .unixSocket }
 }

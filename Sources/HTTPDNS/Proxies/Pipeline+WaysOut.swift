@@ -2,18 +2,18 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// One way to try to get a hop on the wire.
+/// One attempt to send a hop through its egress path.
 struct Departure {
     var passage: Passage?
     var endpoints: [HTTPDNSEndpoint]
-    /// The address of the proxy, where it is one of several that are tried in turn.
+    /// The address of the proxy, if it is one of several that are tried in turn.
     var proxyEndpoint: HTTPDNSEndpoint?
 }
 
-// Between the stage and the transfer: proxies, Unix sockets, local addresses.
+// This step is between the rewriter and the transfer: proxies, Unix sockets, local addresses.
 extension Pipeline {
-    /// A hop whose host is not looked up here, because a proxy is told its name or a Unix socket needs none; nil for all
-    /// others.
+    /// Returns the rewritten hop if its host is not resolved here, because a proxy resolves its name or a Unix socket
+    /// needs no address; otherwise nil.
     /// - Throws: ``HTTPDNSClientError``.
     func unresolved(_ request: HTTPDNSClient.Request) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest? {
         guard !waysOut.isStraight(request) else { return nil }
@@ -23,15 +23,15 @@ extension Pipeline {
         case .unixSocket: return try rewriter.unresolved(request, url, as: .unixSocket)
         case .proxy(let proxy):
             guard proxy.isTold(url.host, request.options), case .name(let name) = url.host, !name.isLocalhost else {
-                // An address, and localhost, pass the policy as they do without a proxy.
+                // An address, and localhost, are checked by the policy as they are without a proxy.
                 return nil
             }
             return try rewriter.unresolved(request, url, as: .proxy)
         }
     }
 
-    /// The ways to try one after the other, while the proxy cannot be connected to. There is one at least.
-    /// - Parameter endpoints: Those of the hop's host.
+    /// Returns the attempts to make in turn while the proxy refuses connections; at least one.
+    /// - Parameter endpoints: The endpoints of the hop's host.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func departures(
         of request: HTTPDNSClient.Request,
@@ -65,7 +65,7 @@ extension Pipeline {
                 guard proxy.kind == .https else {
                     return [Departure(passage: Passage(proxy: hop, source: source), endpoints: own)]
                 }
-                // libcurl knows it by its one name, so that its addresses cannot race.
+                // libcurl knows the proxy by its one name, so its addresses cannot race.
                 let passage = Passage(proxy: hop, source: source)
                 return own.map { Departure(passage: passage, endpoints: [$0], proxyEndpoint: $0) }
             }
@@ -78,7 +78,7 @@ extension Pipeline {
         }
     }
 
-    /// The addresses of a proxy, by a mapping or the system resolver.
+    /// Returns the addresses of a proxy, from a mapping or the system resolver.
     private func endpointsOf(_ proxy: HTTPDNSClient.Proxy, deadline: MonotonicTime?) async throws -> [HTTPDNSEndpoint] {
         switch proxy.host {
         case .address(let address):
@@ -104,11 +104,12 @@ extension Pipeline {
         }
     }
 
-    /// Providers hear nothing of a proxy's name: a rule for it counts as far as it has addresses, or leads to another name.
+    /// Returns the query for the name of a proxy, which is never sent to providers. A mapping for it applies if it has
+    /// addresses or leads to another name.
     private func question(about name: HTTPDNSName, of proxy: HTTPDNSClient.Proxy) -> HTTPDNSResolver.Query {
         let mappings = rewriter.resolver.mappings.current
         var end = name
-        // Mappings have no circles.
+        // Mappings contain no cycles.
         while case .via(let next, _) = mappings.rule(for: end, port: proxy.port)?.mapping.action { end = next }
         if case .addresses = mappings.rule(for: end, port: proxy.port)?.mapping.action {
             return HTTPDNSResolver.Query(proxy.host, port: proxy.port)
@@ -118,7 +119,7 @@ extension Pipeline {
         return question
     }
 
-    /// Sends a hop: where there are several ways to its proxy, by the first one that gets there.
+    /// Sends a hop. When there are several attempts for its proxy, the first one that connects is used.
     /// - Throws: ``TransferFailure``, ``HTTPDNSClientError``, `CancellationError`.
     func send(
         _ request: HTTPDNSClient.Request,
@@ -131,7 +132,7 @@ extension Pipeline {
         if case .straight = way {
             let body = try await opened(request, context, hop)
             let passage = waysOut.straightPassage
-            // Made in place: a request that stands in a variable is copied on its way, all its references counted.
+            // The request is made in place: a request in a variable would be copied, with all its references counted.
             return try await sender.send(
                 transferRequest(request, to: rewritten, endpoints, through: passage, context, body),
                 unless: { isStale(context) }
@@ -190,7 +191,8 @@ extension Pipeline {
         }
     }
 
-    /// A proxy that forwards requests in clear text answers for itself when it wants a login (RFC 9110 section 15.5.8).
+    /// Refuses a 407 response of a proxy that forwards requests in clear text: it is the proxy's own response (RFC 9110
+    /// section 15.5.8).
     /// - Throws: ``HTTPDNSClientError`` with code `proxyLoginRefused`.
     func refuseLogin(_ answer: HopAnswer, from proxy: HTTPDNSClient.Proxy, _ hop: HopRecord, _ sent: Departure) throws {
         guard answer.head.status.code == 407, let passage = sent.passage?.proxy, proxy.kind.isHTTP,
@@ -200,25 +202,25 @@ extension Pipeline {
         var failure = TransferFailure(code: .proxyLoginRefused, phase: .firstByte, message: reason)
         failure.endpoint = answer.endpoint
         failure.proxy = proxy.description
-        // The proxy has it, and it alone knows.
+        // The proxy has the request, and the client cannot know whether it was forwarded.
         failure.requestMayHaveBeenSent = true
         throw HTTPDNSClientError(failure, on: hop)
     }
 }
 
 extension HTTPDNSEndpoint {
-    /// What stands where a connection to a Unix socket has no address: the unspecified one.
+    /// The endpoint of connections to Unix sockets, which have no address: the unspecified one.
     static let ofUnixSockets = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 0, 0, 0, 0), port: 0)
 }
 
 extension TransferFailure {
-    /// Whether an address of the proxy was not connected to, or not in time, and nothing was sent.
+    /// Whether connecting to an address of the proxy failed, or took too long, and nothing was sent.
     fileprivate func isWorthAnotherAddress(of proxy: HTTPDNSClient.Proxy) -> Bool {
         guard !requestMayHaveBeenSent else { return false }
         guard code == .timedOut else { return code == .proxyUnreachable }
         switch reached ?? phase {
         case .connect: return true
-        // Behind other proxies it is the TLS of the request's server, which a tunnel leads to.
+        // Behind other proxies this is the TLS handshake with the origin, through the tunnel.
         case .tls: return proxy.kind == .https
         default: return false
         }
@@ -226,7 +228,7 @@ extension TransferFailure {
 }
 
 extension HTTPDNSClient.Proxy {
-    /// Whether it is told the host as the URL has it.
+    /// Whether the proxy receives the host as the URL has it.
     fileprivate func isTold(_ host: HTTPDNSHost, _ options: HTTPDNSClient.Request.Options) -> Bool {
         !takesAddresses && options.pinnedTo == nil
     }
@@ -238,7 +240,7 @@ extension HTTPDNSClient.Proxy {
         }
     }
 
-    /// The endpoints that its protocol has room for.
+    /// Returns the endpoints that the proxy's protocol supports.
     fileprivate func reachable(
         _ endpoints: [HTTPDNSEndpoint],
         _ rewritten: HTTPDNSRewriter.RewrittenRequest

@@ -3,10 +3,10 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient.Proxy {
-    /// Reads a proxy as curl does: `[scheme://][user[:password]@]host[:port]`.
+    /// Parses a proxy as curl does: `[scheme://][user[:password]@]host[:port]`.
     ///
     /// Without a scheme it is an HTTP proxy; `socks` is `socks4`. Without a port it is 443 for `https` and 1080 for all
-    /// others, which are curl's defaults. Octets of user and password may be percent-encoded. A path is ignored.
+    /// others, which are curl's defaults. Bytes of user and password may be percent-encoded. A path is ignored.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`; its message leaves user and password out.
     public init(_ text: String) throws(HTTPDNSClientError) {
         func refusal(_ reason: String) -> HTTPDNSClientError {
@@ -24,13 +24,13 @@ extension HTTPDNSClient.Proxy {
         if let end = text.utf8.firstRange(of: "://".utf8) {
             let scheme = text[..<end.lowerBound].lowercased()
             guard let known = scheme == "socks" ? .socks4 : HTTPDNSClient.Proxy.Kind(rawValue: scheme) else {
-                // What stands there may be a user and a password.
+                // The text here may be a user and a password.
                 throw refusal("its scheme is unknown")
             }
             kind = known
             rest = text[end.upperBound...]
         }
-        // The last one: a password may have an at-sign, and a slash too, where somebody forgot to encode it.
+        // The last at-sign counts: a password may contain one, and also a slash that was not encoded.
         var login: Substring?
         if let at = rest.utf8.lastIndex(of: UInt8(ascii: "@")) {
             login = rest[..<at]
@@ -46,7 +46,7 @@ extension HTTPDNSClient.Proxy {
         do {
             self.init(kind, host: try HTTPDNSRewriter.host(String(host)), port: port)
         } catch {
-            // The error has the host's text, which may be a user and a password.
+            // The error contains the host's text, which may be a user and a password.
             let hasColon = host.utf8.contains(UInt8(ascii: ":"))
             throw refusal(hasColon ? "its host is no name and no address; IPv6 stands in brackets" : error.message)
         }
@@ -59,8 +59,8 @@ extension HTTPDNSClient.Proxy {
         }
     }
 
-    /// The text without what may be a password. Where its at-sign is missing, or was encoded with the rest, that is what
-    /// stands behind a colon and is no port.
+    /// Returns the text without a possible password. If its at-sign is missing or was encoded, the password is the text
+    /// after a colon that is not a port.
     private static func shown(_ text: String) -> String {
         let shown = URLText.forErrors(text)
         guard !text.utf8.contains(UInt8(ascii: "@")) else { return shown }
@@ -75,7 +75,7 @@ extension HTTPDNSClient.Proxy {
         return shown[...colon] + "..."
     }
 
-    /// - Returns: The host, an IPv6 address without brackets, and what stands behind the colon.
+    /// - Returns: The host, with an IPv6 address without brackets, and the text after the colon.
     private static func split(_ text: Substring) -> (host: Substring, port: Substring?) {
         if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
             let rest = text[text.index(after: end)...]
@@ -88,7 +88,7 @@ extension HTTPDNSClient.Proxy {
 }
 
 extension HTTPDNSClient.Proxy.Credential {
-    /// Reads `user[:password]`, percent-encoded.
+    /// Parses `user[:password]`, percent-encoded.
     fileprivate init(_ text: Substring, _ kind: HTTPDNSClient.Proxy.Kind) throws(HTTPDNSClientError) {
         let colon = text.utf8.firstIndex(of: UInt8(ascii: ":"))
         guard let user = PercentEncoding.decoded(text[..<(colon ?? text.endIndex)]),
@@ -109,9 +109,10 @@ extension HTTPDNSClient.Proxy.Credential {
     }
 }
 
-/// Texts with `%41` for an octet (RFC 3986 section 2.1).
+/// Texts with `%41` for a byte (RFC 3986 section 2.1).
 private enum PercentEncoding {
-    /// Nil when what comes out is not UTF-8, or has a control character. A percent sign that nothing follows stays one.
+    /// Decodes a text; nil when the result is not UTF-8 or has a control character. A percent sign without two digits
+    /// is kept.
     static func decoded(_ text: Substring) -> String? {
         let octets = Array(text.utf8)
         var result: [UInt8] = []

@@ -5,27 +5,27 @@ internal import HTTPDNSPrimitives
 extension HTTPDNSClient {
     /// A proxy that requests go through.
     ///
-    /// Printed, compared and dumped it is its kind, host and port; the login stands in no text.
+    /// Its printed and dumped form is its kind, host and port; no text contains the credential.
     public struct Proxy: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-        /// What is spoken with it.
+        /// The protocol spoken with the proxy.
         public var kind: HTTPDNSClient.Proxy.Kind
-        /// Its name or address. A name goes to the mappings, if they have addresses for it, else to the system resolver;
-        /// providers are never asked about it.
+        /// The name or address of the proxy. A name is resolved by the mappings, if they have addresses for it,
+        /// otherwise by the system resolver; providers never receive it.
         public var host: HTTPDNSHost
-        /// Its port.
+        /// The port of the proxy.
         public var port: UInt16
-        /// Who the client is to it; nil for nobody.
+        /// The credential for the proxy; nil for none.
         public var credential: HTTPDNSClient.Proxy.Credential?
-        /// Whether the client finds the addresses of URLs' names, by mappings, providers and policy as without a proxy, and
-        /// gives the proxy these. If not, the proxy is told names, and does as it likes. `HTTPDNSClient.Proxy.Kind.socks4`
-        /// and `HTTPDNSClient.Proxy.Kind.socks5` take addresses only, whatever it says.
+        /// Whether the client resolves the names of URLs, by mappings, providers and policy as without a proxy, and
+        /// sends the proxy addresses. When false, the proxy receives names and resolves them itself.
+        /// `HTTPDNSClient.Proxy.Kind.socks4` and `HTTPDNSClient.Proxy.Kind.socks5` receive addresses in any case.
         ///
-        /// Through an HTTP proxy that makes a tunnel (CONNECT) of requests to `http` URLs too, which many proxies allow to
-        /// port 443 only.
+        /// Through an HTTP proxy this also makes a tunnel (CONNECT) for requests to `http` URLs, which many proxies
+        /// allow to port 443 only.
         public var resolvesLocally = false
-        /// Whether the proxy itself refuses what ``HTTPDNSClient/ReachableNetworks`` of a request exclude, so that names that
-        /// it looks up may go through it all the same. The client cannot check it: where it is set and the proxy does not,
-        /// such a request reaches any address that the proxy reaches.
+        /// Whether the proxy itself enforces the ``HTTPDNSClient/ReachableNetworks`` of requests, so that names may be
+        /// sent to it. The client cannot check this. If it is set and the proxy does not enforce them, such a request
+        /// reaches every address that the proxy reaches.
         public var enforcesReachableNetworks = false
 
         /// Creates a proxy without credential.
@@ -35,33 +35,33 @@ extension HTTPDNSClient {
             self.port = port
         }
 
-        /// Whether it is given addresses.
+        /// Whether the proxy receives addresses.
         package var takesAddresses: Bool { resolvesLocally || kind.needsAddress }
 
-        /// `http://proxy.test:3128`.
+        /// The kind, host and port, such as `http://proxy.test:3128`.
         public var description: String {
             switch host {
             case .name(let name): "\(kind)://\(name):\(port)"
             case .address(let address): "\(kind)://\(address.bracketed):\(port)"
             }
         }
-        /// As ``description``.
+        /// The same text as ``description``.
         public var debugDescription: String { description }
-        /// Nothing inside.
+        /// An empty mirror.
         public var customMirror: Mirror { Mirror(self, children: []) }
     }
 }
 
 extension HTTPDNSClient.Proxy {
-    /// Who the client is to a proxy: Basic to HTTP proxies, user and password to SOCKS 5, the user alone to SOCKS 4.
+    /// A credential for a proxy: Basic for HTTP proxies, user and password for SOCKS 5, the user alone for SOCKS 4.
     ///
-    /// The password is read for each request, so that one that was changed is used by the next connection.
+    /// The password is read for each request, so that the next connection uses a changed one.
     public struct Credential: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
         CustomReflectable
     {
-        /// The user.
+        /// The user name.
         public var user: String
-        /// Where the password is; nil for an empty one.
+        /// The source of the password; nil for an empty one.
         public var password: HTTPDNSSecret?
 
         /// Creates a credential.
@@ -70,8 +70,8 @@ extension HTTPDNSClient.Proxy {
             self.password = password
         }
 
-        /// Compares the user and where the password is; one that stood in the proxy's URL is compared itself. A closure is
-        /// the same as its copies alone.
+        /// Returns whether the user and the source of the password are equal. A password from the proxy's URL is
+        /// compared itself. A closure equals only its own copies.
         public static func == (left: HTTPDNSClient.Proxy.Credential, right: HTTPDNSClient.Proxy.Credential) -> Bool {
             guard left.user == right.user else { return false }
             switch (left.password, right.password) {
@@ -84,11 +84,11 @@ extension HTTPDNSClient.Proxy {
         /// Hashes the user.
         public func hash(into hasher: inout Hasher) { hasher.combine(user) }
 
-        /// Says nothing.
+        /// A constant text without the credential.
         public var description: String { "a proxy credential" }
-        /// As ``description``.
+        /// The same text as ``description``.
         public var debugDescription: String { description }
-        /// Nothing inside.
+        /// An empty mirror.
         public var customMirror: Mirror { Mirror(self, children: []) }
     }
 }

@@ -1,6 +1,6 @@
 internal import HTTPDNSCore
 
-/// What the environment says about proxies, as curl 7.88 reads it (`detect_proxy` in lib/url.c).
+/// The proxies of the environment variables, read as curl 7.88 reads them (`detect_proxy` in lib/url.c).
 struct ProxyEnvironment: Sendable {
     private typealias Reading = Result<HTTPDNSClient.Proxy?, HTTPDNSClientError>
 
@@ -9,7 +9,7 @@ struct ProxyEnvironment: Sendable {
     private let exceptions: HTTPDNSClient.Proxy.Exceptions
 
     init(_ environment: (String) -> String?) {
-        /// An empty variable is one that is not set (`curl_getenv`).
+        /// An empty variable counts as unset (`curl_getenv`).
         func value(_ name: String) -> String? {
             guard let text = environment(name), !text.isEmpty else { return nil }
             return text
@@ -32,7 +32,7 @@ struct ProxyEnvironment: Sendable {
         exceptions = HTTPDNSClient.Proxy.Exceptions(curl: value("no_proxy") ?? value("NO_PROXY") ?? "")
     }
 
-    /// The same, if both proxies can be used.
+    /// Returns this value if both proxies can be used.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func checked() throws(HTTPDNSClientError) -> ProxyEnvironment {
         _ = try http.get()
@@ -40,7 +40,7 @@ struct ProxyEnvironment: Sendable {
         return self
     }
 
-    /// The proxy for a URL; nil when it is reached without one.
+    /// Returns the proxy for a URL; nil when it is reached without one.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func proxy(for url: HTTPDNSRewriter.CanonicalURL) throws(HTTPDNSClientError) -> HTTPDNSClient.Proxy? {
         guard !exceptions.contains(url.host, port: url.port) else { return nil }

@@ -4,10 +4,13 @@ internal import HTTPDNSPrimitives
 extension HTTPDNSClient.Proxy {
     /// The hosts that are reached without the proxy.
     ///
-    /// The rules are curl's (`--noproxy`): a name stands for itself and for all names below it, with or without a dot in
-    /// front; an address or a block of addresses (`10.0.0.0/8`, `2001:db8::/32`) for addresses that stand in URLs, and never
-    /// for those that names lead to; `*` for everything. Beyond curl, a name or address may have a port, `one.example:8443`,
-    /// and counts for that port alone.
+    /// The rules are curl's (`--noproxy`):
+    /// - A name matches itself and all names below it, with or without a leading dot.
+    /// - An address or a block of addresses (`10.0.0.0/8`, `2001:db8::/32`) matches addresses in URLs, and never the
+    ///   addresses that names resolve to.
+    /// - `*` matches everything.
+    ///
+    /// Beyond curl, a name or address may have a port, `one.example:8443`, and then matches that port alone.
     public struct Exceptions: Hashable, Sendable, CustomStringConvertible {
         fileprivate struct Entry: Hashable {
             enum Place: Hashable {
@@ -21,14 +24,14 @@ extension HTTPDNSClient.Proxy {
 
         private var entries: [Entry] = []
         private var isEverything = false
-        /// The entries as they were written, with commas between them.
+        /// The entries as they were written, separated by commas.
         public let description: String
 
-        /// No host.
+        /// A list without entries.
         public static let none = HTTPDNSClient.Proxy.Exceptions(curl: "")
 
         /// Creates a list from its entries.
-        /// - Throws: ``HTTPDNSClientError`` with code `configuration` for one that could never count.
+        /// - Throws: ``HTTPDNSClientError`` with code `configuration` for an entry that can never match.
         public init(_ texts: [String]) throws(HTTPDNSClientError) {
             description = texts.joined(separator: ",")
             for text in texts {
@@ -47,9 +50,9 @@ extension HTTPDNSClient.Proxy {
             }
         }
 
-        /// Reads a list in the form of the variable `no_proxy`, by the rules of curl 7.88: commas or blanks between entries,
-        /// `*` only when it stands alone, no ports. What curl cannot use it passes over, and so does this; but blocks of IPv6
-        /// addresses count, as curl's documentation has it: 7.88.1 compares IPv6 addresses like names.
+        /// Parses a list in the form of the variable `no_proxy`, by the rules of curl 7.88: commas or blanks between
+        /// entries, `*` only when it is the whole list, no ports. Entries that curl cannot use are skipped, as in curl.
+        /// Blocks of IPv6 addresses match, as curl's documentation says; 7.88.1 compares IPv6 addresses like names.
         init(curl text: String) {
             description = text
             isEverything = text == "*"
@@ -60,7 +63,7 @@ extension HTTPDNSClient.Proxy {
                 if !name.isEmpty { entries.append(Entry(place: .name(name.lowercased()))) }
                 let parts = token.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
                 guard let address = HTTPDNSAddress(String(parts[0])) else { continue }
-                // curl reads digits as far as there are any (atoi), and takes 0 for all bits.
+                // curl reads leading digits only (atoi), and treats 0 as all bits.
                 let bits = parts.count > 1 ? Int(parts[1].prefix { $0.isASCII && $0.isNumber }) ?? 0 : 0
                 let all = address.family == .v4 ? 32 : 128
                 if let block = HTTPDNSAddressBlock(address, prefixLength: bits == 0 ? all : bits) {
@@ -69,7 +72,7 @@ extension HTTPDNSClient.Proxy {
             }
         }
 
-        /// Whether a URL's host is one of them.
+        /// Whether a URL's host matches an entry.
         func contains(_ host: HTTPDNSHost, port: UInt16) -> Bool {
             if isEverything { return true }
             return entries.contains { entry in

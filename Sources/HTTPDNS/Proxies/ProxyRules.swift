@@ -1,7 +1,7 @@
 internal import HTTPDNSCore
 
 extension HTTPDNSClient.Proxy {
-    /// Which requests go through which proxy.
+    /// A set of rules that choose the proxy of each request.
     public struct Rules: Hashable, Sendable, CustomStringConvertible {
         enum Content: Hashable {
             case inherited
@@ -12,7 +12,7 @@ extension HTTPDNSClient.Proxy {
 
         let content: Content
 
-        /// No request goes through a proxy, whatever the environment says.
+        /// The rules that use no proxy, whatever the environment contains.
         public static let direct = HTTPDNSClient.Proxy.Rules(content: .direct)
 
         /// The rules of the client, ``HTTPDNSClient/Configuration/proxy``: the default of
@@ -20,12 +20,14 @@ extension HTTPDNSClient.Proxy {
         /// ``HTTPDNSClientError/Code/configuration``.
         public static let inherited = HTTPDNSClient.Proxy.Rules(content: .inherited)
 
-        /// As the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say, by curl's rules: the
-        /// variable of the URL's scheme, then the one for all; small letters before capitals, and `HTTP_PROXY` never, which a
-        /// web server sets from a request's `HTTPDNSClient.Proxy` field. They are read once, when the client is made.
+        /// The rules of the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, as curl
+        /// reads them. They are read once, when the client is made.
+        ///
+        /// The variable of the URL's scheme comes before the one for all schemes, and lower case before upper case.
+        /// `HTTP_PROXY` is never read, because a web server sets it from a request's `Proxy` field.
         public static let environment = HTTPDNSClient.Proxy.Rules(content: .environment)
 
-        /// All requests but those to `exceptions` go through one.
+        /// Returns rules that send all requests except those to `exceptions` through one proxy.
         public static func through(
             _ proxy: HTTPDNSClient.Proxy,
             except exceptions: HTTPDNSClient.Proxy.Exceptions = .none
@@ -58,7 +60,7 @@ extension HTTPDNSClient.Proxy {
 }
 
 extension HTTPDNSClient.Proxy {
-    /// Why it can be none; nil when it can.
+    /// The reason why the proxy cannot be used; nil when it can.
     var fault: String? {
         guard port > 0 else { return "the proxy \(self) has port 0" }
         guard let credential else { return nil }

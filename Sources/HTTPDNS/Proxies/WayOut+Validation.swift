@@ -1,7 +1,7 @@
 internal import HTTPDNSCurl
 
 extension HTTPDNSClient.Configuration {
-    /// Linux keeps 16 bytes for the name of an interface, one of them for its end (IFNAMSIZ).
+    /// Linux has 16 bytes for the name of an interface, including the terminating NUL (IFNAMSIZ).
     private static let longestInterfaceName = 15
 
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.

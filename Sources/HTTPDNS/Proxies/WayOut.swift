@@ -2,34 +2,34 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// How a hop leaves the machine.
+/// The path on which a hop leaves the machine.
 package enum WayOut: Sendable {
-    /// To the addresses of its host.
+    /// A direct connection to the addresses of the host.
     case straight
-    /// Through a proxy.
+    /// A connection through a proxy.
     case proxy(HTTPDNSClient.Proxy)
-    /// To a Unix socket, by its path.
+    /// A connection to a Unix socket, by its path.
     case unixSocket(String)
 
     package var proxy: HTTPDNSClient.Proxy? { if case .proxy(let proxy) = self { proxy } else { nil } }
 }
 
-/// Which way out a hop takes: a function of its URL, its options and the client's settings.
+/// The selector of a hop's egress path, from its URL, its options and the client's settings.
 final class WaysOut: Sendable {
     private let rules: HTTPDNSClient.Proxy.Rules
     private let environment: ProxyEnvironment
     private let unixSocket: String?
-    /// What all connections are bound to.
+    /// The interface or address that all connections are bound to.
     let source: HTTPDNSClient.Configuration.LocalSource?
-    /// Whether every hop without options of its own goes straight.
+    /// Whether every hop without options of its own is direct.
     private let isPlain: Bool
-    /// What every straight hop passes through on its way.
+    /// The egress settings of every direct hop.
     let straightPassage: Passage?
-    /// The address of each proxy that is tried first: the one that could be connected to last, or the one after it, if that
-    /// failed since.
+    /// The address of each proxy that is tried first: the last one that accepted a connection, or the next one if that
+    /// has failed since.
     private let fronts = Lock<[HTTPDNSHost: HTTPDNSAddress]>([:])
 
-    /// A client with more proxies than this, each a request's own, forgets what it knew of them.
+    /// The maximum number of remembered proxies. A client with more of them, set by requests, forgets all.
     private static let maximumRemembered = 64
 
     init(_ configuration: HTTPDNSClient.Configuration) {
@@ -41,7 +41,7 @@ final class WaysOut: Sendable {
         straightPassage = source.map { Passage(source: $0) }
     }
 
-    /// Whether a hop goes straight, as far as that is known without its URL.
+    /// Whether a hop is direct, as far as that is known without its URL.
     func isStraight(_ request: borrowing HTTPDNSClient.Request) -> Bool {
         guard isPlain else { return false }
         guard let own = request.own else { return true }
@@ -64,7 +64,7 @@ final class WaysOut: Sendable {
         // The client's own rules are never inherited: validation refuses that.
         case .direct, .inherited: return .straight
         case .through(let proxy, let exceptions):
-            // The client's own was looked at when the client was made.
+            // The client's own proxy was validated when the client was made.
             if !options.proxy.isInherited, let fault = proxy.fault {
                 throw HTTPDNSClientError(code: .invalidRequest, stage: .request, message: fault)
             }
@@ -75,8 +75,8 @@ final class WaysOut: Sendable {
 
     // MARK: the addresses of a proxy
 
-    /// The addresses from the one on that is to be tried first. Those in front of it come last: each gets its turn, however
-    /// many of them fail.
+    /// Returns the addresses, rotated so that the preferred one is first. Each address gets its turn, however many of
+    /// them fail.
     func ordered(_ endpoints: [HTTPDNSEndpoint], of proxy: HTTPDNSClient.Proxy) -> [HTTPDNSEndpoint] {
         guard endpoints.count > 1, let front = fronts.withLock({ $0[proxy.host] }),
             let index = endpoints.firstIndex(where: { $0.address == front })
@@ -84,7 +84,7 @@ final class WaysOut: Sendable {
         return Array(endpoints[index...] + endpoints[..<index])
     }
 
-    /// Tries an address of the proxy first from now on: it worked, or the one before it did not.
+    /// Makes an address of the proxy the first to try: it worked, or the one before it failed.
     func prefer(_ endpoint: HTTPDNSEndpoint, of proxy: HTTPDNSClient.Proxy) {
         fronts.withLock { fronts in
             guard fronts[proxy.host] != endpoint.address else { return }
@@ -94,9 +94,9 @@ final class WaysOut: Sendable {
     }
 }
 
-/// Paths of Unix sockets.
+/// The rules for paths of Unix sockets.
 enum UnixSocketPath {
-    /// `sun_path` has 108 bytes on Linux, one of them for the end.
+    /// The maximum length: `sun_path` has 108 bytes on Linux, including the terminating NUL.
     private static let maximumBytes = 107
 
     static func fault(in path: String) -> String? {

@@ -3,9 +3,9 @@ internal import HTTPDNSCurl
 internal import HTTPTypes
 internal import Logging
 
-// Below retries and above hops: a redirect that is followed is a hop of its own, without a tag.
+// This step is inside retries and outside hops: a redirect that is followed is a hop of its own, without a tag.
 extension Pipeline {
-    /// Sends a request, and those that redirects make of it.
+    /// Sends a request and follows its redirects.
     func follow(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
         -> HTTPDNSClient.Response
     {
@@ -16,7 +16,7 @@ extension Pipeline {
         do {
             return try await follow(response, to: request, context, policy)
         } catch var error as HTTPDNSClientError {
-            // The first hop was answered, whatever became of the last one.
+            // The first hop had a response, whatever happened to the last one.
             error.requestMayHaveBeenSent = true
             throw error
         }
@@ -62,7 +62,7 @@ extension Pipeline {
                 case .refuse: return with(exchanges, response)
                 case .change(let request):
                     (next, dropped, isChanged) = (request, [], true)
-                    // What cannot be read is refused by the stage, in its own words.
+                    // The rewriter refuses an unreadable URL, with its own message.
                     target = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed
                 }
             }
@@ -73,7 +73,7 @@ extension Pipeline {
             }
             logFollowing(response, from: base, to: target, dropped)
             context.rewritten = nil
-            // A retry's wish for new answers is for all hops of its try: any of them may be the one that failed.
+            // A retry's demand for new answers applies to all hops of its try: any of them may be the one that failed.
             context.way = HopWay(freshAfter: context.way.freshAfter)
             context.way.redirectedFrom = exchanges.last.map(\.scope)
             context.way.isForeign = target.map { HTTPDNSClient.Origin($0) != HTTPDNSClient.Origin(origin) } ?? true
@@ -96,7 +96,7 @@ extension Pipeline {
         return response
     }
 
-    /// The value of the `Location` field. Fields with the same value count as one.
+    /// Returns the value of the `Location` field. Fields with the same value count as one.
     private func soleLocation(
         of response: HTTPDNSClient.Response,
         _ status: RedirectStatus,
@@ -107,7 +107,7 @@ extension Pipeline {
         return values.first
     }
 
-    /// The URL that was answered: a network interceptor may have sent another one than it was given.
+    /// Returns the URL of the response: a network interceptor may have sent another request than it received.
     private func url(
         of request: HTTPDNSClient.Request,
         answeredBy response: HTTPDNSClient.Response
@@ -150,8 +150,8 @@ extension Pipeline {
 }
 
 extension HTTPDNSClient.Exchange {
-    /// How far the server reaches that answered. Behind a proxy that was told the host, or a Unix socket, the connection says
-    /// nothing about it: a name counts as public then, whatever it may be.
+    /// The network scope of the server that answered. Behind a proxy that resolves names, or a Unix socket, the
+    /// connection does not show it: a name then counts as public.
     fileprivate var scope: HTTPDNSAddressPolicy.Scope {
         let isPeer = proxy == nil || request.resolution.endpoints.contains { $0.address == remote.address }
         guard request.isUnresolved || !isPeer else { return HTTPDNSAddressPolicy.Scope(of: remote.address) }

@@ -1,17 +1,17 @@
 public import HTTPTypes
 
 extension HTTPDNSClient.RedirectPolicy {
-    /// A redirect that is about to be followed, as ``HTTPDNSClient/Configuration/redirectHook`` sees it.
+    /// A redirect that is about to be followed, as ``HTTPDNSClient/Configuration/redirectHook`` receives it.
     public struct Redirect: Sendable {
         /// The request that was redirected.
         public var request: HTTPDNSClient.Request
-        /// The head of the answer that redirects.
+        /// The head of the redirecting response.
         public var response: HTTPResponse
         /// The request that will be sent.
         public var next: HTTPDNSClient.Request
-        /// Which redirect of the call it is, from 1.
+        /// The number of the redirect in the call, from 1.
         public var number: Int
-        /// Whether scheme, host or port change.
+        /// Whether scheme, host or port changes.
         public var changesOrigin: Bool
         /// The fields of ``request`` that ``next`` lacks, in their order.
         public var droppedFields: [HTTPField.Name]
@@ -19,7 +19,7 @@ extension HTTPDNSClient.RedirectPolicy {
 }
 
 extension HTTPDNSClient.RedirectPolicy {
-    /// What becomes of a redirect.
+    /// A decision about a redirect.
     public struct Decision: Sendable {
         enum Kind: Sendable {
             case follow
@@ -29,12 +29,12 @@ extension HTTPDNSClient.RedirectPolicy {
 
         let kind: Kind
 
-        /// It is followed as proposed.
+        /// Follows the redirect as proposed.
         public static let follow = HTTPDNSClient.RedirectPolicy.Decision(kind: .follow)
-        /// It is not followed: the 3xx is the response, with its body.
+        /// Does not follow the redirect: the 3xx response is returned, with its body.
         public static let refuse = HTTPDNSClient.RedirectPolicy.Decision(kind: .refuse)
-        /// This request is sent instead, which may lead anywhere and carry anything: nothing is dropped from it. The address
-        /// policy and the networks that the call may reach hold for it, and the limit of redirects counts it.
+        /// Sends another request instead, to any URL and with any content: nothing is dropped from it. The address
+        /// policy and the reachable networks of the call apply to it, and it counts towards the limit of redirects.
         public static func change(_ request: HTTPDNSClient.Request) -> HTTPDNSClient.RedirectPolicy.Decision {
             HTTPDNSClient.RedirectPolicy.Decision(kind: .change(request))
         }

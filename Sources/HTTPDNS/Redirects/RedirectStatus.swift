@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// The statuses that redirect, and what each makes of the method (RFC 9110 sections 15.4.2 to 15.4.9).
+/// The redirect statuses, with the method that each leads to (RFC 9110 sections 15.4.2 to 15.4.9).
 enum RedirectStatus: Int {
     case movedPermanently = 301
     case found = 302
@@ -8,13 +8,14 @@ enum RedirectStatus: Int {
     case temporaryRedirect = 307
     case permanentRedirect = 308
 
-    /// Nil for everything else: 300 is a choice for people, 304 the answer to a condition, 305 and 306 are out of use.
+    /// Creates nil for every other status: 300 is a choice for people, 304 the result of a condition, 305 and 306 are
+    /// deprecated.
     init?(_ status: HTTPResponse.Status) {
         guard (301...308).contains(status.code) else { return nil }
         self.init(rawValue: status.code)
     }
 
-    /// The method of the next request.
+    /// Returns the method of the next request.
     func method(after method: HTTPRequest.Method) -> HTTPRequest.Method {
         switch self {
         case .movedPermanently, .found: method == .post ? .get : method

@@ -1,23 +1,23 @@
 internal import HTTPDNSCurl
 internal import HTTPTypes
 
-/// The hops of a call so far, and whether one more may follow.
+/// The hops of a call so far, which decide whether one more may follow.
 struct RedirectTrail {
-    /// How many redirects were followed.
+    /// The number of redirects followed.
     private(set) var count = 0
     private var seen: Set<String> = []
 
     enum Step: Equatable {
         case followed
         case limitReached
-        /// The same request was sent before, and would be answered the same way.
+        /// The same request was sent before, and would get the same response.
         case loop
     }
 
     init(first: ParsedURL, _ method: HTTPRequest.Method) { seen = [RedirectTrail.text(first, method)] }
 
-    /// A redirect asks for a request.
-    /// - Parameter isChanged: Whether the hook made the request, which may have been sent in another way before.
+    /// Records the next request.
+    /// - Parameter isChanged: Whether the hook made the request; it may differ from an earlier one to the same URL.
     mutating func follow(
         to target: ParsedURL?,
         _ method: HTTPRequest.Method,

@@ -2,18 +2,18 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPTypes
 
-/// The request that a redirect asks for, made from the one that was redirected (RFC 9110 section 15.4).
+/// The request that a redirect leads to, made from the redirected one (RFC 9110 section 15.4).
 struct RedirectedRequest {
     let request: HTTPDNSClient.Request
     let target: ParsedURL
     let changesOrigin: Bool
-    /// The fields that stayed behind, in their order.
+    /// The fields that were held back, in their order.
     let droppedFields: [HTTPField.Name]
 
     /// - Parameters:
-    ///   - request: What was redirected.
-    ///   - base: The URL that was answered.
-    ///   - location: The field's value.
+    ///   - request: The redirected request.
+    ///   - base: The URL of the response.
+    ///   - location: The value of the field.
     /// - Throws: ``HTTPDNSClientError`` with code `redirectRefused`, or `invalidURL` for user information that cannot be
     ///   sent.
     init(
@@ -27,7 +27,7 @@ struct RedirectedRequest {
         do {
             target = try base.following(location)
         } catch {
-            // It is not quoted: servers repeat the request's path and query there, with whatever secrets these have.
+            // The Location is not quoted: servers repeat the request's path and query there, with any secrets in them.
             throw .redirectRefused(base, status, "the Location cannot be followed: \(error.code.aboutLocation)")
         }
         // The next hop would refuse it too, with the URL in its error.
@@ -75,9 +75,9 @@ struct RedirectedRequest {
             // The URL's user information is for the origin, and an absolute Location does not repeat it.
             next.headerFields.append(try BasicCredential.field(for: credential))
         }
-        // The socket is one server's.
+        // The socket belongs to one server.
         if changesOrigin { next.options.unixSocket = nil }
-        // It names one hop's virtual host.
+        // It names the virtual host of one hop.
         next.options.hostHeader = nil
         if let pins = next.options.pinnedTo, !RedirectedRequest.holds(pins, from: base, to: target) {
             next.options.pinnedTo = nil
@@ -88,8 +88,8 @@ struct RedirectedRequest {
         self.target = target
     }
 
-    /// Whether addresses that a request named are those of the next hop as well: of the same host, and without a port of
-    /// their own where that changes.
+    /// Whether the addresses of a request apply to the next hop as well: on the same host, and without ports of their
+    /// own if the port changes.
     private static func holds(_ pins: [String], from base: ParsedURL, to target: ParsedURL) -> Bool {
         guard base.host == target.host else { return false }
         return base.port == target.port || pins.allSatisfy { (try? AddressText($0))?.port == nil }
@@ -97,7 +97,7 @@ struct RedirectedRequest {
 }
 
 extension HTTPFields {
-    /// Removes fields, and tells their names.
+    /// Removes fields, and returns their names.
     fileprivate mutating func takeOut(_ isUnwanted: (HTTPField) -> Bool) -> [HTTPField.Name] {
         let unwanted = filter(isUnwanted)
         guard !unwanted.isEmpty else { return [] }
@@ -109,7 +109,7 @@ extension HTTPFields {
 }
 
 extension HTTPField.Name {
-    /// Fields that describe the body, which a request that became a GET has no more (RFC 9110 section 15.4).
+    /// Whether the field describes the body, which a request turned into a GET no longer has (RFC 9110 section 15.4).
     fileprivate var isAboutContent: Bool { HTTPField.Name.aboutContent.contains(self) }
 
     private static let aboutContent: Set<HTTPField.Name> = Set(
@@ -121,7 +121,7 @@ extension HTTPField.Name {
 }
 
 extension URLFailure.Code {
-    /// The fault of a Location field, without any of its text.
+    /// The error of a Location field, without any of its text.
     fileprivate var aboutLocation: String {
         switch self {
         case .forbiddenByte: "it has a space, a control character or a backslash before its path"

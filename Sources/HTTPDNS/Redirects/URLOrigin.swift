@@ -2,13 +2,13 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient {
-    /// The scheme, host and port of a URL (RFC 9110 section 4.3.1): the server that a secret is for.
+    /// The scheme, host and port of a URL (RFC 9110 section 4.3.1): the scope of a secret.
     public struct Origin: Hashable, Sendable, CustomStringConvertible {
         private let scheme: ParsedURL.Scheme
         private let host: ParsedURL.Host
         private let port: UInt16
 
-        /// The origin of an absolute http or https URL, in any spelling. `nil` for text that is no such URL.
+        /// Creates the origin of an absolute http or https URL, in any spelling; `nil` for any other text.
         public init?(_ url: String) {
             guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(url) else { return nil }
             self.init(url.parsed)

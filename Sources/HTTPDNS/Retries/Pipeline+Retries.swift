@@ -2,13 +2,13 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 internal import Logging
 
-// Above redirects and below application interceptors: a retry is a new try of the call, with all its hops.
+// This step is outside redirects and inside application interceptors: a retry repeats the call with all its hops.
 extension Pipeline {
-    /// An answer that was asked for so shortly before a try failed that asking anew would bring the same one. It also bounds
-    /// what a thousand failing requests cost: one query a second.
+    /// The age of an answer that a new query shortly before a failed try would only repeat. It also bounds the cost of
+    /// a thousand failing requests: one query a second.
     private static let stillFresh: Duration = .seconds(1)
 
-    /// Sends a request, and again where its retry policy wants that.
+    /// Sends a request, and repeats it as its retry policy demands.
     func sendAgain(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
         -> HTTPDNSClient.Response
     {
@@ -16,7 +16,7 @@ extension Pipeline {
         let first: Result<HTTPDNSClient.Response, any Error>
         do {
             let response = try await follow(request, context)
-            // Nearly all calls end here, and ask nobody for a policy.
+            // Nearly all calls end here without reading a policy.
             guard response.status.code >= 400 else { return response }
             first = .success(response)
         } catch {
@@ -48,7 +48,7 @@ extension Pipeline {
             logRetry(outcome, wait)
             trail.add(result)
             if case .success(let response) = result { try await response.body.drain() }
-            // Taken before the wait: others who failed meanwhile share one question.
+            // The time is taken before the wait, so that calls that failed meanwhile share one query.
             context.way = HopWay()
             if case .failure = outcome { context.way.freshAfter = retrying.time.now() - Pipeline.stillFresh }
             context.rewritten = nil
@@ -80,7 +80,7 @@ extension Pipeline {
             )
         case .failure(let error):
             guard let error = error as? HTTPDNSClientError else { return nil }
-            // An interceptor's own error does not know what was sent below it.
+            // An interceptor's own error does not know what was sent inside it.
             let mayHaveBeenSent = error.requestMayHaveBeenSent || context.frame?.mayHaveSent == true
             return .failure(error.code, error.stage, mayHaveBeenSent: mayHaveBeenSent)
         }
@@ -97,7 +97,7 @@ extension Pipeline {
     }
 }
 
-/// What earlier tries leave in the result of the last one.
+/// The record of earlier tries that the result of the last one includes.
 private struct RetryTrail {
     private var exchanges: [HTTPDNSClient.Exchange] = []
     private var attempts: [HTTPDNSClientError.Attempt] = []

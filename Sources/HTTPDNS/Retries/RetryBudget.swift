@@ -1,11 +1,12 @@
 internal import HTTPDNSPrimitives
 
-/// How many retries a client may still send: a share of its calls over the last two windows, and some for each second.
+/// The number of retries that a client may still send: a share of its calls over the last two windows, and some for
+/// each second.
 ///
-/// Two windows that take turns count about as well as an exact record of each call, and cost nothing per call. They turn when
-/// somebody wants a retry: calls of a longer time without one count by their average.
+/// Two alternating windows count about as well as an exact record of each call, and cost nothing per call. They advance
+/// when a retry is requested; calls of a longer time without one count by their average.
 struct RetryBudget {
-    /// Half of the time that is looked back on, in seconds.
+    /// Half of the observed time, in seconds.
     static let window = 5
 
     private struct Count {
@@ -14,14 +15,14 @@ struct RetryBudget {
     }
 
     private var begun: MonotonicTime
-    /// The number of all calls when the present window began.
+    /// The number of all calls at the start of the present window.
     private var callsBefore: UInt64 = 0
     private var last = Count()
     private var retries = 0
 
     init(at now: MonotonicTime) { begun = now }
 
-    /// Takes one retry, if there is one left.
+    /// Takes one retry, if one is left.
     /// - Parameter calls: The number of all calls of the client so far.
     mutating func take(_ budget: HTTPDNSClient.RetryPolicy.Budget, calls: UInt64, at now: MonotonicTime) -> Bool {
         turn(calls: calls, at: now)
@@ -39,7 +40,7 @@ struct RetryBudget {
         let window = Duration.seconds(RetryBudget.window)
         last = Count(calls: since(callsBefore, calls), retries: retries)
         if elapsed >= window * 2 {
-            // Nobody has looked for so long because nothing failed, and not because nobody called.
+            // The windows did not advance for so long because nothing failed, not because there were no calls.
             last = Count(calls: UInt64(Double(last.calls) * (window / elapsed)), retries: 0)
         }
         begun = now
@@ -47,6 +48,7 @@ struct RetryBudget {
         retries = 0
     }
 
-    /// Zero when the number is older than the one it is compared with: another thread has turned the window meanwhile.
+    /// Returns zero when the number is older than the one it is compared with: another thread has advanced the window
+    /// meanwhile.
     private func since(_ before: UInt64, _ calls: UInt64) -> UInt64 { calls > before ? calls - before : 0 }
 }

@@ -1,7 +1,7 @@
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-/// What all retries of a client share: their budget, clocks and dice.
+/// The state that all retries of a client share: their budget, clocks and random numbers.
 final class RetryCentre: Sendable {
     let time: any TimeSource
     private let random: @Sendable () -> Double
@@ -21,13 +21,13 @@ final class RetryCentre: Sendable {
     /// Takes one retry out of the budget.
     func take(_ settings: HTTPDNSClient.RetryPolicy.Budget) -> Bool {
         let now = time.now()
-        // Read under the lock: who comes later must not come with a lower number.
+        // Read under the lock: a later caller must not have a lower number.
         return budget.withLock { $0.take(settings, calls: calls.load(ordering: .relaxed), at: now) }
     }
 
-    /// A number from 0 to 1.
+    /// Returns a number from 0 to 1.
     func chance() -> Double { random() }
 
-    /// Seconds since 1970.
+    /// Returns the seconds since 1970.
     func calendarSeconds() -> Int64 { wallClock.now() / 1000 }
 }

@@ -1,52 +1,56 @@
 public import HTTPTypes
 
 extension HTTPDNSClient {
-    /// When a request is sent again after it failed, or after the server said that it could not do it now.
+    /// A policy for repeating a request that failed, or that the server could not handle at the time.
     ///
-    /// A retry is a new try of the whole call under the call's one deadline: its host is resolved anew, its redirects are
-    /// followed anew. It comes after all addresses have failed; trying them one after the other is no retry. Never is a
-    /// request sent twice that may have reached the server, unless its method is one of ``methods`` or it has an
-    /// `Idempotency-Key`; and never one whose body is a stream of which something was read.
+    /// A retry repeats the whole call under the call's one deadline: its host is resolved again, and its redirects are
+    /// followed again. It starts after all addresses have failed; trying one address after another is not a retry.
+    ///
+    /// A request that may have reached the server is repeated only if its method is one of ``methods`` or it has an
+    /// `Idempotency-Key`. A request is never repeated when part of its body stream has been read.
     public struct RetryPolicy: Hashable, Sendable {
-        /// How much of the load of a client may be retries, so that a service in trouble does not get a multiple of it.
+        /// A limit on the share of a client's load that retries may make up, so that a failing service does not get a
+        /// multiple of its load.
         public struct Budget: Hashable, Sendable {
-            /// Retries for every 100 calls, counted over the last 10 seconds; 0 to 1,000.
+            /// The number of retries for every 100 calls, counted over the last 10 seconds; 0 to 1,000.
             public var percent = 20
-            /// Retries that each second gives besides, so that a client with few calls may retry at all; 0 to 100,000.
+            /// The additional retries per second, so that a client with few calls can retry at all; 0 to 100,000.
             public var perSecond = 10
 
             /// Creates the default: a fifth of the calls, and ten a second.
             public init() {}
         }
 
-        /// How often one request is sent again at most, 0 to 100; 0 means never.
+        /// The maximum number of retries of one request, 0 to 100; 0 means never.
         public var limit = 2
-        /// The methods of which a second time does no harm (RFC 9110 section 9.2.2). Other requests are sent again only when
-        /// nothing of them can have reached the server, or when they have an `Idempotency-Key`.
+        /// The methods that can be repeated without harm (RFC 9110 section 9.2.2). Other requests are repeated only if
+        /// nothing of them can have reached the server, or if they have an `Idempotency-Key`.
         public var methods: Set<HTTPRequest.Method> = [.get, .head, .options, .trace, .put, .delete]
-        /// Statuses after which such a request is sent again.
+        /// The statuses after which such a request is repeated.
         public var statuses: Set<Int> = [408, 425, 429, 502, 503, 504]
-        /// Errors after which it is: by default no connection, a broken one, and time-outs but that of the whole call.
+        /// The errors after which a request is repeated. By default these are failed and broken connections, and
+        /// timeouts except that of the whole call.
         public var errors: Set<HTTPDNSClientError.Code> = [
             .connectFailed, .proxyUnreachable, .connectionLost, .timedOut,
         ]
-        /// The first wait is a random time of at most this, each later one of at most twice as much as the one before.
+        /// The maximum of the first wait, which is random. The maximum doubles with each further wait.
         public var delay: Duration = .milliseconds(100)
-        /// The longest such wait.
+        /// The upper bound of that maximum.
         public var maximumDelay: Duration = .seconds(5)
-        /// The longest `Retry-After` that is waited for. With a longer one, or one beyond the call's deadline, the answer is
-        /// the response at once.
+        /// The longest `Retry-After` that the client waits for. With a longer one, or one beyond the call's deadline,
+        /// the response is returned immediately.
         public var maximumRetryAfter: Duration = .seconds(30)
-        /// What all retries of a client share. That of the client's own policy counts, also for requests with another one.
+        /// The budget that all retries of a client share. The client's own policy sets it, also for requests with
+        /// another policy.
         public var budget = Budget()
 
         /// Creates a policy of two retries.
         public init() {}
 
-        /// Two retries, with full jitter from 100 ms on.
+        /// A policy of two retries, with full jitter from 100 ms on.
         public static let standard = HTTPDNSClient.RetryPolicy()
 
-        /// No retries.
+        /// A policy without retries.
         public static let never: HTTPDNSClient.RetryPolicy = {
             var policy = HTTPDNSClient.RetryPolicy()
             policy.limit = 0
@@ -56,8 +60,8 @@ extension HTTPDNSClient {
         /// The policy of the client, ``HTTPDNSClient/Configuration/retries``: the default of
         /// ``HTTPDNSClient/Request/Options/retries``.
         ///
-        /// The settings of a client refuse it with ``HTTPDNSClientError/Code/configuration``. A request refuses a changed
-        /// copy of it with ``HTTPDNSClientError/Code/invalidRequest``: a policy of one's own begins with ``init()``.
+        /// The settings of a client refuse it with ``HTTPDNSClientError/Code/configuration``. A request refuses a
+        /// changed copy of it with ``HTTPDNSClientError/Code/invalidRequest``: start a policy with ``init()``.
         public static let inherited: HTTPDNSClient.RetryPolicy = {
             var policy = HTTPDNSClient.RetryPolicy()
             policy.isInherited = true
