@@ -5,40 +5,40 @@ internal import HTTPTypes
 internal import Logging
 internal import Synchronization
 
-/// The way of every request: call, application interceptors, retries, redirects, hops, network interceptors, stage, transfer,
-/// and back.
+/// The request pipeline, outermost step first: call, application interceptors, retries, redirects, hops, network
+/// interceptors, rewriter, transfer.
 ///
-/// Each step is a function that knows the next one. Without interceptors nothing is allocated and no closure is made
-/// between the call and the stage.
+/// Each step is a function that calls the next one. Without interceptors nothing is allocated and no closure is made
+/// between the call and the rewriter.
 final class Pipeline: Sendable {
     let rewriter: HTTPDNSRewriter
     let gate = CallGate()
     private let application: [any HTTPDNSClient.Interceptor]
     private let network: [any HTTPDNSClient.Interceptor]
     let sender: any HopSending
-    /// What a reload changes. A call goes by what is there when it begins, a hop by what is there when it is sent.
+    /// The settings that a reload changes. A call uses those at its start, a hop those at the time of sending.
     private let settings: Lock<SharedCallSettings>
-    /// Two for each exchange of settings: one when it begins, one when it is done.
+    /// A counter with two steps for each exchange of settings: one when it begins, one when it is done.
     private let settingsChanges = Atomic<UInt64>(0)
-    /// Whether a call without networks of its own may reach the public internet alone: of ``settings``, for every hop to read
-    /// without the lock.
+    /// Whether a call without networks of its own may reach only the public Internet. It copies ``settings``, so that
+    /// every hop can read it without the lock.
     private let reachesPublicInternetOnly: Atomic<Bool>
-    /// The order for addresses, as far as their source has a say in it.
+    /// The order of addresses, as far as their source influences it.
     private let order: AddressOrder
     private let hedgeAfter: Duration?
-    /// Where a hop goes besides the addresses that it is given.
+    /// The choice of endpoints besides the addresses that a hop has.
     let choice: ConnectionChoice
-    /// Through what it goes there.
+    /// The selector of the egress path.
     let waysOut: WaysOut
     let logger: Logger?
-    /// Asked for fields before each hop.
+    /// Called for header fields before each hop.
     let computedHeaders: (@Sendable (HTTPDNSClient.Request) async throws -> HTTPFields)?
-    /// Asked before a redirect is followed.
+    /// Called before a redirect is followed.
     let redirectHook:
         (@Sendable (HTTPDNSClient.RedirectPolicy.Redirect) async throws -> HTTPDNSClient.RedirectPolicy.Decision)?
     let retrying: RetryCentre
-    /// Where hops wait for a connection, in this order: among the client's own, then among those of all clients of its
-    /// transport. Empty where nothing is limited.
+    /// The queues in which hops wait for a connection, in this order: the client's own, then the queue of all clients
+    /// of its transport. Empty when connections are not limited.
     let admissions: [Admission]
     let member = Admission.Member()
 
@@ -65,15 +65,15 @@ final class Pipeline: Sendable {
         reachesPublicInternetOnly = Atomic(configuration.reachableNetworks == .publicInternet)
     }
 
-    /// Puts settings in use of which parts are elsewhere too: for a hop all of them change in one step.
-    /// - Parameter exchange: Puts all parts in their places. It waits for nothing.
+    /// Replaces settings that are stored in several parts: for a hop all of them change in one step.
+    /// - Parameter exchange: Stores all parts. It must not wait.
     func exchangeSettings(_ exchange: () -> Void) {
         settingsChanges.add(1, ordering: .sequentiallyConsistent)
         exchange()
         settingsChanges.add(1, ordering: .sequentiallyConsistent)
     }
 
-    /// The number of the settings in use, which is even. While they are exchanged it waits, for some microseconds.
+    /// Returns the number of the settings in use, which is even. During an exchange it waits for some microseconds.
     func settingsNumber() async -> UInt64 {
         while true {
             let number = settingsChanges.load(ordering: .sequentiallyConsistent)
@@ -82,15 +82,15 @@ final class Pipeline: Sendable {
         }
     }
 
-    /// Whether a hop was made by other settings than those in use. It is begun again then, since its address, its fields and
-    /// the trust settings could belong to different ones.
+    /// Whether a hop was made with other settings than those in use. It is then started again, since its address, its
+    /// fields and its trust settings could belong to different ones.
     func isStale(_ context: HTTPDNSClient.InterceptionContext) -> Bool {
         guard let number = context.settingsNumber else { return false }
         return settingsChanges.load(ordering: .sequentiallyConsistent) != number
     }
 
-    /// Takes other time limits, versions, limits of bodies and trust in proxies.
-    /// - Returns: Whether one of them is another than before.
+    /// Replaces time limits, versions, limits of bodies and the trust settings for proxies.
+    /// - Returns: Whether any of them differs from before.
     func reload(_ configuration: HTTPDNSClient.Configuration) -> Bool {
         let new = SharedCallSettings(CallSettings(configuration))
         return settings.withLock { settings in
@@ -100,23 +100,23 @@ final class Pipeline: Sendable {
         }
     }
 
-    /// What is in force now.
+    /// The settings in force.
     var current: SharedCallSettings { settings.withLock { $0 } }
 
     /// The limits in force.
     var limits: TransferLimits { current.values.limits }
-    /// The time limits of a call: those of the client, or its own.
+    /// Returns the time limits of a call: its own, or those of the client.
     func time(_ own: HTTPDNSClient.TimeLimit) -> CallTime { CallTime(own, current.values) }
 
-    /// Which redirects are followed by a request without a policy of its own.
+    /// The redirect policy for requests without one of their own.
     var redirects: HTTPDNSClient.RedirectPolicy { current.values.redirects }
-    /// When a request without a policy of its own is sent again.
+    /// The retry policy for requests without one of their own.
     var retries: HTTPDNSClient.RetryPolicy { current.values.retries }
     /// The networks that a call without any of its own may reach.
     var clientNetworks: HTTPDNSClient.ReachableNetworks {
         reachesPublicInternetOnly.load(ordering: .acquiring) ? .publicInternet : .any
     }
-    /// What an HTTPS proxy is believed by.
+    /// The trust settings for HTTPS proxies.
     var proxyTrust: ProxyTrust { current.values.proxyTrust }
 
     // MARK: call
@@ -134,11 +134,11 @@ final class Pipeline: Sendable {
         }
     }
 
-    /// An error with what the call alone knows of it, as it leaves the pipeline.
+    /// Returns an error with the facts of the call added, as it leaves the pipeline.
     func completed(_ error: HTTPDNSClientError, _ time: CallTime) -> HTTPDNSClientError {
         var error = error
         if error.elapsed == .zero { error.elapsed = time.elapsed }
-        // The resolver counts from its own start, the caller from the call's.
+        // The resolver counts from its own start; the caller counts from the start of the call.
         if error.isCallDeadline, !(error.underlying is TransferFailure), let limit = time.firstLimit {
             error.limit = limit
         }
@@ -188,7 +188,7 @@ final class Pipeline: Sendable {
             rewritten: rewritten,
             call: time,
             reachableNetworks: request.own?.options.reachableNetworks ?? .inherited,
-            // What interceptors send instead of the request nobody knows before.
+            // Interceptors may send another request, which is not known in advance.
             compressed: CompressedOnce(),
             frame: frame
         )
@@ -209,8 +209,8 @@ final class Pipeline: Sendable {
         }
     }
 
-    /// Runs the steps of a call between which code of others runs, and cancels them when the call's time is over. Code that
-    /// does not listen to that holds the call up all the same.
+    /// Runs the steps of a call that include foreign code, and cancels them at the call's deadline. Code that ignores
+    /// cancellation still delays the call.
     private func ended(
         by deadline: MonotonicTime?,
         _ steps: @escaping @Sendable () async throws -> HTTPDNSClient.Response
@@ -219,7 +219,7 @@ final class Pipeline: Sendable {
         return try await withThrowingTaskGroup(of: HTTPDNSClient.Response?.self) { tasks in
             tasks.addTask { try await steps() }
             tasks.addTask {
-                // The step that is under way ends at the deadline, with an error that says where it was.
+                // The step in progress ends at the deadline, with an error that names the phase.
                 try await SystemTimeSource().sleep(until: deadline + Pipeline.overdueGrace)
                 return nil
             }
@@ -238,7 +238,7 @@ final class Pipeline: Sendable {
         }
     }
 
-    /// The time that the step under way at the deadline has for its own error.
+    /// The time that the step in progress has after the deadline for its own error.
     private static let overdueGrace = Duration.milliseconds(20)
     private struct CallOverdue: Error {}
 
@@ -267,7 +267,8 @@ final class Pipeline: Sendable {
 
     // MARK: hops
 
-    /// Sends one hop of a call. A retry or a redirect is a new hop: it counts up, and it starts without a tag.
+    /// Sends one hop of a call. A retry or a redirect is a new hop: it increments the number, and it starts without a
+    /// tag.
     func sendHop(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
         -> HTTPDNSClient.Response
     {
@@ -293,9 +294,10 @@ final class Pipeline: Sendable {
         }
     }
 
-    // MARK: stage and transfer
+    // MARK: rewriter and transfer
 
-    /// A hop that settings overtake is made again by the new ones. Its interceptors do not run again: nothing of it was sent.
+    /// Sends a hop, and prepares it again when the settings change before it is sent. Its interceptors do not run
+    /// again.
     private func rewriteAndTransfer(
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
@@ -317,7 +319,7 @@ final class Pipeline: Sendable {
         guard !admissions.isEmpty, let (place, hasWaited) = try await admit(request, to: rewritten, context) else {
             return try await connect(request, to: rewritten, context)
         }
-        // Meanwhile the name may have moved, the answer may be too old, or the switch may have been turned.
+        // Meanwhile the mapping, the age of the answer or the kill switch may have changed.
         if hasWaited { rewritten = try await self.rewritten(request, context) }
         var context = context
         context.place = place

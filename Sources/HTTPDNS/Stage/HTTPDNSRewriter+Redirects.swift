@@ -2,11 +2,11 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSRewriter {
-    /// A hop that a redirect leads to, without the addresses that are more private than the server which redirects there.
+    /// Returns the hop of a redirect without the addresses that are more private than the redirecting server.
     ///
-    /// A name that the system resolver knows, or an address, is the caller's will in a URL of the caller's. In a redirect it
-    /// is that of a stranger, who must not reach services inside the network. Mappings, and answers of providers, which have
-    /// a limit of their own, are the operator's.
+    /// Redirect targets are untrusted input: they must not reach services inside the network. In the caller's own URL,
+    /// a name of the system resolver or an address is the caller's decision. Mappings are the operator's decision, and
+    /// so are answers of providers, which have a limit of their own.
     /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when no address is left.
     func keptOutside(
         _ rewritten: HTTPDNSRewriter.RewrittenRequest,
@@ -34,15 +34,15 @@ extension HTTPDNSRewriter {
         return replacing(resolution, in: rewritten, for: request)
     }
 
-    /// Whether a redirect may lead to an address that an answer from the same source had.
-    /// - Parameter scope: How far the server reaches that redirects; nil for a URL of the caller's.
+    /// Whether a redirect may lead to an address from the same source as a resolution.
+    /// - Parameter scope: The network scope of the redirecting server; nil for the caller's own URL.
     func mayBeReached(
         _ address: HTTPDNSAddress,
         as resolution: HTTPDNSResolver.Resolution,
         redirectedFrom scope: HTTPDNSAddressPolicy.Scope?
     ) -> Bool {
         guard let scope, resolution.source == .literal || resolution.source == .system else { return true }
-        // A server on a link-local address was allowed by name, and is a server of the network.
+        // A server on a link-local address was allowed by name, and counts as a server of the network.
         let limit = scope == .special ? .private : scope
         return HTTPDNSAddressPolicy.Scope(of: address) <= limit
             || resolver.policy.allowed.contains { $0.contains(address) }

@@ -3,12 +3,12 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSRewriter {
-    /// The same hop to the addresses of the system resolver, which pass the policy like all others.
+    /// Returns the same hop with the addresses of the system resolver, which the policy checks like all others.
     /// - Parameters:
-    ///   - way: A redirect's limits hold here too, and a retry asks the system anew.
-    ///   - isWanted: Which of them are of use.
-    /// - Throws: ``HTTPDNSClientError`` with code `resolveFailed` when none is left, `policyRefused` when a redirect may lead
-    ///   to none of them; `CancellationError`.
+    ///   - way: The constraints of the hop: a redirect's limits apply here too, and a retry queries the system again.
+    ///   - isWanted: Whether an endpoint is useful.
+    /// - Throws: ``HTTPDNSClientError`` with code `resolveFailed` when no address is left, `policyRefused` when a
+    ///   redirect may lead to none of them; `CancellationError`.
     func systemPath(
         of rewritten: HTTPDNSRewriter.RewrittenRequest,
         for request: HTTPDNSClient.Request,
@@ -42,9 +42,10 @@ extension HTTPDNSRewriter {
         return try keptOutside(bySystem, for: request, redirectedFrom: scope)
     }
 
-    /// The system's answer without the addresses that it must not have in place of a route's providers. Otherwise an
-    /// attacker gives the providers an address that refuses connections, and the system one inside the network.
-    /// - Parameter issuer: The client that took the route.
+    /// Returns the system's answer without the addresses that it must not have as a substitute for a route's providers.
+    /// Otherwise an attacker could give the providers an address that refuses connections, and the system one inside
+    /// the network.
+    /// - Parameter issuer: The client whose route it is.
     /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when no address is left.
     private func limited(
         _ resolution: HTTPDNSResolver.Resolution,
@@ -55,7 +56,7 @@ extension HTTPDNSRewriter {
         var limited = resolution.inPlaceOfProviders(of: route)
         let scope = issuer.providerScope(of: limited)
         let policy = resolver.policy
-        // What the issuer's route allows is allowed there alone.
+        // Addresses that the issuer's route allows are allowed there alone.
         let ownRoute = self.route(for: host)
         var refusals: [String] = []
         let endpoints = limited.endpoints
@@ -72,8 +73,8 @@ extension HTTPDNSRewriter {
         return limited
     }
 
-    /// The hop with an address before its own: the one that the last request used; nil when the policy refuses it by now, and
-    /// when it is none that a redirect may lead to.
+    /// Returns the hop with the last request's address before its own addresses; nil when the policy now refuses that
+    /// address, or when a redirect may not lead to it.
     func staying(
         on endpoint: HTTPDNSEndpoint,
         _ rewritten: HTTPDNSRewriter.RewrittenRequest,

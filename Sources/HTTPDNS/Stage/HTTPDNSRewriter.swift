@@ -3,10 +3,12 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import Logging
 
-/// The stage: canonicalizes the URL, resolves the host, applies the address policy, and says where the request goes.
+/// The rewriter of a client: it canonicalizes the URL, resolves the host, applies the address policy, and chooses the
+/// addresses of the request.
 ///
-/// Each client has one as the last of its network stages. It can also be listed among the interceptors of another client,
-/// whose requests then go where this client's mappings and providers say: the second stage believes the first one's tag.
+/// Each client has one as its last network interceptor. It can also be listed among the interceptors of another client.
+/// That client's requests then follow this client's mappings and providers, because the second rewriter accepts the tag
+/// of the first.
 public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
     let resolver: HTTPDNSResolver
     private let issuer: TagIssuer
@@ -34,7 +36,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         return try await next(request, context)
     }
 
-    /// Where a request goes. A tag that came with it and still holds is believed, and nobody is asked.
+    /// Rewrites a request. It uses a valid tag of an earlier rewriting, without any query.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func rewrite(
         _ request: HTTPDNSClient.Request,
@@ -43,14 +45,14 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         freshAfter: MonotonicTime? = nil
     ) async throws -> HTTPDNSRewriter.RewrittenRequest {
         if let rewritten = try rewriteAtOnce(request, carrying: carried, freshAfter) { return rewritten }
-        // What follows waits for the network, so that it does not matter that the URL is read once more.
+        // The following steps wait for the network, so parsing the URL a second time does not matter.
         let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
         var question = try question(about: url.host, port: url.port, options: request.options)
         question.freshAfter = freshAfter
         return finish(request, url, try await ask(question, deadline: deadline))
     }
 
-    /// The part of the rewriting that never waits; nil when somebody must be asked for addresses.
+    /// Rewrites a request without waiting; nil when its addresses need a query.
     private func rewriteAtOnce(
         _ request: HTTPDNSClient.Request,
         carrying carried: HTTPDNSRewriter.RewrittenRequest?,
@@ -85,7 +87,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         return rewritten
     }
 
-    /// What the resolver is asked.
+    /// Returns the query for the resolver.
     /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`.
     func question(
         about host: HTTPDNSHost,
@@ -97,7 +99,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         return question
     }
 
-    /// Says in the question what the request's options say about it.
+    /// Copies the options of a request to the query.
     private func apply(
         _ options: HTTPDNSClient.Request.Options,
         to question: inout HTTPDNSResolver.Query
@@ -110,7 +112,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         question.rolloutKey = options.rolloutKey
     }
 
-    /// A host that stands alone: a name, or an address with or without brackets.
+    /// Parses a host on its own: a name, or an address with or without brackets.
     /// - Throws: ``HTTPDNSClientError`` with code `invalidURL`.
     static func host(_ text: String) throws(HTTPDNSClientError) -> HTTPDNSHost {
         if let address = HTTPDNSAddress(text) { return .address(address) }
@@ -124,7 +126,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         }
     }
 
-    /// Addresses for a question, without a wait where that is possible.
+    /// Returns the addresses for a query, without waiting where that is possible.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func resolve(_ question: HTTPDNSResolver.Query, deadline: MonotonicTime?) async throws -> HTTPDNSResolver.Resolution
     {
@@ -132,7 +134,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         return try await ask(question, deadline: deadline)
     }
 
-    /// The addresses that are known without a wait; nil when somebody must be asked.
+    /// Returns the addresses that are known without waiting; nil when a query is needed.
     private func knownResolution(for question: HTTPDNSResolver.Query) throws(HTTPDNSClientError) -> HTTPDNSResolver
         .Resolution?
     {
@@ -158,22 +160,22 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
             return try await resolver.resolve(question)
         } catch let failure as HTTPDNSResolver.Error {
             var error = HTTPDNSClientError(failure)
-            // The resolver's own limit is shorter, or the call's decided.
+            // The resolver's own limit is shorter, or the call's limit ended the query.
             error.isCallDeadline = failure.code == .timedOut && deadline != nil && failure.limit == question.timeLimit
             throw error
         }
     }
 
-    /// The request with the addresses of a tag that holds for it; nil when it must be rewritten anew.
-    /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when another client's addresses do not pass the policy
-    ///   of this one.
+    /// Returns the request with the addresses of its valid tag; nil when it must be rewritten again.
+    /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when another client's addresses do not pass the
+    ///   policy of this one.
     private func accept(
         _ carried: HTTPDNSRewriter.RewrittenRequest,
         for request: HTTPDNSClient.Request,
         url: HTTPDNSRewriter.CanonicalURL
     ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest? {
         let content = carried.content
-        // The kill switch is stronger than a tag, and so is what the request asks for itself.
+        // The kill switch wins over a tag, and so do the request's own options.
         guard !isOff(url.host), let tag = carried.tag, content.url.host == url.host, content.url.port == url.port,
             content.pinnedTo == request.options.pinnedTo, content.bypass == request.options.bypass,
             content.families == request.options.families, tag.isValid
@@ -196,7 +198,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         return resolver.off(for: name) != nil
     }
 
-    /// Whether the policy lets an address of a host through that an answer from the same source had.
+    /// Whether the policy permits an address of a host from the same source as a resolution.
     func permits(_ address: HTTPDNSAddress, of host: HTTPDNSHost, as resolution: HTTPDNSResolver.Resolution) -> Bool {
         resolver.policy.refusal(
             of: address,
@@ -206,8 +208,8 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         ) == nil
     }
 
-    /// This client's own route for a host. A resolution has the route that its addresses came by, which is none for a mapping
-    /// and another client's for a carried tag.
+    /// Returns this client's own route for a host. The route of a resolution is the one that led to its addresses: none
+    /// for a mapping, and another client's for a carried tag.
     func route(for host: HTTPDNSHost) -> HTTPDNSRoute? {
         guard case .name(let name) = host else { return nil }
         return resolver.route(for: name)

@@ -3,19 +3,19 @@ internal import HTTPDNSCurl
 public import HTTPDNSPrimitives
 
 extension HTTPDNSRewriter {
-    /// The inspectable result of the stage: where a request goes and why.
+    /// The result of the rewriter, for inspection: the addresses of a request and their source.
     ///
-    /// The address form is for people and for comparing; on the wire travel the canonical URL and a pinned connection. All
-    /// texts are made when they are asked for.
+    /// The URL with an address is for people and for comparisons; the client sends the canonical URL over a pinned
+    /// connection. All texts are computed on demand.
     public struct RewrittenRequest: Sendable {
-        /// The one allocation that the stage makes.
+        /// The only allocation of the rewriter.
         final class Content: Sendable {
             let originalText: String
             let url: HTTPDNSRewriter.CanonicalURL
-            /// The URL under the identity of a `via` rule; nil without one.
+            /// The URL with the name of a `via` rule's target; nil without one.
             private let renamed: ParsedURL?
             let resolution: HTTPDNSResolver.Resolution
-            /// Options that have a say in the rewriting.
+            /// The options that affect the rewriting.
             let pinnedTo: [String]?
             let bypass: Bool
             let families: HTTPDNSAddress.Families?
@@ -49,19 +49,20 @@ extension HTTPDNSRewriter {
                 self.tagExpiry = tagExpiry
             }
 
-            /// What libcurl gets.
+            /// The URL that libcurl gets.
             var sent: ParsedURL { renamed ?? url.parsed }
         }
 
         let content: Content
 
-        /// The URL in the caller's spelling, without user information.
+        /// The URL as the caller wrote it, without user information.
         public var originalURL: String {
             content.url.hasCredential ? URLText.withoutUserInformation(content.originalText) : content.originalText
         }
-        /// The URL in the canonical form that is sent. Under a `via` rule with `keep: [host]` it has the other name.
+        /// The URL in the canonical form that is sent. Under a `via` rule with `keep: [host]` it has the name of the
+        /// target.
         public var canonicalURL: String { content.sent.description }
-        /// The same URL with the first address, and the port dialled there, in place of the name.
+        /// The same URL with the first address and its port instead of the name.
         public var addressURL: String {
             let url = content.sent
             guard let first = addresses.first else { return url.description }
@@ -75,11 +76,11 @@ extension HTTPDNSRewriter {
             guard content.sent.scheme == .https, case .name(let name) = content.sent.host else { return nil }
             return name
         }
-        /// Addresses for this host and port in the form that curl's `--resolve` takes: `host:port:address[,address]`, IPv6
-        /// addresses in brackets. Empty without addresses: where a proxy looks the host up, or a Unix socket needs none.
+        /// The addresses for this host and port in the form of curl's `--resolve`: `host:port:address[,address]`, IPv6
+        /// addresses in brackets. Empty without addresses: when a proxy resolves the host, or for a Unix socket.
         ///
-        /// `--resolve` has no place for another port than the URL's. Where ``addresses`` have one, only the addresses are
-        /// here, and ``connectToEntry`` says all of it.
+        /// `--resolve` cannot express another port than the URL's. When ``addresses`` have one, this contains the
+        /// addresses only, and ``connectToEntry`` the ports as well.
         public var resolveEntry: String {
             guard !addresses.isEmpty else { return "" }
             var entry = "\(content.sent.hostText):\(content.sent.port):"
@@ -91,33 +92,33 @@ extension HTTPDNSRewriter {
             }
             return entry
         }
-        /// The first address in the form that curl's `--connect-to` takes, `host:port:address:port`, which can lead to
-        /// another port than the URL's.
+        /// The first address in the form of curl's `--connect-to`, `host:port:address:port`, which can express another
+        /// port than the URL's.
         public var connectToEntry: String {
             let from = "\(content.sent.hostText):\(content.sent.port)"
             return "\(from):\(addresses.first?.description ?? from)"
         }
-        /// Where to connect, in the order in which they are tried.
+        /// The addresses and ports, in the order in which they are tried.
         public var addresses: [HTTPDNSEndpoint] { content.resolution.endpoints }
-        /// Where the addresses came from.
+        /// The source of the addresses.
         public var source: HTTPDNSResolver.Resolution.Source { content.resolution.source }
-        /// How old they were.
+        /// The age of the addresses at the time of the rewriting.
         public var age: Duration { content.resolution.age }
-        /// How long they were good for at that time; nil means no expiry.
+        /// The remaining time to live at that time; nil means no expiry.
         public var timeToLive: Duration? { content.resolution.timeToLive }
-        /// The generation of the mappings at the time.
+        /// The generation of the mappings at that time.
         public var generation: UInt64 { content.resolution.generation }
-        /// The mark that a second stage believes; nil when this stage rewrote nothing (bypass and literals).
+        /// The tag that a second rewriter accepts; nil when this rewriter changed nothing (bypass and literals).
         public var tag: HTTPDNSRewriter.Tag? {
             content.resolution.isRewriting ? HTTPDNSRewriter.Tag(content: content) : nil
         }
-        /// The whole resolution behind it.
+        /// The resolution that the addresses come from.
         public var resolution: HTTPDNSResolver.Resolution { content.resolution }
     }
 }
 
 extension HTTPDNSResolver.Resolution {
-    /// Whether somebody has thought about the order of the addresses.
+    /// Whether the caller or the operator has ordered the addresses.
     var isOrdered: Bool {
         switch source {
         case .request, .mapping, .literal: true
@@ -125,7 +126,7 @@ extension HTTPDNSResolver.Resolution {
         }
     }
 
-    /// Whether the request itself gives the order of its addresses, or weights do.
+    /// Whether the request itself or weights give the order of the addresses.
     var isChosen: Bool {
         switch source {
         case .request, .literal: return true
@@ -135,7 +136,7 @@ extension HTTPDNSResolver.Resolution {
         }
     }
 
-    /// Whether the stage had a say in it: a bypassed name and a literal go where they would have gone without it.
+    /// Whether the rewriter had an effect: a bypassed name and a literal lead to the same addresses as without it.
     var isRewriting: Bool {
         switch source {
         case .literal, .proxy, .unixSocket: return false

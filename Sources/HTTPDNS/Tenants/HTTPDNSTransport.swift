@@ -2,7 +2,7 @@ package import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 public import Logging
 
-/// A way to the wire that many clients share: one process, a thousand tenants, few threads.
+/// A transport that many clients share: one process, a thousand tenants, few threads.
 ///
 /// ```swift
 /// let transport = HTTPDNSTransport()
@@ -10,39 +10,40 @@ public import Logging
 /// let second = try await HTTPDNSClient(configuration: settingsOfSecond, on: transport)
 /// ```
 ///
-/// Each client has its own resolver with cache, mappings, providers and counters, its own interceptors, limits and end.
-/// Shared are loop threads, and by clients with equal `HTTPDNSTrust` connections. Clients whose trust settings differ in
-/// anything share no thread, no connection and no TLS session.
+/// Each client has its own resolver with cache, mappings, providers and counters, its own interceptors, limits and
+/// shutdown. The clients share loop threads; clients with equal `HTTPDNSTrust` also share connections. Clients whose
+/// trust settings differ in any way share no thread, no connection and no TLS session.
 ///
-/// **Life.** A loop starts with the first request of its trust settings, and ends when the last client with these is shut
-/// down, or has taken others (``HTTPDNSClient/reload(_:)``) and ended its requests there. A transport whose clients are all
-/// shut down holds nothing, and needs no shutdown of its own. Clients keep their transport alive. ``shutdown(drainingFor:)``
-/// ends all of them at once.
+/// **Lifetime.** A loop starts with the first request of its trust settings. It ends when the last client with these
+/// settings is shut down, or has changed its settings (``HTTPDNSClient/reload(_:)``) and its requests there have ended.
+/// A transport whose clients are all shut down holds no resources, and needs no shutdown of its own. Clients keep their
+/// transport alive. ``shutdown(drainingFor:)`` shuts all of them down.
 public final class HTTPDNSTransport: Sendable {
-    /// What a transport may take at most.
+    /// The resource limits of a transport.
     public struct Limits: Hashable, Sendable {
-        /// How many different trust settings may be in use at once, at least 1. Each has a thread and connections of its own;
-        /// a client with one more, or a reload that brings one, is refused with ``HTTPDNSClientError/Code/limitReached``.
-        /// Settings that a reload has replaced, and that transfers in flight still end on, are not counted.
+        /// The maximum number of different trust settings in use, at least 1. Each has its own thread and connections.
+        /// A client or a reload that would exceed it is refused with ``HTTPDNSClientError/Code/limitReached``. Settings
+        /// that a reload has replaced, with transfers still in flight, do not count.
         public var trustSettings = 32
-        /// How many connections are kept open for later requests, for each of these, at least 1.
+        /// The maximum number of connections kept open for later requests for each trust setting, at least 1.
         public var idleConnections = 128
 
         /// Creates the defaults.
         public init() {}
     }
 
-    /// What a transport has in use.
+    /// The resources that a transport uses.
     public struct Usage: Hashable, Sendable {
-        /// Clients that are not shut down.
+        /// The number of clients that are not shut down.
         public var clients: Int
-        /// Different trust settings among these, and those before a reload that requests in flight end on.
+        /// The number of their different trust settings, including settings that a reload has replaced while requests
+        /// are in flight.
         public var trustSettings: Int
-        /// Loops, each a thread once it was used: one for each trust settings, and those that end after a change of
-        /// certificates.
+        /// The number of loops: one for each trust setting, and those that end after a change of certificates. Each is
+        /// a thread once it has been used.
         public var loops: Int
 
-        /// Creates a usage, to compare with.
+        /// Creates a usage for comparisons.
         public init(clients: Int, trustSettings: Int, loops: Int) {
             self.clients = clients
             self.trustSettings = trustSettings
@@ -50,26 +51,25 @@ public final class HTTPDNSTransport: Sendable {
         }
     }
 
-    /// The limits given at the beginning.
+    /// The limits of the transport.
     public let limits: Limits
-    /// How connections are made and kept, whatever the settings of its clients say about that.
+    /// The settings for making and keeping connections. They override those of its clients.
     public let connections: HTTPDNSClient.Configuration.Connections
 
-    /// Where the hops of all clients wait for a connection; nil where nothing is limited.
+    /// The queue in which the hops of all clients wait for a connection; nil when connections are not limited.
     let admission: Admission?
 
     private let logger: Logger?
     private let driver: TransportConfiguration.Driver
     private let registry = Lock(TrustRegistry())
 
-    /// Creates a transport. Nothing is started before the first request, and settings that make no sense are told by the
-    /// first client.
+    /// Creates a transport. Nothing starts before the first request, and the first client reports invalid settings.
     /// - Parameters:
-    ///   - limits: What it may take at most.
-    ///   - connections: How connections are made and kept. Its `perHost`, `total` and queue are one budget for all clients
-    ///     together, with one queue; each client's own settings bound that client besides. Which address comes first, after
-    ///     how long a request is sent once more, and what happens when a provider's answer changes, are each client's own.
-    ///   - logger: Where it says that certificates changed, or cannot be used; nil means nowhere.
+    ///   - limits: The resource limits.
+    ///   - connections: The settings for making and keeping connections. Its `perHost`, `total` and queue are one
+    ///     budget for all clients together, with one queue; each client's own settings limit that client as well. The
+    ///     selection of addresses, hedging, and the reaction to a changed answer are each client's own.
+    ///   - logger: The logger for changed or unusable certificates; nil means no log.
     public convenience init(
         limits: Limits = Limits(),
         connections: HTTPDNSClient.Configuration.Connections = HTTPDNSClient.Configuration.Connections(),
@@ -91,7 +91,7 @@ public final class HTTPDNSTransport: Sendable {
         self.driver = driver
     }
 
-    /// What is in use now.
+    /// The resources in use now.
     public var usage: Usage {
         let (clients, transports) = registry.withLock { ($0.clients, $0.transports) }
         return Usage(
@@ -101,11 +101,11 @@ public final class HTTPDNSTransport: Sendable {
         )
     }
 
-    /// Looks at the files of all trust settings now, and returns when changed ones are in use: new requests get new
-    /// connections with them, requests in flight end on the old ones. Without this call a change is seen by the first request
-    /// a second later.
-    /// - Throws: ``HTTPDNSClientError`` with code `configuration` for the first files that cannot be used; what was in use
-    ///   before stays so. The others are taken into use all the same.
+    /// Checks the files of all trust settings now, and returns when changed ones are in use. New requests get new
+    /// connections with them; requests in flight finish on the old ones. Without this call, the first request a second
+    /// later notices a change.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration` for the first files that cannot be used; their
+    ///   previous content stays in use. The other changed files are still loaded.
     public func reloadCertificates() async throws {
         var first: TransferFailure?
         for transport in registry.withLock({ $0.transports }) {
@@ -118,8 +118,8 @@ public final class HTTPDNSTransport: Sendable {
         if let first { throw HTTPDNSClientError.unusable(first) }
     }
 
-    /// Refuses new clients and new requests of all clients, lets what is in flight end for `duration`, cuts the rest, and
-    /// ends all threads. The clients stay to be shut down, for their providers. Idempotent.
+    /// Refuses new clients and new requests of all clients, lets requests in flight finish for `duration`, cancels the
+    /// rest, and ends all threads. Each client still needs its own shutdown, for its providers. Idempotent.
     public func shutdown(drainingFor duration: Duration = .zero) async {
         let transports = registry.withLock { $0.close() }
         await withTaskGroup(of: Void.self) { tasks in
@@ -138,15 +138,15 @@ public final class HTTPDNSTransport: Sendable {
         }
     }
 
-    /// The ways for one client, until ``TenantLane`` gives them back: all that its settings name, or none.
-    /// - Parameter held: What the client gives up for them; nil: it is a new client.
+    /// Leases the transports for one client, until ``TenantLane`` releases them: all that its settings name, or none.
+    /// - Parameter held: The transports that the client gives up for them; nil for a new client.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`, `limitReached` or `shutDown`.
     func lease(
         _ settings: HTTPDNSClient.Configuration,
         insteadOf held: TrustedWays? = nil
     ) async throws(HTTPDNSClientError) -> TrustedWays {
         let trusts = Set([settings.trust] + settings.trustByHost.values)
-        // Making one looks at its files, which may take as long as their disk likes: nobody else is to wait for that.
+        // Making one reads its files, which may take long on a slow disk: other clients must not wait for that.
         let offer = Dictionary(uniqueKeysWithValues: trusts.map { ($0, TrustedTransport(configuration($0))) })
         let lease = registry.withLock { $0.lease(offer, insteadOf: held?.trusts, maximum: limits.trustSettings) }
         let leased: [HTTPDNSTrust: TrustedTransport]
@@ -173,13 +173,13 @@ public final class HTTPDNSTransport: Sendable {
         }
     }
 
-    /// A client has taken other ways.
+    /// Records that a client has changed to other transports.
     func leave(_ ways: TrustedWays) {
         registry.withLock { $0.leave(ways.trusts) }
     }
 
-    /// A client gives ways back.
-    /// - Returns: The transports, to be ended, whose last user it was.
+    /// Releases the transports of a client.
+    /// - Returns: The transports without further users, to be shut down.
     func release(_ ways: TrustedWays, held holding: TrustRegistry.Holding) -> [TrustedTransport] {
         registry.withLock { $0.release(ways.trusts, held: holding) }
     }

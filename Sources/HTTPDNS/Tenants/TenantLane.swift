@@ -1,20 +1,20 @@
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// One client's way to the wire on a transport that others may use too: its own transfers, counted and ended apart.
+/// The sender of one client on a transport that others may use too: its own transfers, counted and ended separately.
 ///
-/// Its ``TrustedWays`` are replaced as a whole when its trust settings change. Those before are kept until the last transfer
-/// that began there has ended, and only then given back: whoever gives back last ends their loops.
+/// Its ``TrustedWays`` are replaced as a whole when its trust settings change. The previous ones are kept until their
+/// last transfer has ended, and are then released. The last client to release them ends their loops.
 final class TenantLane: HopSending {
     private struct State {
         var ways: TrustedWays
-        /// Of the transfers that begin now.
+        /// The number of the transfers that begin now.
         var cohort = 0
-        /// The ways of older cohorts that have transfers in flight.
+        /// The replaced transports of older cohorts with transfers in flight.
         var leaving: [Int: TrustedWays] = [:]
         var isClosed = false
         var isGivenBack = false
-        /// Those whose last user this client was, until they have ended.
+        /// The transports whose last user this client was, until they have ended.
         var unused: [TrustedTransport] = []
     }
 
@@ -44,25 +44,25 @@ final class TenantLane: HopSending {
             do {
                 return HopAnswer(try await way.execute(consume request, in: group, cohort: cohort))
             } catch let superseded as TransferGroup.Superseded {
-                // The settings were exchanged after they were looked up.
+                // The settings were replaced after they were looked up.
                 request = superseded.request
             }
         }
     }
 
-    /// A client has begun, and goes by its trust settings.
+    /// Records that a client has begun with its trust settings.
     func noteTaken() { state.withLock { $0.ways }.noteTaken() }
 
-    /// Where the hops of all clients of the transport wait; nil where nothing is limited.
+    /// The queue in which the hops of all clients of the transport wait; nil when connections are not limited.
     var sharedAdmission: Admission? { transport.admission }
 
-    /// How many connections the transport keeps for each of its trust settings.
+    /// The number of connections that the transport keeps for each of its trust settings.
     var maximumIdleConnections: Int { transport.limits.idleConnections }
 
-    /// Runs tasks on the thread of the loop for hosts without trust settings of their own, whichever that is at the time.
+    /// Runs tasks on the thread of the current loop for hosts without trust settings of their own.
     let executor: LoopExecutor
 
-    /// The connections of all clients with the same trust settings: they share these.
+    /// Retires the connections of all clients with the same trust settings, because they are shared.
     func retireConnections() {
         for transport in transports { transport.retireConnections() }
     }
@@ -71,7 +71,7 @@ final class TenantLane: HopSending {
         for transport in transports { transport.retireConnections(host: host) }
     }
 
-    /// With the trust settings in use: what was found out with others says nothing about these.
+    /// The records for the trust settings in use; records for other settings do not apply to these.
     var endpointRecords: [HTTPDNSClient.EndpointRecord] {
         let transports = state.withLock { $0.ways.transports }
         guard transports.count > 1 else { return transports.first?.endpointRecords ?? [] }
@@ -79,12 +79,12 @@ final class TenantLane: HopSending {
             .sorted { ($0.endpoint.description, $0.host ?? "") < ($1.endpoint.description, $1.host ?? "") }
     }
 
-    /// Those of all clients with the same trust settings: they share these.
+    /// The pools of all clients with the same trust settings, because they are shared.
     var connectionPools: [HTTPDNSClient.ConnectionPool] { transports.flatMap(\.connectionPools).merged() }
 
     var transfersInFlight: Int { group.inFlight }
 
-    /// Those in use, and those that transfers in flight began on.
+    /// The transports in use, and those on which transfers in flight began.
     private var transports: [TrustedTransport] {
         let ways = state.withLock { [$0.ways] + $0.leaving.values }
         guard ways.count > 1 else { return ways.flatMap(\.transports) }
@@ -99,7 +99,7 @@ final class TenantLane: HopSending {
         for transport in state.withLock({ $0.unused }) { await transport.shutdown() }
     }
 
-    /// Looks at the files of the client's trust settings now.
+    /// Checks the files of the client's trust settings now.
     func reloadCertificates() async throws(HTTPDNSClientError) {
         var first: TransferFailure?
         for transport in state.withLock({ $0.ways.transports }) {
@@ -114,9 +114,9 @@ final class TenantLane: HopSending {
 
     // MARK: other trust settings
 
-    /// Gets ready for other trust settings: their files are read and tried, and nothing has changed yet. What it returns goes
-    /// to ``exchange(_:)`` or to ``abandon(_:)``.
-    /// - Returns: The ways of these settings; nil when they are those in use.
+    /// Prepares other trust settings: their files are read and checked, and nothing changes yet. Pass the result to
+    /// ``exchange(_:)`` or to ``abandon(_:)``.
+    /// - Returns: The transports of these settings; nil when they are already in use.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`, `limitReached` or `shutDown`.
     func prepare(_ configuration: HTTPDNSClient.Configuration) async throws(HTTPDNSClientError) -> TrustedWays? {
         let ways = state.withLock { $0.ways }
@@ -124,18 +124,18 @@ final class TenantLane: HopSending {
         return try await transport.lease(configuration, insteadOf: ways)
     }
 
-    /// Lets all transfers that begin from now on take these ways. Those in flight end where they are, and so do loops that
-    /// nobody else uses.
-    /// - Returns: Whether they are in use; not after the shutdown.
+    /// Makes all transfers that begin from now on use these transports. Transfers in flight finish on theirs; then
+    /// loops without further users end.
+    /// - Returns: Whether they are in use; false after the shutdown.
     func exchange(_ ways: TrustedWays) -> Bool {
         let old = state.withLock { state -> (ways: TrustedWays, cohort: Int)? in
             if state.isClosed { return nil }
             let old = (state.ways, state.cohort)
             state.leaving[old.1] = old.0
             state.ways = ways
-            // Under this lock, so that whoever is refused as one of an older cohort finds the newer ways.
+            // Under this lock, so that a transfer refused as one of an older cohort finds the newer transports.
             state.cohort = group.advance()
-            // So are these: a shutdown gives back what has been left, and not what is about to be.
+            // Also under this lock: a shutdown must release what has been left, and not what is about to be.
             transport.leave(old.0)
             executor.follow(ways.everybody.executor)
             return old
@@ -149,7 +149,7 @@ final class TenantLane: HopSending {
         return true
     }
 
-    /// Gives back what was prepared.
+    /// Releases transports that were prepared.
     func abandon(_ ways: TrustedWays) async {
         for transport in transport.release(ways, held: .candidate) { await transport.shutdown() }
     }
@@ -165,7 +165,7 @@ final class TenantLane: HopSending {
         state.withLock { state in state.unused.removeAll { transport in unused.contains { $0 === transport } } }
     }
 
-    /// Gives everything back.
+    /// Releases all transports.
     private func giveBack() {
         state.withLock { state in
             if state.isGivenBack { return }

@@ -1,7 +1,7 @@
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// Which trust settings are in use by how many clients: a value.
+/// A value that counts the clients of each trust setting in use.
 struct TrustRegistry {
     enum Lease {
         case granted([HTTPDNSTrust: TrustedTransport])
@@ -9,35 +9,35 @@ struct TrustRegistry {
         case closed
     }
 
-    /// As what a client has leased settings.
+    /// The state of a client's lease.
     enum Holding {
-        /// Those that its requests go by.
+        /// The settings of its requests.
         case inUse
-        /// Those that it may take next.
+        /// The settings that it may use next.
         case candidate
-        /// Those that it has taken others for; some of its requests are in flight there.
+        /// The settings that it has replaced, with requests still in flight.
         case leaving
     }
 
     private struct Entry {
         let transport: TrustedTransport
-        /// Clients that have them in use, or may do so next.
+        /// The clients that use the settings, or may use them next.
         var users = 0
-        /// Clients that are leaving them.
+        /// The clients that have replaced the settings.
         var leaving = 0
     }
 
     private var entries: [HTTPDNSTrust: Entry] = [:]
     private var isClosed = false
 
-    /// Clients that are not shut down.
+    /// The number of clients that are not shut down.
     private(set) var clients = 0
     var transports: [TrustedTransport] { entries.values.map(\.transport) }
 
-    /// Leases all of these or none.
+    /// Leases all of these settings or none.
     /// - Parameters:
-    ///   - offer: The settings, each with a transport to take if nobody uses them yet.
-    ///   - held: What the client will give up for them, which does not count where nobody else uses it; nil: it is a new
+    ///   - offer: The settings, each with a transport to use if they have no user yet.
+    ///   - held: The settings that the client will give up, which do not count if it is their only user; nil for a new
     ///     client.
     mutating func lease(
         _ offer: [HTTPDNSTrust: TrustedTransport],
@@ -48,7 +48,7 @@ struct TrustRegistry {
         let others = entries.count { trust, entry in
             offer[trust] == nil && entry.users > (held?.contains(trust) == true ? 1 : 0)
         }
-        // Settings that stay are no more than before, whatever the limit is.
+        // Settings that the client keeps are always allowed, whatever the limit is.
         guard others + offer.count <= maximum || held?.isSuperset(of: offer.keys) == true else { return .tooMany }
         for (trust, transport) in offer {
             entries[trust, default: Entry(transport: transport)].users += 1
@@ -57,7 +57,7 @@ struct TrustRegistry {
         return .granted(entries.filter { offer[$0.key] != nil }.mapValues(\.transport))
     }
 
-    /// A client has taken others.
+    /// Records that a client has replaced these settings.
     mutating func leave(_ trusts: Set<HTTPDNSTrust>) {
         for trust in trusts {
             entries[trust]?.users -= 1
@@ -65,7 +65,7 @@ struct TrustRegistry {
         }
     }
 
-    /// - Returns: The transports that nobody uses any more.
+    /// - Returns: The transports without further users.
     mutating func release(_ trusts: Set<HTTPDNSTrust>, held holding: Holding) -> [TrustedTransport] {
         if holding == .inUse { clients -= 1 }
         var unused: [TrustedTransport] = []
@@ -79,7 +79,7 @@ struct TrustRegistry {
         return unused
     }
 
-    /// Refuses new clients and settings from here on.
+    /// Refuses new clients and settings from now on.
     mutating func close() -> [TrustedTransport] {
         isClosed = true
         return transports
