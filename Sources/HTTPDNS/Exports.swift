@@ -1,4 +1,4 @@
 @_exported public import HTTPDNSCore
-// What a user of the client writes in requests and settings, so that one import suffices.
+// The types that requests and settings use, so that one import is enough.
 @_exported public import HTTPDNSPrimitives
 @_exported public import HTTPTypes

@@ -1,10 +1,10 @@
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// Where hops wait until there is a connection for them: one budget for all loops of a client, and one for all clients of a
+/// The queue in which hops wait for a connection: one budget for all loops of a client, and one for all clients of a
 /// transport.
 final class Admission: Sendable {
-    /// How a wait ends.
+    /// The result of a wait.
     enum Outcome: Sendable {
         case admitted
         case overdue
@@ -13,7 +13,7 @@ final class Admission: Sendable {
         case shutDown
     }
 
-    /// Whose hops wait; told apart by identity.
+    /// The owner of waiting hops, identified by reference.
     final class Member: Sendable {
         private let closed = Lock(false)
 
@@ -24,25 +24,25 @@ final class Admission: Sendable {
 
     struct Limits: Hashable, Sendable {
         var queue: AdmissionQueue.Limits
-        /// How long a request may wait besides its deadline; nil: as long as that lets it.
+        /// The maximum wait besides the deadline; nil means until the deadline.
         var wait: Duration?
     }
 
     private enum Wait {
-        /// It is in the queue, and its task has not gone to sleep yet.
+        /// The hop is in the queue, and its task has not gone to sleep yet.
         case beginning
         case asleep(UnsafeContinuation<Outcome, Never>)
-        /// It is over, and its task does not know.
+        /// The wait is over, and its task has not been notified.
         case over(Outcome)
     }
 
     private struct State {
         var queue: AdmissionQueue
         var waits: [AdmissionQueue.Ticket: Wait] = [:]
-        /// When somebody looks at deadlines.
+        /// The times at which deadlines are checked.
         var alarms = OrderedHeap<MonotonicTime, MonotonicTime>()
 
-        /// The alarm that is missing for the earliest deadline.
+        /// Returns the alarm that is missing for the earliest deadline.
         mutating func missingAlarm() -> MonotonicTime? {
             guard let deadline = queue.nextDeadline else { return nil }
             if let first = alarms.first, first.key <= deadline { return nil }
@@ -61,13 +61,13 @@ final class Admission: Sendable {
         state = Lock(State(queue: AdmissionQueue(limits.queue)))
     }
 
-    /// How many hops wait.
+    /// The number of waiting hops.
     var waiting: Int { state.withLock { $0.queue.waiting } }
-    /// How many connections are in use, as they are counted here.
+    /// The number of connections in use, as counted here.
     var connections: Int { state.withLock { $0.queue.connections } }
 
-    /// Waits until the hop may go.
-    /// - Parameter deadline: The call's.
+    /// Waits until the hop gets a connection permit.
+    /// - Parameter deadline: The deadline of the call.
     /// - Returns: Whether it had to wait.
     /// - Throws: ``AdmissionFailure``; `CancellationError`.
     func enter(
@@ -103,17 +103,17 @@ final class Admission: Sendable {
         }
     }
 
-    /// A hop that was let through has ended.
+    /// Records the end of an admitted hop.
     func leave(_ origin: HopOrigin) {
         end(state.withLock { $0.queue.release(origin) }, .admitted)
     }
 
-    /// A host has answered in this version.
+    /// Records the HTTP version of a host's response.
     func note(_ version: HTTPDNSClient.HTTPVersion, from origin: HopOrigin) {
         end(state.withLock { $0.queue.learn(origin, isShared: version == .http2) }, .admitted)
     }
 
-    /// Ends the waits of one member, and lets it wait no more.
+    /// Ends the waits of one member, and refuses further ones.
     func close(_ member: Member) {
         member.close()
         end(state.withLock { $0.queue.withdrawAll(of: ObjectIdentifier(member)) }, .shutDown)
@@ -122,7 +122,7 @@ final class Admission: Sendable {
     // MARK: waiting
 
     private func wait(_ ticket: AdmissionQueue.Ticket, of member: Member) async -> Outcome {
-        // Closed before it was in the queue, or it is among those who are told.
+        // The member was closed before the ticket was in the queue, or the ticket is among those that are notified.
         if member.isClosed { withdraw(ticket, .shutDown) }
         return await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
@@ -142,11 +142,11 @@ final class Admission: Sendable {
     }
 
     private func withdraw(_ ticket: AdmissionQueue.Ticket, _ outcome: Outcome) {
-        // One that goes now, or has gone, is not called back: its place would be lost.
+        // A ticket that is being admitted, or was, is not withdrawn: its permit would be lost.
         if state.withLock({ $0.queue.withdraw(ticket) }) { end([ticket], outcome) }
     }
 
-    /// Tells those who have left the queue why. Each ticket leaves it once, so each is told once.
+    /// Notifies tickets that have left the queue. Each ticket leaves it once, so each is notified once.
     private func end(_ tickets: [AdmissionQueue.Ticket], _ outcome: Outcome) {
         guard !tickets.isEmpty else { return }
         let sleepers = state.withLock { state in
@@ -164,7 +164,7 @@ final class Admission: Sendable {
 
     // MARK: deadlines
 
-    /// One alarm serves all who wait. When its reason goes, it is left alone, and serves who comes after.
+    /// One alarm serves all waiting hops. When its reason disappears, it stays and serves later ones.
     private func wake(at moment: MonotonicTime) {
         CallWork.detached { [weak self, clock] in
             guard (try? await clock.sleep(until: moment)) != nil else { return }
@@ -197,16 +197,16 @@ final class Admission: Sendable {
     }
 }
 
-/// Why a hop was not let through.
+/// The reason why a hop was not admitted.
 struct AdmissionFailure: Error {
     enum Reason: Sendable {
-        /// The call's deadline came.
+        /// The deadline of the call passed.
         case deadline
-        /// The queue's own limit of time came.
+        /// The time limit of the queue passed.
         case waitedTooLong
         /// The queue is full.
         case full
-        /// The queue is full, and a more urgent request came.
+        /// The queue is full, and a more urgent request arrived.
         case displaced
         case shutDown
     }
@@ -215,7 +215,7 @@ struct AdmissionFailure: Error {
     let origin: HopOrigin
     let limits: Admission.Limits
     let waited: Duration
-    /// How many others wait for the same host, and in all.
+    /// The number of others that wait for the same host; below, of all others.
     let waitingForHost: Int
     let waiting: Int
 }

@@ -1,11 +1,11 @@
 internal import HTTPDNSCurl
 
-/// The right of one hop to be on its way. It is given back when nobody holds it any more: the pipeline does until the hop has
-/// a head or has failed, and its transfer until the last byte has come or the transfer has ended otherwise.
+/// The connection permit of one hop. It is returned with its last reference. The pipeline holds it until the hop has a
+/// head or has failed, and the transfer until the last byte has arrived or the transfer has ended otherwise.
 final class AdmissionPlace: Sendable {
     private let admission: Admission
     private let origin: HopOrigin
-    /// The place among those of all clients of the transport.
+    /// The permit in the budget of all clients of the transport.
     private let outer: AdmissionPlace?
 
     init(_ admission: Admission, _ origin: HopOrigin, outer: AdmissionPlace? = nil) {
@@ -16,7 +16,7 @@ final class AdmissionPlace: Sendable {
 
     deinit { admission.leave(origin) }
 
-    /// The host has answered in this version.
+    /// Records the HTTP version of the host's response.
     func note(_ version: HTTPDNSClient.HTTPVersion) {
         admission.note(version, from: origin)
         outer?.note(version)

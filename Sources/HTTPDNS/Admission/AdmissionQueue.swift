@@ -1,34 +1,35 @@
 internal import HTTPDNSPrimitives
 
-/// Who may send now, and who is next. A value: it is told what happens, and says who goes.
+/// The admission queue: it decides which requests may send now, and which is next. A value that receives events and
+/// returns the admitted requests.
 ///
-/// What is counted is connections: over HTTP/1.1 each request has one, over HTTP/2 many requests share one. Whoever waits for
-/// one is in its host's queue; hosts that have room for one more connection, when the total has none, are candidates for the
-/// next that is free, in the order of those at the heads of their queues.
+/// It counts connections: over HTTP/1.1 each request has one, over HTTP/2 many requests share one. A request that waits
+/// for one is in its host's queue. When the total is used up, hosts with room for one more connection are candidates
+/// for the next free one, in the order of the heads of their queues.
 struct AdmissionQueue: Sendable {
     typealias Ticket = UInt64
 
     struct Limits: Hashable, Sendable {
-        /// Connections to one host and port.
+        /// The connections to one host and port.
         var perHost = Int.max
-        /// Connections in all.
+        /// The connections for all hosts together.
         var total = Int.max
-        /// The requests that an HTTP/2 connection is taken to carry. Servers should allow 100 at least (RFC 9113 section
-        /// 6.5.2).
+        /// The number of requests that an HTTP/2 connection is assumed to carry. Servers should allow at least 100 (RFC
+        /// 9113 section 6.5.2).
         var streams = 100
-        /// How many requests may wait.
+        /// The maximum number of waiting requests.
         var maximumWaiting = Int.max
     }
 
     enum Reply: Equatable, Sendable {
         case admitted
-        /// - Parameter displaced: A less urgent request, whose place in the full queue was taken.
+        /// - Parameter displaced: A less urgent request that was displaced from the full queue.
         case waits(Ticket, displaced: Ticket?)
-        /// The queue is full of requests that are as urgent.
+        /// The queue is full of requests that are at least as urgent.
         case full
     }
 
-    /// The more urgent first, then the earlier.
+    /// An order with the more urgent first, then the earlier.
     private struct Order: Comparable, Sendable {
         let priority: HTTPDNSClient.Request.Priority
         let ticket: Ticket
@@ -38,7 +39,7 @@ struct AdmissionQueue: Sendable {
         }
     }
 
-    /// The least urgent first, and of these the one that came last.
+    /// An order with the least urgent first, and of these the one that arrived last.
     private struct Dispensability: Comparable, Sendable {
         let order: Order
 
@@ -53,7 +54,7 @@ struct AdmissionQueue: Sendable {
 
     private struct Usage: Sendable {
         var requests = 0
-        /// How many requests one connection carries.
+        /// The number of requests that one connection carries.
         var share = 1
         var waiting = OrderedHeap<Order, Ticket>()
 
@@ -69,33 +70,33 @@ struct AdmissionQueue: Sendable {
     private var dispensable = OrderedHeap<Dispensability, Ticket>()
     private var candidates = OrderedHeap<Order, HopOrigin>()
     private var lastTicket: Ticket = 0
-    /// Connections in use, for all hosts.
+    /// The connections in use, for all hosts.
     private(set) var connections = 0
 
     init(_ limits: Limits) { self.limits = limits }
 
-    /// Requests that wait.
+    /// The number of waiting requests.
     var waiting: Int { waiters.count }
-    /// Hosts that anything is known of: those with a request that was let through or waits.
+    /// The number of known hosts: those with an admitted or a waiting request.
     var hosts: Int { usages.count }
-    /// Requests that wait for a connection to one host.
+    /// Returns the number of requests that wait for a connection to one host.
     func waiting(for origin: HopOrigin) -> Int { usages[origin]?.waiting.count ?? 0 }
-    /// When the next one that waits has waited for too long.
+    /// The earliest deadline of a waiting request.
     var nextDeadline: MonotonicTime? { deadlines.first?.key }
 
-    // MARK: coming and going
+    // MARK: arriving and leaving
 
-    /// A request comes.
+    /// Adds a request.
     /// - Parameters:
-    ///   - deadline: When it waits no longer; nil means that it waits for ever.
-    ///   - owner: Whose request it is, see ``withdrawAll(of:)``.
+    ///   - deadline: The end of its wait; nil means never.
+    ///   - owner: The owner of the request, see ``withdrawAll(of:)``.
     mutating func ask(
         for origin: HopOrigin,
         _ priority: HTTPDNSClient.Request.Priority,
         until deadline: MonotonicTime?,
         owner: ObjectIdentifier
     ) -> Reply {
-        // Where there is room nobody waits, so nobody is overtaken.
+        // While there is room no request waits, so none is overtaken.
         if hasRoom(origin) {
             letThrough(origin)
             return .admitted
@@ -116,8 +117,8 @@ struct AdmissionQueue: Sendable {
         return .waits(lastTicket, displaced: displaced)
     }
 
-    /// A request that was let through has ended.
-    /// - Returns: Who goes now.
+    /// Records the end of an admitted request.
+    /// - Returns: The requests that are admitted now.
     mutating func release(_ origin: HopOrigin) -> [Ticket] {
         guard var usage = usages[origin], usage.requests > 0 else { return [] }
         connections -= usage.connections
@@ -127,8 +128,8 @@ struct AdmissionQueue: Sendable {
         return advance(origin)
     }
 
-    /// Connections to a host carry one request each, or many.
-    /// - Returns: Who goes now.
+    /// Records whether connections to a host carry one request each, or many.
+    /// - Returns: The requests that are admitted now.
     mutating func learn(_ origin: HopOrigin, isShared: Bool) -> [Ticket] {
         let share = isShared ? limits.streams : 1
         guard var usage = usages[origin], usage.share != share else { return [] }
@@ -139,8 +140,8 @@ struct AdmissionQueue: Sendable {
         return advance(origin)
     }
 
-    /// A request waits no longer.
-    /// - Returns: Whether it waited.
+    /// Removes a request from the queue.
+    /// - Returns: Whether it was waiting.
     mutating func withdraw(_ ticket: Ticket) -> Bool {
         guard let waiter = take(ticket) else { return false }
         noteCandidate(waiter.origin)
@@ -148,14 +149,14 @@ struct AdmissionQueue: Sendable {
         return true
     }
 
-    /// No request of one owner waits any longer.
+    /// Removes all requests of one owner from the queue.
     mutating func withdrawAll(of owner: ObjectIdentifier) -> [Ticket] {
         let tickets = waiters.filter { $0.value.owner == owner }.map(\.key)
         for ticket in tickets { _ = withdraw(ticket) }
         return tickets
     }
 
-    /// Those whose deadline has come wait no longer.
+    /// Removes the requests whose deadline has passed.
     mutating func expire(at now: MonotonicTime) -> [Ticket] {
         var tickets: [Ticket] = []
         while let (deadline, ticket) = deadlines.first, deadline <= now {
@@ -165,14 +166,14 @@ struct AdmissionQueue: Sendable {
         return tickets
     }
 
-    // MARK: who is next
+    // MARK: admitting the next
 
     private func hasRoom(_ origin: HopOrigin) -> Bool {
         guard let usage = usages[origin] else { return limits.perHost > 0 && connections < limits.total }
         return !usage.isFilled || (usage.connections < limits.perHost && connections < limits.total)
     }
 
-    /// Something became free at a host.
+    /// Admits requests after a connection of a host has become free.
     private mutating func advance(_ touched: HopOrigin) -> [Ticket] {
         var admitted: [Ticket] = []
         var next: HopOrigin? = touched
@@ -212,7 +213,7 @@ struct AdmissionQueue: Sendable {
         return waiter
     }
 
-    /// A host is a candidate while somebody waits for it and it has room for one more connection.
+    /// A host is a candidate while a request waits for it and it has room for one more connection.
     private mutating func noteCandidate(_ origin: HopOrigin) {
         if let usage = usages[origin], let head = usage.waiting.first, usage.connections < limits.perHost {
             candidates.set(head.key, for: origin)

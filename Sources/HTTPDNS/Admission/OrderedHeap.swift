@@ -1,4 +1,4 @@
-/// A binary heap whose entries have names, so that any of them can be taken out: the smallest key is first.
+/// A binary heap whose entries have names, so that any of them can be removed: the smallest key is first.
 struct OrderedHeap<Key: Comparable & Sendable, Name: Hashable & Sendable>: Sendable {
     private var entries: [(key: Key, name: Name)] = []
     private var places: [Name: Int] = [:]
@@ -7,7 +7,7 @@ struct OrderedHeap<Key: Comparable & Sendable, Name: Hashable & Sendable>: Senda
     var isEmpty: Bool { entries.isEmpty }
     var first: (key: Key, name: Name)? { entries.first }
 
-    /// Puts a name in, or gives it another key.
+    /// Adds a name, or gives it another key.
     mutating func set(_ key: Key, for name: Name) {
         if let place = places[name] {
             entries[place].key = key
@@ -19,7 +19,7 @@ struct OrderedHeap<Key: Comparable & Sendable, Name: Hashable & Sendable>: Senda
         }
     }
 
-    /// Takes a name out; nothing happens when it is not there.
+    /// Removes a name, if it is present.
     mutating func remove(_ name: Name) {
         guard let place = places.removeValue(forKey: name) else { return }
         let last = entries.removeLast()

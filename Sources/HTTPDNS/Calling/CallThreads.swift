@@ -2,21 +2,23 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// The threads of a client's callback and blocking calls, which are there while there are such calls.
+/// The threads of a client's callback and blocking calls, which exist only while there are such calls.
 final class CallThreads: Sendable {
-    /// Where callbacks run, one after the other. One that blocks holds up the others, and nothing else.
+    /// The thread of callbacks, which run one after another. A callback that blocks delays the others, and nothing
+    /// else.
     let callbacks = WorkThread(named: "httpdns-calls", isOnDuty: false)
-    /// Where the work of blocking calls is done. On the runtime's own threads it could have to wait for those who wait for it.
+    /// The executor for the work of blocking calls. On the runtime's own threads the work could wait for the threads
+    /// that wait for it.
     let blocking = BlockingExecutor()
 
-    /// Lets the threads go when they have nothing more to do.
+    /// Lets the threads end when they have no more work.
     func leave() {
         callbacks.leave()
         blocking.thread.leave()
     }
 }
 
-/// Runs tasks one after the other on a thread of their own, and wakes them there.
+/// Runs and wakes tasks one after another on a separate thread.
 final class BlockingExecutor: CallExecutor {
     let thread = WorkThread(named: "httpdns-block", isOnDuty: true)
 

@@ -4,15 +4,15 @@ public import HTTPTypes
 extension HTTPDNSClient.Response {
     /// A response with its whole body, for callers that do not read a stream.
     public struct Collected: Sendable {
-        /// Status and header fields.
+        /// The status and the header fields.
         public var head: HTTPResponse
         /// The HTTP version.
         public var version: HTTPDNSClient.HTTPVersion
         /// The body.
         public var body: [UInt8]
-        /// The hops that led here; the last one gave this answer.
+        /// The exchanges of the call; the last one has this response.
         public var exchanges: [HTTPDNSClient.Exchange]
-        /// Where the answer came from, on one line: see ``HTTPDNSClient/Response/route``.
+        /// The origin of the response on one line, see ``HTTPDNSClient/Response/route``.
         public var route: String
 
         /// - Throws: ``HTTPDNSClientError``, `CancellationError`.

@@ -2,25 +2,25 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient {
-    /// The time of a blocking call for which neither the request nor the client has one: a thread that waits for ever helps
-    /// nobody. The default of ``Configuration/Timeouts/responseHead``.
+    /// The time limit of a blocking call when neither the request nor the client has one, because waiting for ever is
+    /// useless. It is the default of ``Configuration/Timeouts/responseHead``.
     private static let longestWait = Duration.seconds(60)
-    /// How long after the call's deadline the thread waits for the error that says in which phase it passed.
+    /// The time after the call's deadline for which the thread waits for the error that names the phase.
     private static let grace = Duration.seconds(1)
 
-    /// Sends a request and blocks the thread until the response is there with its whole body, for code that is not async.
+    /// Sends a request and blocks the thread until the whole response has arrived, for code that is not async.
     ///
-    /// The thread sleeps meanwhile. The work is done on a thread of the client's own and on its loop, a body that is a stream
-    /// or a file is read there too, and so are providers asked and waits timed, so that it ends also when the runtime's
-    /// threads are all taken. A provider, interceptor or stream that starts tasks of its own needs the runtime's threads for
-    /// these. Cancelling a task does not reach into a blocking call: the deadline does, whatever is taken.
+    /// The thread sleeps meanwhile. The work is done on a thread of the client and on its loop. Stream and file bodies,
+    /// queries to providers and timers use them too, so the call ends even when all threads of the runtime are busy. A
+    /// provider, interceptor or stream that starts tasks of its own needs the runtime's threads for these. Canceling a
+    /// task does not cancel a blocking call; the deadline always ends it.
     ///
-    /// It always has a deadline: that of the request, else that of the client, else 60 s.
+    /// It always has a deadline: that of the request, otherwise that of the client, otherwise 60 s.
     /// - Parameters:
     ///   - request: The request.
-    ///   - limit: The longest body; a longer one is ``HTTPDNSClientError/Code/responseTooLarge``.
-    /// - Throws: ``HTTPDNSClientError``; with code `blockingRefused`, at once and with nothing sent, on a loop thread (in a
-    ///   task that prefers ``executor``) and inside the work of another blocking call (in an interceptor).
+    ///   - limit: The longest body; a longer one fails with ``HTTPDNSClientError/Code/responseTooLarge``.
+    /// - Throws: ``HTTPDNSClientError``; with code `blockingRefused`, immediately and with nothing sent, on a loop
+    ///   thread (in a task that prefers ``executor``) and inside the work of another blocking call (in an interceptor).
     @available(*, noasync, message: "from async code call try await execute(_:), which blocks no thread")
     public func executeAndWait(
         _ request: HTTPDNSClient.Request,
@@ -50,7 +50,7 @@ extension HTTPDNSClient {
 }
 
 extension HTTPDNSClientError {
-    /// The deadline of a blocking call passed, and its own error did not come.
+    /// Returns the error for a blocking call whose deadline passed without an error of its own.
     fileprivate static func overdue(_ call: CallTime) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .timedOut,
@@ -61,7 +61,7 @@ extension HTTPDNSClientError {
         error.elapsed = call.elapsed
         error.limit = call.limit
         error.isCallDeadline = true
-        // Nobody knows how far it came.
+        // The progress of the call is unknown.
         error.requestMayHaveBeenSent = true
         return error
     }

@@ -1,7 +1,7 @@
 internal import HTTPDNSCurl
 
 extension HTTPDNSClient {
-    /// Sends a request and tells a callback how it ended, for code that is not async.
+    /// Sends a request and reports its result to a callback, for code that is not async.
     ///
     /// ```swift
     /// let call = client.execute(HTTPDNSClient.Request(url: "https://img.shop.example/a.jpg")) { result in
@@ -11,15 +11,18 @@ extension HTTPDNSClient {
     /// ```
     ///
     /// The callback is called exactly once, also after ``HTTPDNSClient/PendingCall/cancel()`` and after
-    /// ``shutdown(drainingFor:)``, and never on the loop thread. Without `deliver` all callbacks of the client run one after
-    /// the other, in the order in which the calls end, on a thread of the client's own: one may block there, also in
-    /// ``executeAndWait(_:upTo:)``, and holds up only other callbacks.
+    /// ``shutdown(drainingFor:)``, and never on the loop thread.
+    ///
+    /// Without `deliver` all callbacks of the client run one after another on a thread of the client, in the order in
+    /// which the calls end. A callback may block there, also in ``executeAndWait(_:upTo:)``, and delays only other
+    /// callbacks.
     /// - Parameters:
     ///   - request: The request.
-    ///   - limit: The longest body; a longer one is ``HTTPDNSClientError/Code/responseTooLarge``.
-    ///   - deliver: Where the callback is to run, such as `{ queue.async(execute: $0) }`. It must run what it is given once.
-    ///   - completion: Gets the response with its body, or ``HTTPDNSClientError`` or `CancellationError`.
-    /// - Returns: The call, to be cancelled. It may be dropped, and goes on.
+    ///   - limit: The longest body; a longer one fails with ``HTTPDNSClientError/Code/responseTooLarge``.
+    ///   - deliver: A closure that schedules the callback, such as `{ queue.async(execute: $0) }`. It must run its
+    ///     argument once.
+    ///   - completion: Receives the response with its body, or ``HTTPDNSClientError`` or `CancellationError`.
+    /// - Returns: The call, which can be canceled. It continues when it is released.
     @discardableResult
     public func execute(
         _ request: HTTPDNSClient.Request,

@@ -1,7 +1,7 @@
 internal import HTTPDNSCurl
 
 extension HTTPDNSClient {
-    /// Runs tasks on the client's loop thread, which saves them the way between threads, twice for each request.
+    /// An executor that runs tasks on the client's loop thread, which saves two changes of thread for each request.
     ///
     /// ```swift
     /// try await withTaskExecutorPreference(client.executor) {
@@ -10,11 +10,11 @@ extension HTTPDNSClient {
     /// }
     /// ```
     ///
-    /// It is for a few short steps between requests. What runs there holds up **all** transfers of the client, and those of
-    /// clients that share its transport and trust: default actors and async sequences that such a task calls run there as well,
-    /// and so do interceptors. Code that computes for long, or blocks, belongs elsewhere; a blocking call is refused
-    /// (``HTTPDNSClientError/Code/blockingRefused``).
+    /// It is for a few short steps between requests. Code that runs there delays **all** transfers of the client, and
+    /// those of clients that share its transport and trust. Default actors and async sequences that such a task calls
+    /// run there as well, and so do interceptors. Run long computations and blocking code elsewhere; a blocking call is
+    /// refused (``HTTPDNSClientError/Code/blockingRefused``).
     ///
-    /// After the end of the client, tasks that prefer it go on where they would without.
+    /// After the end of the client, tasks that prefer it continue on the default executor.
     public var executor: any TaskExecutor { lane?.executor ?? globalConcurrentExecutor }
 }

@@ -1,7 +1,7 @@
 internal import HTTPDNSCurl
 internal import HTTPTypes
 
-/// User information of a URL as an Authorization field (RFC 7617).
+/// The user information of a URL as an Authorization field (RFC 7617).
 enum BasicCredential {
     /// - Throws: ``HTTPDNSClientError`` with code `invalidURL`, for a user or password that the scheme cannot carry.
     static func field(for credential: ParsedURL.Credential) throws(HTTPDNSClientError) -> HTTPField {
@@ -28,7 +28,7 @@ enum BasicCredential {
         )
     }
 
-    /// Base64 with padding (RFC 4648 section 4).
+    /// Returns Base64 with padding (RFC 4648 section 4).
     static func base64(_ bytes: [UInt8]) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var text: [UInt8] = []

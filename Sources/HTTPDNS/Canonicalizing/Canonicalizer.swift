@@ -3,19 +3,19 @@ package import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSRewriter {
-    /// Turns the text of a URL into the one form in which it is resolved and sent.
+    /// The parser that turns the text of a URL into the one form in which it is resolved and sent.
     ///
-    /// It is a pure function that knows no mappings, and canonical text stays as it is. libcurl's own parser splits the text,
-    /// so the host that is resolved is the host that is dialled.
+    /// It is a pure function without mappings, and canonical text does not change. libcurl's own parser splits the
+    /// text, so the resolved host and the dialed host are the same.
     public enum Canonicalizer {
-        /// Reads a URL in any spelling that all programs read alike.
+        /// Parses a URL in any spelling that all programs parse alike.
         ///
-        /// Scheme and host become lower case, a host outside ASCII becomes A-labels (RFC 5891), one trailing dot and the
-        /// scheme's own port go away. Path and query stay byte for byte, dot segments included; bytes outside ASCII in them
-        /// are percent-encoded.
-        /// - Throws: ``HTTPDNSClientError`` with code `invalidURL`: another scheme than http and https, spaces and control
-        ///   characters, a backslash before the path, number forms of addresses, a host that is no host name (RFC 1123), a
-        ///   port outside 1 to 65535.
+        /// Scheme and host become lower case, a host outside ASCII becomes A-labels (RFC 5891), one trailing dot and
+        /// the scheme's default port are removed. Path and query stay byte for byte, dot segments included; bytes
+        /// outside ASCII in them are percent-encoded.
+        /// - Throws: ``HTTPDNSClientError`` with code `invalidURL`: a scheme other than http and https, spaces and
+        ///   control characters, a backslash before the path, number forms of addresses, a host that is not a host name
+        ///   (RFC 1123), a port outside 1 to 65535.
         public static func canonicalize(_ text: String) throws(HTTPDNSClientError) -> HTTPDNSRewriter.CanonicalURL {
             let parsed: ParsedURL
             do {
@@ -26,7 +26,7 @@ extension HTTPDNSRewriter {
             guard case .name(let name) = parsed.host else { return HTTPDNSRewriter.CanonicalURL(parsed, nameHash: 0) }
             do {
                 let host = try HTTPDNSName(name)
-                // Lower case without a trailing dot is what the parser gives, so that nothing is left to be changed.
+                // The parser returns lower case without a trailing dot, so nothing is left to change.
                 let isSame = host.description == name
                 return HTTPDNSRewriter.CanonicalURL(
                     isSame ? parsed : ParsedURL(parsed, host: .name(host.description)),
@@ -50,9 +50,9 @@ extension HTTPDNSRewriter {
 extension HTTPDNSRewriter {
     /// A URL in canonical form.
     ///
-    /// Two of them are equal when they name the same resource: fragment and user information do not count.
+    /// Two of them are equal when they identify the same resource: fragment and user information do not count.
     public struct CanonicalURL: Hashable, Sendable, CustomStringConvertible {
-        /// Its host, if it is a name, was read by ``HTTPDNSName/init(_:)``.
+        /// The parsed URL. If its host is a name, ``HTTPDNSName/init(_:)`` has validated it.
         package let parsed: ParsedURL
 
         private let nameHash: UInt64
@@ -70,27 +70,28 @@ extension HTTPDNSRewriter {
             }
         }
 
-        /// `http` or `https`.
+        /// The scheme, `http` or `https`.
         public var scheme: String { parsed.scheme.rawValue }
-        /// The port, also when it is the scheme's own.
+        /// The port, also when it is the scheme's default.
         public var port: UInt16 { parsed.port }
-        /// Path and query as they go on the wire; never empty.
+        /// The path and the query as they are sent; never empty.
         public var target: String { parsed.target }
-        /// The part behind `#`, which is never sent; nil when there is none.
+        /// The part after `#`, which is never sent; nil when there is none.
         public var fragment: String? { parsed.fragment }
-        /// The Host field that belongs to the URL: the port is left out when it is the scheme's own (RFC 9110 section 7.2).
+        /// The Host field of the URL: the port is left out when it is the scheme's default (RFC 9110 section 7.2).
         public var authority: String { parsed.authority }
-        /// Whether the text had user information. It is sent to this origin only, as a Basic credential, and never shown.
+        /// Whether the text had user information. It is sent to this origin only, as a Basic credential, and never
+        /// shown.
         public var hasCredential: Bool { parsed.credential != nil }
 
         /// The text that is sent, without fragment and user information.
         public var description: String { parsed.description }
 
-        /// Compares what is requested.
+        /// Returns whether both identify the same resource.
         public static func == (left: HTTPDNSRewriter.CanonicalURL, right: HTTPDNSRewriter.CanonicalURL) -> Bool {
             left.description == right.description
         }
-        /// Hashes what is requested.
+        /// Hashes the text that is sent.
         public func hash(into hasher: inout Hasher) { hasher.combine(description) }
     }
 }

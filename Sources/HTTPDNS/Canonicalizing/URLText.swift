@@ -1,8 +1,8 @@
 internal import HTTPDNSPrimitives
 
-/// The text of a URL as people may see it: without user information.
+/// The printable form of a URL, without user information.
 package enum URLText {
-    /// The text of a URL that was parsed, without its user information.
+    /// Returns the text of a parsed URL without its user information.
     package static func withoutUserInformation(_ text: String) -> String {
         guard let scheme = text.firstIndex(of: ":"),
             let start = text.utf8.index(scheme, offsetBy: 3, limitedBy: text.utf8.endIndex)
@@ -13,13 +13,13 @@ package enum URLText {
         return String(text[..<start] + text[text.utf8.index(after: at)...])
     }
 
-    /// The text of something that may not even be a URL: on one line, cut, without its query, and without anything that
-    /// could be user information, wherever a broken URL may have it.
+    /// Returns the printable form of a text that may not even be a URL: on one line, truncated, without its query, and
+    /// without any possible user information, wherever a broken URL may have it.
     package static func forErrors(_ text: String) -> String {
         var shown = text[...]
         if let query = shown.firstIndex(of: "?") { shown = shown[..<query] }
         var result = ""
-        // The at-sign is looked for in the whole text: a password may hold a question mark.
+        // The at-sign is searched in the whole text: a password may contain a question mark.
         if let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) {
             let slashes = text.utf8.firstIndex(of: UInt8(ascii: "/"))
             if let slashes, slashes < at, text[slashes...].hasPrefix("//") { result = text[...slashes] + "/" }

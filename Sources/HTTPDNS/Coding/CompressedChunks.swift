@@ -1,16 +1,16 @@
 internal import HTTPDNSCurl
 
-/// A stream's bytes in a content coding, compressed where they are read, as far as somebody asks for them.
+/// A stream's bytes in a content coding, compressed on demand in the reader's task.
 struct CompressedChunks<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable where Base.Element == [UInt8] {
     typealias Element = [UInt8]
     typealias Failure = any Error
 
-    /// How much is gathered before it is given: a record of TLS. zlib's first output is ten bytes.
+    /// The minimum size of a chunk: a TLS record. The first output of zlib is ten bytes.
     private static var leastPortion: Int { 16 * 1024 }
 
     let base: Base
     let coding: HTTPDNSClient.ContentCoding
-    /// How many bytes the stream was said to have; nil when nobody knows.
+    /// The declared length of the stream; nil when it is unknown.
     let length: Int64?
 
     struct AsyncIterator: AsyncIteratorProtocol {
@@ -50,7 +50,7 @@ struct CompressedChunks<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable
             return output.isEmpty ? nil : output
         }
 
-        /// The transport cannot count these bytes: it sees others.
+        /// The transport cannot count these bytes, because it gets the compressed ones.
         private mutating func note(_ chunk: [UInt8]?) throws(DeclaredLengthMissed) {
             bytesRead += Int64(chunk?.count ?? 0)
             guard let length else { return }
@@ -63,7 +63,7 @@ struct CompressedChunks<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }
 
-/// A stream with another length than it was said to have.
+/// The error of a stream whose length differs from the declared one.
 struct DeclaredLengthMissed: Error, Hashable, Sendable, CustomStringConvertible {
     let declared: Int64
     let read: Int64
@@ -76,7 +76,7 @@ struct DeclaredLengthMissed: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 extension RequestBodySource {
-    /// The bytes of a stream in a content coding. How many that will be nobody knows before.
+    /// Returns the bytes of a stream in a content coding. Their number is not known in advance.
     static func compressed(
         _ chunks: some AsyncSequence<[UInt8], any Error> & Sendable,
         length: Int64?,

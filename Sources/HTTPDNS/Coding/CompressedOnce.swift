@@ -1,18 +1,18 @@
 internal import HTTPDNSPrimitives
 
-/// The body in memory that a call has compressed last, for all departures, retries and redirects that send it. It goes with
-/// the call. Two hops at once compress twice.
+/// The body in memory that a call has compressed last, for all attempts, retries and redirects that send it. It lives
+/// as long as the call. Two concurrent hops compress twice.
 final class CompressedOnce: Sendable {
     private struct Kept {
         let coding: HTTPDNSClient.ContentCoding
-        /// Kept as well, so that nothing else can come to be in its place.
+        /// Kept as well, so that its memory cannot be reused by other bytes.
         let plain: [UInt8]
         let bytes: [UInt8]
     }
 
     private let kept = Lock<Kept?>(nil)
 
-    /// What these very bytes were compressed to. Comparing others would cost as much as compressing some.
+    /// Returns the compressed form of exactly this array. Comparing contents would cost as much as compressing some.
     func bytes(of plain: [UInt8], in coding: HTTPDNSClient.ContentCoding) -> [UInt8]? {
         guard let kept = kept.withLock({ $0 }), kept.coding == coding, Self.areInOnePlace(kept.plain, plain) else {
             return nil

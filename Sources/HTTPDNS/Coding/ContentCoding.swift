@@ -1,20 +1,20 @@
 extension HTTPDNSClient {
     /// A content coding in which the body of a request can be sent (RFC 9110 section 8.4.1).
     public struct ContentCoding: Hashable, Sendable, CustomStringConvertible {
-        /// gzip (RFC 1952), which nearly every server can take off.
+        /// The coding gzip (RFC 1952), which nearly every server can decode.
         public static let gzip = HTTPDNSClient.ContentCoding(format: .gzip)
-        /// What HTTP calls deflate: the format of zlib (RFC 1950). Servers disagree about it; ``gzip`` is the better choice
-        /// where there is one.
+        /// The coding that HTTP calls deflate: the format of zlib (RFC 1950). Servers disagree about it; prefer
+        /// ``gzip`` where possible.
         public static let deflate = HTTPDNSClient.ContentCoding(format: .zlib)
 
-        // One byte: every request has room for it.
+        // One byte, because every request has room for it.
         private enum Format: UInt8 {
             case gzip, zlib
         }
 
         private let format: Format
 
-        /// The name, as `Content-Encoding` has it.
+        /// The name in `Content-Encoding`.
         public var description: String { name }
 
         var name: String {
@@ -24,7 +24,7 @@ extension HTTPDNSClient {
             }
         }
 
-        /// What zlib calls so: the largest window (15), and 16 more for gzip's format around it.
+        /// The parameter of zlib: the largest window (15), and 16 more for the gzip format around it.
         var windowBits: Int32 {
             switch format {
             case .gzip: 15 + 16

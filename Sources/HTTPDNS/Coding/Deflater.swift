@@ -1,11 +1,11 @@
 internal import CHTTPDNSZlib
 
-/// zlib's compressor: bytes go in piece by piece, and come out when it has enough of them. What it keeps meanwhile is bounded
-/// (256 KiB).
+/// zlib's compressor. It takes bytes piece by piece, and returns output when it has enough. Its memory is bounded (256
+/// KiB).
 final class Deflater {
-    /// zlib has given up.
+    /// An error of zlib.
     struct Fault: Error, Hashable, CustomStringConvertible {
-        /// zlib's own number.
+        /// The error number of zlib.
         let number: Int32
 
         var description: String {
@@ -13,21 +13,21 @@ final class Deflater {
         }
     }
 
-    /// How much comes out of one call.
+    /// The maximum output of one call.
     private static let portion = 64 * 1024
-    /// How much goes into one call. Far below what zlib counts with 32 bits.
+    /// The maximum input of one call, far below the 32-bit counters of zlib.
     private static let inputPortion = 1 << 20
 
-    // Its address is part of its state.
+    // The address of the stream is part of its state.
     private let stream: UnsafeMutablePointer<z_stream>
-    /// Whether all has come out.
+    /// Whether all output has been returned.
     private(set) var isFinished = false
 
     /// - Throws: ``Fault``.
     init(_ coding: HTTPDNSClient.ContentCoding) throws(Fault) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        // Level and memory are zlib's own defaults, which its callers have long agreed on.
+        // Level and memory are zlib's own defaults.
         let status = chttpdnszlib_deflate_init(stream, Z_DEFAULT_COMPRESSION, coding.windowBits, 8)
         guard status == Z_OK else {
             stream.deallocate()
@@ -40,8 +40,8 @@ final class Deflater {
         stream.deallocate()
     }
 
-    /// Takes bytes away from the front of `input`, one at least.
-    /// - Returns: What came out meanwhile, which may be nothing.
+    /// Removes at least one byte from the front of `input`.
+    /// - Returns: The output so far, which may be empty.
     /// - Throws: ``Fault``.
     func add(_ input: inout ArraySlice<UInt8>) throws(Fault) -> [UInt8] {
         let portion = input.prefix(Deflater.inputPortion)
@@ -50,7 +50,7 @@ final class Deflater {
         return output
     }
 
-    /// Nothing more goes in. To be called until ``isFinished``.
+    /// Ends the input. Call it until ``isFinished``.
     /// - Throws: ``Fault``.
     func finish() throws(Fault) -> [UInt8] { try run([], Z_FINISH).output }
 

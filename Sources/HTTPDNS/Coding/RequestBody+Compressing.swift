@@ -2,21 +2,22 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient.Request.Body {
-    /// The same body, compressed as it is sent, with `Content-Encoding` to say so. A server need not know the coding, and
-    /// cannot be asked before: many answer 415 (RFC 9110 section 15.5.16).
+    /// Returns the same body, compressed while it is sent, with a `Content-Encoding` field. A server may not support
+    /// the coding, and there is no way to ask: many answer 415 (RFC 9110 section 15.5.16).
     ///
-    /// - What is in memory (bytes, text, JSON, forms) is compressed whole, so that its length is known, and once a call:
-    ///   retries, redirects and other addresses get the same bytes, which are kept beside the plain ones until the head of
-    ///   the answer. Files, multipart forms and streams are compressed piece by piece as the server takes them, with unknown
-    ///   length: HTTP/1.1 sends chunks, and `HTTPDNSClient.AllowedVersions.http10Only` refuses them. The compressor needs
-    ///   256 KiB.
-    /// - It runs in tasks of the client's, never on the loop thread. Cancelling ends it, and so does the call's deadline:
-    ///   with ``HTTPDNSClientError/Code/timedOut`` in the stage ``HTTPDNSClientError/Stage/request`` for what is in memory.
+    /// - Bodies in memory (bytes, text, JSON, forms) are compressed as a whole, so that their length is known, and once
+    ///   a call: retries, redirects and other addresses get the same bytes, which are kept beside the plain ones until
+    ///   the response head. Files, multipart forms and streams are compressed piece by piece as the server reads them,
+    ///   with unknown length: HTTP/1.1 sends chunks, and `HTTPDNSClient.AllowedVersions.http10Only` refuses them. The
+    ///   compressor needs 256 KiB.
+    /// - It runs in tasks of the client, never on the loop thread. Cancellation ends it, and so does the call's
+    ///   deadline: with ``HTTPDNSClientError/Code/timedOut`` in the phase ``HTTPDNSClientError/Stage/request`` for
+    ///   bodies in memory.
     /// - It can be sent again if the plain body can.
-    /// - A stream goes out in blocks of some ten thousand bytes, and not chunk by chunk: a server that is to answer to each
-    ///   chunk waits for those.
-    /// - Progress counts the bytes that are sent; `total` is nil until the end where the length is not known.
-    /// - A body that is to be compressed already takes this coding instead, and ``none`` stays none.
+    /// - A stream is sent in blocks of some ten thousand bytes, and not chunk by chunk: a server that answers each
+    ///   chunk has to wait for those.
+    /// - Progress counts the bytes that are sent; `total` is nil until the end when the length is not known.
+    /// - A body that already has a coding takes this one instead, and ``none`` stays none.
     ///
     /// A request with a `Content-Encoding` of its own is refused (``HTTPDNSClientError/Code/invalidRequest``).
     /// - Parameter coding: The coding; zlib's default level.
@@ -29,7 +30,7 @@ extension HTTPDNSClient.Request.Body {
 }
 
 extension HTTPDNSClient.ContentCoding {
-    /// The same, unless a call has done it before.
+    /// Returns the bytes in this coding, reusing those of an earlier hop of the call.
     func compressed(
         _ bytes: [UInt8],
         until deadline: MonotonicTime?,
@@ -41,8 +42,8 @@ extension HTTPDNSClient.ContentCoding {
         return compressed
     }
 
-    /// Bytes in this coding.
-    /// - Throws: ``BodyOverdue; ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
+    /// Returns bytes in this coding.
+    /// - Throws: ``BodyOverdue``; ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
     func compressed(
         _ bytes: [UInt8],
         until deadline: MonotonicTime? = nil,
@@ -69,12 +70,12 @@ extension HTTPDNSClient.ContentCoding {
             var (input, output) = (bytes[...], [UInt8]())
             while !input.isEmpty {
                 try Task.checkCancellation()
-                // A timer would want a thread where this one has it.
+                // A timer would need a thread of its own.
                 if let deadline, clock.now() >= deadline {
                     throw BodyOverdue(while: "the request's body was compressed")
                 }
                 output += try deflater.add(&input)
-                // Others want the thread too.
+                // Other tasks need the thread too.
                 await Task.yield()
             }
             while !deflater.isFinished { output += try deflater.finish() }

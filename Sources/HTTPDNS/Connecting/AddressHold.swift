@@ -1,13 +1,15 @@
 internal import HTTPDNSPrimitives
 
-/// Which address of a host requests stay on when a new answer no longer has it. A value: it is told what happened and when.
+/// The address of each host that requests stay on when a new answer no longer contains it. A value that receives events
+/// and times.
 ///
-/// Names of content networks give some of many addresses, others each time. An address that still answers is as good as it
-/// was: requests stay on it for as long as it is warm, and for a bounded time after it last stood in an answer. One change
-/// alone is no rotation: somebody has moved the name, and requests follow at once. They stay from the second change on that
-/// comes within the same time after they moved.
+/// Names of content networks return some of many addresses, others each time. An address that still responds is as good
+/// as it was: requests stay on it while it is warm, and for a bounded time after the last answer that contained it. A
+/// single change is not a rotation: an operator has moved the name, and requests follow immediately. They stay from the
+/// second change on, if it comes within the same time after they moved.
 struct AddressHold: Sendable {
-    /// What belongs to answers that may be compared: another source, or other mappings, mean that somebody has decided anew.
+    /// The properties that comparable answers share: another source, or other mappings, mean a new decision of the
+    /// operator.
     struct Provenance: Hashable, Sendable {
         var isSystem: Bool
         var generation: UInt64
@@ -16,31 +18,31 @@ struct AddressHold: Sendable {
     private struct Entry: Sendable {
         var endpoint: HTTPDNSEndpoint
         var provenance: Provenance
-        /// When a response last came from it.
+        /// The time of the last response from it.
         var answeredAt: MonotonicTime
-        /// When it was last in an answer.
+        /// The time of the last answer that contained it.
         var listedAt: MonotonicTime
-        /// When requests last moved because an answer did not have their address any more.
+        /// The last time that requests moved because an answer no longer contained their address.
         var movedAt: MonotonicTime?
-        /// Whether requests stay on it although the newest answer does not have it; nil while the answers have it.
+        /// Whether requests stay on it although the newest answer lacks it; nil while the answers contain it.
         var stays: Bool?
-        /// Whether requests go elsewhere by now, and none of them was answered there yet.
+        /// Whether requests now go elsewhere, and none of them has had a response there yet.
         var isLeft = false
-        /// Since when one request makes a connection to the new addresses, while the others stay.
+        /// The time since when one request makes a connection to the new addresses, while the others stay.
         var leavingSince: MonotonicTime?
     }
 
-    /// How long after a response an address counts as warm.
+    /// The time after a response for which an address counts as warm.
     static let warmth = Duration.seconds(5)
-    /// How long is waited for the request that makes the new connection.
+    /// The maximum wait for the request that makes the new connection.
     static let leave = Duration.seconds(5)
-    /// How many hosts are remembered; an entry takes about 200 bytes.
+    /// The maximum number of remembered hosts; an entry takes about 200 bytes.
     static let maximumEntries = 4096
 
-    /// How often everything was forgotten.
+    /// The number of times that everything was forgotten.
     private(set) var epoch: UInt64 = 0
     private let limit: Duration
-    /// Whether one request goes ahead when the time is over.
+    /// Whether one request goes first when the time is over.
     private let sendsOneAhead: Bool
     private var entries: [HopOrigin: Entry] = [:]
 
@@ -51,7 +53,7 @@ struct AddressHold: Sendable {
 
     var count: Int { entries.count }
 
-    /// The address that a request is to stay on; nil when the answer's own are right.
+    /// Returns the address that a request stays on; nil when it uses the answer's own.
     mutating func heldEndpoint(
         for origin: HopOrigin,
         among endpoints: [HTTPDNSEndpoint],
@@ -89,12 +91,12 @@ struct AddressHold: Sendable {
         return nil
     }
 
-    /// A request was answered.
+    /// Records the response to a request.
     /// - Parameters:
-    ///   - endpoint: The address that answered.
+    ///   - endpoint: The address that responded.
     ///   - held: The address that the request was to stay on.
-    ///   - epoch: What ``epoch`` was when the request was sent: one that was under way when everything was forgotten is not a
-    ///     reason to stay.
+    ///   - epoch: The value of ``epoch`` when the request was sent: a request from before everything was forgotten is
+    ///     no reason to stay.
     mutating func answered(
         by endpoint: HTTPDNSEndpoint,
         held: HTTPDNSEndpoint?,
@@ -109,7 +111,7 @@ struct AddressHold: Sendable {
             entries[origin]?.answeredAt = now
             return
         }
-        // It was under way when the others moved on.
+        // It was in flight when the others moved on.
         if held == endpoint { return }
         if before == nil, entries.count >= AddressHold.maximumEntries { makeRoom(at: now) }
         var entry = Entry(endpoint: endpoint, provenance: provenance, answeredAt: now, listedAt: now)
@@ -117,7 +119,7 @@ struct AddressHold: Sendable {
         entries[origin] = entry
     }
 
-    /// Nothing is held any more: what a name's next request is given is where it goes.
+    /// Forgets all addresses: the next request for each name uses the addresses of its answer.
     mutating func forgetAll() {
         entries.removeAll()
         epoch += 1
@@ -125,8 +127,7 @@ struct AddressHold: Sendable {
 
     private mutating func makeRoom(at now: MonotonicTime) {
         entries = entries.filter { now - $0.value.answeredAt <= AddressHold.warmth }
-        // All of them warm: a name that is forgotten moves with its next answer, which is what it would do without this
-        // table.
+        // All of them are warm: a forgotten name moves with its next answer, as it would without this table.
         if entries.count >= AddressHold.maximumEntries { entries.removeAll(keepingCapacity: true) }
     }
 }

@@ -2,7 +2,7 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// In which order the transport tries the addresses of a resolution: the client's setting, as far as it has a say.
+/// The order in which the transport tries the addresses of a resolution, as far as the client's setting applies.
 struct AddressOrder: Sendable {
     private let selection: HTTPDNSClient.Configuration.Connections.Selection
     private let adaptive: EndpointOrder

@@ -3,19 +3,19 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-/// What a client remembers of hosts to choose between the addresses that it is given, the system's, and the one it used last.
+/// The memory of a client about hosts, for choosing between the given addresses, the system's, and the last one used.
 final class ConnectionChoice: Sendable {
     let counting = ConnectionCounting()
     private let time: any TimeSource
     private let breaker = Lock(FallbackBreaker())
-    /// Whether any host has fallen back: nearly never, and then no request pays for the question.
+    /// Whether any host has fallen back. This is rare, and otherwise no request pays for the check.
     private let hasFallenBack = Atomic(false)
     private let hold: Lock<AddressHold>
     private let holds: Bool
 
     init(_ settings: HTTPDNSClient.Configuration.Connections, time: any TimeSource) {
         self.time = time
-        // Who spreads requests over addresses wants them where the newest answer says.
+        // Settings that spread requests over addresses follow the newest answer.
         holds = settings.addressHold > .zero && [.automatic, .given].contains(settings.selection)
         hold = Lock(
             AddressHold(limit: settings.addressHold, sendsOneAhead: settings.onAddressChange == .warmThenMove)
@@ -54,15 +54,15 @@ final class ConnectionChoice: Sendable {
 
     // MARK: staying
 
-    /// What a request is told before it is sent, and its answer is told with.
+    /// The decision before a request is sent, which its response is recorded with.
     struct Stay {
-        /// The address that it is to stay on.
+        /// The address that the request stays on.
         var endpoint: HTTPDNSEndpoint?
         fileprivate let provenance: AddressHold.Provenance
         fileprivate let epoch: UInt64
     }
 
-    /// Where the request is to stay; nil where nobody stays, or the answers that it came from may not be compared.
+    /// Returns the decision for a request; nil when requests never stay, or when its answers cannot be compared.
     func stay(of rewritten: HTTPDNSRewriter.RewrittenRequest, among endpoints: [HTTPDNSEndpoint]) -> Stay? {
         guard holds, !rewritten.isUnresolved, let provenance = AddressHold.Provenance(rewritten) else { return nil }
         let now = time.coarseNow()
@@ -92,8 +92,8 @@ final class ConnectionChoice: Sendable {
         }
     }
 
-    /// Nobody stays where requests went before this, nor where those that are in flight are answered. Called when the
-    /// connections of before are used no more, and not earlier: a request that begins in between may go by one of them.
+    /// Forgets where requests stay, also for responses that are still in flight. Call it when the previous connections
+    /// are no longer used, and not earlier: a request that begins in between may use one of them.
     func forgetHeld() {
         hold.withLock { $0.forgetAll() }
     }
@@ -106,7 +106,7 @@ final class ConnectionChoice: Sendable {
 }
 
 extension AddressHold.Provenance {
-    /// Nil for addresses that somebody named: where those say, requests go at once.
+    /// Creates nil for explicitly configured addresses: requests follow those immediately.
     fileprivate init?(_ rewritten: HTTPDNSRewriter.RewrittenRequest) {
         switch rewritten.source {
         case .provider: isSystem = false
@@ -118,8 +118,8 @@ extension AddressHold.Provenance {
 }
 
 extension HTTPDNSRewriter.RewrittenRequest {
-    /// Whether the system resolver may be asked when the addresses cannot be connected to: those of a provider whose route
-    /// falls back to it. A mapping and a request's own addresses are somebody's will.
+    /// Whether the system resolver may be used when the addresses refuse connections: only for those of a provider
+    /// whose route falls back to it. A mapping and a request's own addresses are explicit decisions.
     var mayFallBack: Bool {
         guard source == .provider, content.resolution.rule == nil else { return false }
         guard let route = content.resolution.route, case .providers(_, let fallback) = route.action else {

@@ -1,22 +1,23 @@
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient {
-    /// How often requests went elsewhere than to the first address they were given, since the client was made.
+    /// Counters of requests that went elsewhere than to the first address they were given, since the client was made.
     public struct ConnectionCounters: Hashable, Sendable {
-        /// Requests that were sent to an address of the system resolver after none of a provider's could be connected to.
+        /// The requests that were sent to an address of the system resolver after no address of a provider accepted a
+        /// connection.
         public var fallbacks = 0
-        /// Requests for which the system resolver's addresses could not be connected to either.
+        /// The requests for which the system resolver's addresses did not accept a connection either.
         public var fallbacksFailed = 0
-        /// Requests that took the system path at once, because one before them had to fall back.
+        /// The requests that took the system path immediately, because an earlier one had to fall back.
         public var fallbacksAhead = 0
-        /// Requests that stayed on a warm address which the newest answer no longer has.
+        /// The requests that stayed on a warm address that the newest answer no longer contains.
         public var held = 0
-        /// Hosts that take the system path at present.
+        /// The hosts that take the system path at present.
         public var fallenBackHosts = 0
     }
 }
 
-/// The counting behind ``HTTPDNSClient/ConnectionCounters``.
+/// The storage of ``HTTPDNSClient/ConnectionCounters``.
 final class ConnectionCounting: Sendable {
     private let counters = Lock(HTTPDNSClient.ConnectionCounters())
 

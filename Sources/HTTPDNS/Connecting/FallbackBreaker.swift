@@ -1,19 +1,19 @@
 internal import HTTPDNSPrimitives
 
-/// Which hosts go straight to the addresses of the system resolver, because those that a provider gave could not be
-/// connected to and the system's could. A value: it is told what happened and when.
+/// The hosts whose requests use the addresses of the system resolver directly, because a provider's addresses refused
+/// connections and the system's did not. A value that receives events and times.
 ///
 /// After such a fallback all requests to the host take the system path for 30 s. Then one request tries the provider's
-/// addresses, and the others stay; when it has to fall back as well the time doubles, up to 5 minutes. So a sick provider costs
-/// one request its connect time-out, and not each.
+/// addresses, and the others stay. If it has to fall back as well, the time doubles, up to 5 minutes. A failing
+/// provider therefore costs one request its connect timeout, and not each.
 struct FallbackBreaker: Sendable {
-    /// Where a request goes first.
+    /// The addresses that a request tries first.
     enum Path: Equatable, Sendable {
-        /// To the addresses it was given; nothing is known against them.
+        /// The given addresses; no failure of them is known.
         case given
-        /// To the addresses it was given, on behalf of all others. Its end must be told.
+        /// The given addresses, as a trial for all other requests. Its result must be recorded.
         case trial
-        /// To the addresses of the system resolver.
+        /// The addresses of the system resolver.
         case system
     }
 
@@ -25,8 +25,8 @@ struct FallbackBreaker: Sendable {
 
     static let shortestRest = Duration.seconds(30)
     static let longestRest = Duration.seconds(300)
-    /// How many hosts are remembered. An entry takes about 100 bytes; who has as many sick hosts loses no more than a fallback
-    /// for each that is forgotten.
+    /// The maximum number of remembered hosts. An entry takes about 100 bytes; with more failing hosts, each forgotten
+    /// one costs another fallback.
     static let maximumEntries = 4096
 
     private var entries: [HopOrigin: Entry] = [:]
@@ -40,8 +40,8 @@ struct FallbackBreaker: Sendable {
         return .trial
     }
 
-    /// The given addresses could not be connected to, and the system's answered. However many requests find that out
-    /// together, it counts once.
+    /// Records that the given addresses refused connections, and the system's responded. Several requests that find
+    /// this out together count once.
     mutating func fellBack(_ origin: HopOrigin, at now: MonotonicTime) {
         if let entry = entries[origin] {
             guard now >= entry.until else { return }
@@ -58,12 +58,13 @@ struct FallbackBreaker: Sendable {
         entries[origin] = Entry(until: now + rest, rest: rest)
     }
 
-    /// The given addresses answered, or the system's did no better.
+    /// Records that the given addresses responded, or that the system's failed as well.
     mutating func forget(_ origin: HopOrigin) {
         entries[origin] = nil
     }
 
-    /// A trial ended without saying anything about the addresses, such as by cancellation: the next request is one.
+    /// Records that a trial ended without a result about the addresses, such as by cancellation: the next request is a
+    /// trial.
     mutating func trialSaidNothing(_ origin: HopOrigin) {
         entries[origin]?.isTried = false
     }

@@ -1,6 +1,6 @@
 internal import HTTPDNSCore
 
-/// The host and port that a hop is for.
+/// The host and port of a hop.
 struct HopOrigin: Hashable, Sendable {
     var host: HTTPDNSHost
     var port: UInt16

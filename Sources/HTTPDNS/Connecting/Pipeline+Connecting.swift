@@ -2,10 +2,10 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-// Between the stage and the transfer: the system path for addresses that cannot be connected to.
+// This step is between the rewriter and the transfer: the system path for addresses that refuse connections.
 extension Pipeline {
-    /// Sends a hop where its addresses say, and if none of them can be connected to and its route allows it, to the addresses
-    /// of the system resolver. Nothing was sent by then, and no stream was read.
+    /// Sends a hop to its addresses, and to those of the system resolver if none accepts a connection and its route
+    /// allows it. By then nothing was sent, and no stream was read.
     func connect(
         _ request: HTTPDNSClient.Request,
         to rewritten: HTTPDNSRewriter.RewrittenRequest,
@@ -46,7 +46,7 @@ extension Pipeline {
         }
     }
 
-    /// One request looks whether the given addresses are back.
+    /// Sends one request as a trial of the given addresses.
     private func tryGiven(
         _ request: HTTPDNSClient.Request,
         _ rewritten: HTTPDNSRewriter.RewrittenRequest,
@@ -69,7 +69,7 @@ extension Pipeline {
         }
     }
 
-    /// A request before this one had to fall back. When the system's addresses are no better any more, the given ones are
+    /// Sends a request after an earlier one had to fall back. If the system's addresses fail now, the given ones are
     /// tried after all.
     private func goAhead(
         _ request: HTTPDNSClient.Request,
@@ -83,7 +83,7 @@ extension Pipeline {
         } catch let error as HTTPDNSClientError
             where error.isAboutConnection || error.stage == .resolve || error.stage == .policy
         {
-            // What a redirect or a call with networks of its own may not reach, others may.
+            // A limit of a redirect, or of a call with networks of its own, does not apply to others.
             let isOwnLimit =
                 context.way.redirectedFrom != nil || reachableNetworks(of: request, context) != clientNetworks
             if error.stage != .policy || !isOwnLimit { choice.noteSystemFailed(rewritten) }
@@ -114,13 +114,13 @@ extension Pipeline {
 }
 
 extension HTTPDNSClientError {
-    /// Whether the request failed before anything of it was sent, for want of a connection.
+    /// Whether the request failed without a connection, before anything of it was sent.
     fileprivate var isAboutConnection: Bool {
         // Other addresses would go through the same proxy.
         code != .proxyUnreachable && (underlying as? TransferFailure)?.isAboutConnection ?? false
     }
 
-    /// The error with what the system path came to.
+    /// Returns the error with the result of the system path added.
     fileprivate func followed(by second: HTTPDNSClientError) -> HTTPDNSClientError {
         var error = self
         error.fellBack = true

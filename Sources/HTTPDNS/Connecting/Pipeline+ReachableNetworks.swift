@@ -2,18 +2,18 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-// The last step before the transfer, where the endpoints of a hop are fixed. Each hop passes it: redirects, retries, system
-// path, connections made ahead.
+// This is the last step before the transfer, where the endpoints of a hop are fixed. Each hop passes it: redirects,
+// retries, system path, preconnected ones.
 extension Pipeline {
-    /// The networks that a hop may reach: those of its call, or the client's where the call has none of its own. A request
-    /// that an interceptor or a redirect hook has put in place of the call's own can narrow them, and not widen them.
+    /// Returns the networks that a hop may reach: those of its call, or the client's if the call has none of its own. A
+    /// request that an interceptor or a redirect hook sends instead can narrow them, but not widen them.
     func reachableNetworks(of request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext)
         -> HTTPDNSClient.ReachableNetworks
     {
         reachableNetworks(of: request, in: context.reachableNetworks)
     }
 
-    /// - Parameter call: What the call's own request says.
+    /// - Parameter call: The setting of the call's own request.
     func reachableNetworks(of request: HTTPDNSClient.Request, in call: HTTPDNSClient.ReachableNetworks)
         -> HTTPDNSClient.ReachableNetworks
     {
@@ -22,9 +22,9 @@ extension Pipeline {
         return request.own?.options.reachableNetworks == .publicInternet ? .publicInternet : .any
     }
 
-    /// The hop without the addresses that it may not reach.
-    /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when no address is left, for a Unix socket, and for a name
-    ///   that a proxy looks up itself.
+    /// Returns the hop without the addresses that it may not reach.
+    /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when no address is left, for a Unix socket, and for a
+    ///   name that a proxy resolves itself.
     func limited(
         _ rewritten: HTTPDNSRewriter.RewrittenRequest,
         to networks: HTTPDNSClient.ReachableNetworks,
@@ -50,7 +50,7 @@ extension Pipeline {
 }
 
 extension HTTPDNSClient.ReachableNetworks {
-    /// The endpoints of a host that may be reached.
+    /// Returns the endpoints of a host that may be reached.
     /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when there is none.
     func reachable(of endpoints: [HTTPDNSEndpoint], _ host: HTTPDNSHost) throws(HTTPDNSClientError) -> [HTTPDNSEndpoint]
     {

@@ -1,7 +1,7 @@
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// What went wrong with a file: its path and the system's words.
+/// An error of a file: its path and the system's text.
 package struct FileFault: Error, Hashable, Sendable, CustomStringConvertible {
     package let path: String
     package let reason: String
@@ -18,7 +18,7 @@ package struct FileFault: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension HTTPDNSClientError {
-    /// A file that feeds a request's body cannot be read.
+    /// Returns the error for a file of a request body that cannot be read.
     static func unreadable(_ fault: FileFault) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .requestBodyFailed,
@@ -31,7 +31,7 @@ extension HTTPDNSClientError {
         return error
     }
 
-    /// A body cannot be saved.
+    /// Returns the error for a body that cannot be saved.
     static func unwritable(_ fault: FileFault, _ stage: Stage) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .fileFailed,

@@ -9,19 +9,19 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// A regular file that is read in pieces, on threads of ``ThreadPool/files``. It is closed with its last reference.
+/// A regular file that is read in pieces, on threads of ``ThreadPool/files``. Its last reference closes it.
 final class ReadableFile: Sendable {
-    /// The bytes that are read at once. A thread may have to be started for it, which costs as much as copying a tenth of this.
+    /// The number of bytes per read. A read may start a thread, which costs as much as copying a tenth of this.
     private static let portion = 256 * 1024
 
     private let path: String
     private let descriptor: Int32
-    /// What it had when it was opened.
+    /// The length of the file when it was opened.
     let length: Int64
     private let work = SerialWork(on: ThreadPool.files)
 
     private init(_ path: String) throws(FileFault) {
-        // A pipe without a writer would hold the call up.
+        // A pipe without a writer would block the call.
         let descriptor = Self.openedForReading(path)
         guard descriptor >= 0 else { throw FileFault(path, errno) }
         var status = stat()
@@ -29,7 +29,7 @@ final class ReadableFile: Sendable {
             close(descriptor)
             throw FileFault(path, "it is no regular file")
         }
-        // Files of the kernel's (/proc, /sys) say so, whatever is in them.
+        // Files of the kernel (/proc, /sys) report a size of 0, whatever their content.
         var byte: UInt8 = 0
         guard status.st_size > 0 || pread(descriptor, &byte, 1, 0) <= 0 else {
             close(descriptor)
@@ -56,7 +56,7 @@ final class ReadableFile: Sendable {
         }
     }
 
-    /// The bytes at an offset below the length: some at least, up to the length at most.
+    /// Reads the bytes at an offset below the length: at least one, and never beyond the length.
     /// - Throws: ``FileFault``, `CancellationError`.
     func read(at offset: Int64) async throws -> [UInt8] {
         do {

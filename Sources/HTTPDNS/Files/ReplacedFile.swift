@@ -8,34 +8,36 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// A file that is written under another name beside its own, and gets its name when it is whole. Every other end removes it.
+/// A file that is written under another name in the same folder, and renamed when it is complete. Any other end removes
+/// it.
 package final class ReplacedFile: Sendable {
     private enum State {
         case open, ended
     }
 
-    /// Where it will be.
+    /// The final path of the file.
     package let path: String
     private let temporary: String
     private let descriptor: Int32
     private let state = Lock(State.open)
 
-    /// - Parameter path: A path in a folder that can be written to. A link stays a link: the file that it leads to is replaced.
-    /// - Throws: ``FileFault`` also for what is there and is no regular file.
+    /// - Parameter path: A path in a writable folder. A link stays a link: its target is replaced.
+    /// - Throws: ``FileFault``, also when the path exists and is not a regular file.
     package init(_ path: String) throws(FileFault) {
         guard !path.isEmpty else { throw FileFault(path, "a path without a name") }
         let final = try Self.resolved(path)
         var status = stat()
         let isThere = stat(final, &status) == 0
-        // A name that is too long, say, would be found out only when the file gets it.
+        // Otherwise an error such as a name that is too long would appear only at the rename.
         guard isThere || errno == ENOENT else { throw FileFault(path, errno) }
         guard !isThere || status.st_mode & S_IFMT == S_IFREG else {
             throw FileFault(path, "there is something that is no regular file")
         }
         guard final.utf8.last != UInt8(ascii: "/") else { throw FileFault(path, "it is the name of a folder") }
-        // The file's own name with an ending could be longer than the file system takes.
+        // The file's own name with a suffix could be longer than the file system permits.
         temporary = "\(Self.folder(of: final)).httpdns-\(String(UInt64.random(in: .min ... .max), radix: 16)).part"
-        // A new file has what the process's umask leaves. One in the place of another is for nobody else, not even while it is empty.
+        // A new file gets the permissions that the process's umask leaves. A replacement is private even while it is
+        // empty.
         descriptor = Self.created(temporary, isThere ? 0o600 : 0o666)
         guard descriptor >= 0 else { throw FileFault(path, errno) }
         if isThere { Self.hand(descriptor, over: status) }
@@ -47,7 +49,7 @@ package final class ReplacedFile: Sendable {
         close(descriptor)
     }
 
-    /// Writes at the end. It may wait for the disk.
+    /// Appends bytes. It may wait for the disk.
     package func append(_ bytes: [UInt8]) throws(FileFault) {
         var written = 0
         while written < bytes.count {
@@ -60,22 +62,22 @@ package final class ReplacedFile: Sendable {
         }
     }
 
-    /// Puts the file in its place, in one step, once it is on the disk. It may wait for that.
+    /// Renames the file to its path, in one step, once it is on the disk. It may wait for that.
     package func finish() throws(FileFault) {
         guard takeEnd() else { return }
-        // Else a loss of power could leave the name with nothing behind it.
+        // Otherwise a loss of power could leave the name with an empty file.
         if fsync(descriptor) == 0, rename(temporary, path) == 0 { return }
         let number = errno
         unlink(temporary)
         throw FileFault(path, number)
     }
 
-    /// Leaves nothing behind, unless it is finished.
+    /// Removes the file, unless it is finished.
     package func discard() {
         if takeEnd() { unlink(temporary) }
     }
 
-    /// Whether this call is the one that ends it.
+    /// Whether this call is the one that ends the writing.
     private func takeEnd() -> Bool {
         state.withLock { state in
             defer { state = .ended }
@@ -83,10 +85,11 @@ package final class ReplacedFile: Sendable {
         }
     }
 
-    /// How many links are followed one after the other where nothing is yet: as many as Linux follows (path_resolution(7)).
+    /// The maximum number of links that are followed when the target does not exist: as many as Linux follows
+    /// (path_resolution(7)).
     private static let maximumLinks = 40
 
-    /// Where a path leads, links followed, also when nothing is there yet.
+    /// Resolves the links of a path, also when nothing exists there yet.
     private static func resolved(_ path: String) throws(FileFault) -> String {
         var place = path
         for _ in 0...maximumLinks {
@@ -95,13 +98,13 @@ package final class ReplacedFile: Sendable {
                 return String(cString: resolved)
             }
             guard let target = linkTarget(of: place) else { return place }
-            // What a link says counts from its own folder.
+            // A relative target starts at the link's own folder.
             place = target.hasPrefix("/") ? target : "\(folder(of: place))\(target)"
         }
         throw FileFault(path, ELOOP)
     }
 
-    /// Nil for what is no link.
+    /// Returns the target of a link; nil for anything else.
     private static func linkTarget(of path: String) -> String? {
         let bytes = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
             count = buffer.withMemoryRebound(to: CChar.self) { text in
@@ -111,7 +114,7 @@ package final class ReplacedFile: Sendable {
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
-    /// With the slash at its end; empty for a name alone.
+    /// Returns the folder with a final slash; empty for a name alone.
     private static func folder(of path: String) -> Substring {
         path.lastIndex(of: "/").map { path[...$0] } ?? ""
     }
@@ -120,12 +123,12 @@ package final class ReplacedFile: Sendable {
         open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, rights)
     }
 
-    /// Gives a file the owner, the group and the rights of another, as far as the system lets this process.
+    /// Gives a file the owner, the group and the permissions of another, as far as the system allows it.
     private static func hand(_ descriptor: Int32, over status: stat) {
         var rights = status.st_mode & 0o777
-        // The owner is root's to give; the group is that of the process, or one of its others.
+        // Only root may change the owner; the group must be one of the process's own.
         if fchown(descriptor, status.st_uid, status.st_gid) != 0, fchown(descriptor, .max, status.st_gid) != 0 {
-            // The rights of that group are not those of this one.
+            // The permissions of that group do not apply to this one.
             rights &= 0o707 | (rights & 0o007) << 3
         }
         fchmod(descriptor, rights)

@@ -1,11 +1,11 @@
 extension HTTPDNSClient {
-    /// How far the transfer of a body is.
+    /// The progress of the transfer of a body.
     public struct Progress: Hashable, Sendable, CustomStringConvertible {
         /// The bytes so far.
         public var bytes: Int64
-        /// How many there will be; nil while nobody knows. At the end it is ``bytes``.
+        /// The total number of bytes; nil while it is unknown. At the end it equals ``bytes``.
         public var total: Int64?
-        /// Whether that was all.
+        /// Whether the transfer is complete.
         public var isComplete: Bool
 
         /// Creates a report.
@@ -15,19 +15,19 @@ extension HTTPDNSClient {
             self.isComplete = isComplete
         }
 
-        /// The part that is done, from 0 to 1; nil while the total is unknown.
+        /// The fraction that is done, from 0 to 1; nil while the total is unknown.
         public var fraction: Double? {
             guard !isComplete else { return 1 }
             guard let total else { return nil }
             return total > 0 ? min(1, Double(bytes) / Double(total)) : 0
         }
 
-        /// `1024 of 4096 bytes`, `1024 bytes of an unknown number`.
+        /// The counts as text, such as `1024 of 4096 bytes` or `1024 bytes of an unknown number`.
         public var description: String {
             total.map { "\(bytes) of \($0) bytes" } ?? "\(bytes) bytes of an unknown number"
         }
 
-        /// Tells both, the first one first.
+        /// Returns a closure that calls both, the first one first.
         static func reporting(
             to first: (@Sendable (HTTPDNSClient.Progress) -> Void)?,
             and second: @escaping @Sendable (HTTPDNSClient.Progress) -> Void

@@ -2,30 +2,32 @@ public import HTTPDNSCore
 public import HTTPTypes
 
 extension HTTPDNSClient.Configuration {
-    /// Header fields that a client adds to each hop of its requests, where the request has none of the same name.
+    /// The header fields that a client adds to each hop of its requests, unless the request has a field of the same
+    /// name.
     ///
-    /// They are no part of the request: a redirect or a retry starts without them and is given those of its own host, so none
-    /// is sent twice, and none that belongs to one host follows to another.
+    /// They are not part of the request. A redirect or a retry starts without them and gets those of its own host. No
+    /// field is sent twice, and no field of one host is sent to another.
     public struct DefaultHeaders: Hashable, Sendable {
-        /// What one host is given, or those below a suffix.
+        /// The header fields of one host, or of the hosts below a suffix.
         public struct HostHeaders: Hashable, Sendable {
-            /// Fields for these hosts, instead of those of the same name in
+            /// The fields for these hosts. They replace fields of the same name in
             /// ``HTTPDNSClient/Configuration/DefaultHeaders/fields``.
             public var fields: HTTPFields
-            /// Names in ``HTTPDNSClient/Configuration/DefaultHeaders/fields`` that these hosts are not sent.
+            /// The names in ``HTTPDNSClient/Configuration/DefaultHeaders/fields`` that are not sent to these hosts.
             public var without: Set<HTTPField.Name>
 
-            /// Creates a host's own fields.
+            /// Creates the fields of a host.
             public init(_ fields: HTTPFields = [:], without: Set<HTTPField.Name> = []) {
                 self.fields = fields
                 self.without = without
             }
         }
 
-        /// Fields for every host. Those with a secret (`Authorization`, `Cookie`, what ``HTTPDNSClient/RedirectPolicy``
-        /// names) are for the origins that requests name: a redirect to another origin does not get them.
+        /// The fields for every host. Secret fields (`Authorization`, `Cookie`, those of
+        /// ``HTTPDNSClient/RedirectPolicy``) are for the origins of requests: a redirect to another origin does not get
+        /// them.
         public var fields: HTTPFields
-        /// Fields by host: the exact name wins, then the longest suffix. `*` stands for no host here.
+        /// The fields by host: the exact name wins, then the longest suffix. `*` matches no host here.
         public var byHost: [HTTPDNSRoute.Pattern: HostHeaders]
 
         /// Creates fields for every host.
@@ -36,7 +38,8 @@ extension HTTPDNSClient.Configuration {
 
         var isEmpty: Bool { fields.isEmpty && byHost.isEmpty }
 
-        /// Why a field of this name cannot be added to requests, and what to do; nil when it can.
+        /// Returns the reason why a field of this name cannot be added to requests, with a hint; nil when it can be
+        /// added.
         package static func fault(in name: HTTPField.Name) -> (message: String, hint: String?)? {
             do throws(HTTPDNSClientError) {
                 try RequestCheck.check([name: ""])
@@ -46,7 +49,7 @@ extension HTTPDNSClient.Configuration {
             }
         }
 
-        /// Whether fields of this name hold secrets, as far as their names say so.
+        /// Whether fields of this name hold secrets, as far as the name shows.
         package static func isSecret(_ name: HTTPField.Name) -> Bool {
             name != .referer && HTTPDNSClient.RedirectPolicy().isListedSecret(name)
         }

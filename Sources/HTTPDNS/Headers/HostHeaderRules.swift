@@ -2,20 +2,20 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPTypes
 
-/// ``HTTPDNSClient/Configuration/DefaultHeaders``, laid out to be looked up for each hop.
+/// ``HTTPDNSClient/Configuration/DefaultHeaders``, indexed for the lookup of each hop.
 struct HostHeaderRules: Hashable, Sendable {
     private let fields: HTTPFields
     private let byHost: HostTable<HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders>
 
-    /// - Returns: nil where there is nothing to add.
+    /// - Returns: nil when there is nothing to add.
     init?(_ headers: HTTPDNSClient.Configuration.DefaultHeaders) {
         guard !headers.isEmpty else { return nil }
         fields = headers.fields
         byHost = HostTable(headers.byHost)
     }
 
-    /// What a host is given.
-    /// - Parameter isLeftOut: Fields for every host that this one must not see.
+    /// Returns the fields for a host.
+    /// - Parameter isLeftOut: Whether a field for every host must not be sent to this one.
     func fields(for host: ParsedURL.Host, leavingOut isLeftOut: (HTTPField) -> Bool) -> HTTPFields {
         let own = byHost[host]
         var given = HTTPFields()

@@ -24,7 +24,7 @@ struct HostTable<Value: Sendable>: Sendable {
             switch pattern {
             case .exact(let name): exact[name.description] = newValue
             case .suffix(let name): suffixes[name.description[...]] = newValue
-            // It stands for no host: who keeps values for all of them does so apart.
+            // It matches no host: callers store the value for all hosts separately.
             case .any: break
             }
         }

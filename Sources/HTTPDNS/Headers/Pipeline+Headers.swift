@@ -1,11 +1,11 @@
 internal import HTTPDNSCurl
 internal import HTTPTypes
 
-// Before the network interceptors, so that they see what is sent.
+// This step is before the network interceptors, so that they see the fields that are sent.
 extension Pipeline {
-    /// Makes a hop by the settings in use: with the fields that the client adds by these, and without those that it has added
-    /// by earlier ones. Nothing of it stays for the next hop.
-    /// - Throws: As ``withDefaultHeaders(_:_:_:)``.
+    /// Prepares a hop with the settings in use: it adds the client's fields, and removes those that earlier settings
+    /// added. Nothing of it is kept for the next hop.
+    /// - Throws: The errors of ``withDefaultHeaders(_:_:_:)``.
     func settle(_ request: inout HTTPDNSClient.Request, _ context: inout HTTPDNSClient.InterceptionContext) async throws
     {
         context.settingsNumber = await settingsNumber()
@@ -20,29 +20,29 @@ extension Pipeline {
         context.addedFields.append(contentsOf: request.headerFields.dropFirst(count))
     }
 
-    /// The request of a hop with the fields that the client adds, behind its own.
-    /// - Throws: ``HTTPDNSClientError``, `invalidRequest` for computed fields that are the client's own and
-    ///   `interceptorFailed` for an error of who computes them; `CancellationError`.
+    /// Returns the request of a hop with the fields that the client adds, after its own.
+    /// - Throws: ``HTTPDNSClientError``, with `invalidRequest` for computed fields that only the client may set, and
+    ///   `interceptorFailed` for an error of the closure that computes them; `CancellationError`.
     func withDefaultHeaders(
         _ request: HTTPDNSClient.Request,
         _ rules: HostHeaderRules?,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Request {
-        // What cannot be read is refused by the stage, in its own words.
+        // The rewriter refuses an unreadable URL, with its own message.
         guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url) else { return request }
         let policy = request.own?.options.redirects.inheriting(from: redirects) ?? redirects
         let isForeign = context.way.isForeign
         var given = rules?.fields(for: url.parsed.host) { isForeign && policy.withholds($0) } ?? [:]
         if let computedHeaders {
             var computed = try await fields(of: computedHeaders, for: request)
-            // Who computes them cannot know that a stranger has named this host.
+            // The closure cannot know that a redirect has led to this host.
             if isForeign { computed.removeAll(where: policy.withholds) }
             given.removeAll { computed.contains($0.name) }
             given.append(contentsOf: computed)
         }
         let (own, unwanted) = (request.headerFields, request.options.withoutHeaders)
         var request = request
-        // The URL's credential is the request's own, and stands for this field.
+        // The URL's credential is the request's own, and takes precedence over this field.
         let hasCredential = url.parsed.credential != nil
         for field in given
         where !own.contains(field.name) && !unwanted.contains(field.name)
