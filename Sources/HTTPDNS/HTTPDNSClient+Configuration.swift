@@ -13,7 +13,7 @@ internal import Darwin
 #endif
 
 extension HTTPDNSClient {
-    /// Settings of a client.
+    /// The settings of a client.
     public struct Configuration: Sendable {
         /// The time limits of the phases of a call; nil means none. Each must be positive.
         public struct Timeouts: Hashable, Sendable {
@@ -58,11 +58,11 @@ extension HTTPDNSClient {
             public var maximumAge: Duration = .seconds(600)
             /// The time that sent bytes may stay unacknowledged before the connection is closed; at least 1 ms.
             ///
-            /// A path is dead when bytes were sent again and nothing was acknowledged for this time or for
-            /// `timeouts.connect`, whichever is shorter, and for at least 1 s (TCP_INFO, Linux). A server that merely
-            /// does not read still acknowledges probes of its closed window: `timeouts.idle` and `timeouts.firstByte`
-            /// bound it. The kernel's own limit (TCP_USER_TIMEOUT, RFC 5482) is therefore the largest of this and those
-            /// two; nil means its default of about 15 minutes.
+            /// A path is dead when bytes were sent again and nothing was acknowledged for a limited time. The limit is
+            /// this time or `timeouts.connect`, whichever is shorter, and at least 1 s (TCP_INFO, Linux). A server that
+            /// merely does not read still acknowledges probes of its closed window: `timeouts.idle` and
+            /// `timeouts.firstByte` bound it. The kernel's own limit (TCP_USER_TIMEOUT, RFC 5482) is therefore the
+            /// largest of this and those two; nil means its default of about 15 minutes.
             public var unacknowledged: Duration? = .seconds(30)
             /// The time for which requests stay on a warm address that newer answers no longer contain.
             ///
@@ -108,8 +108,8 @@ extension HTTPDNSClient {
             /// response counts, and the other copy is canceled.
             ///
             /// Only safe methods (GET, HEAD, OPTIONS and TRACE, RFC 9110 section 9.2.1) without a stream as body are
-            /// hedged: of two PUT or DELETE requests in flight together, the older one may be executed last. A request
-            /// is hedged once. At most a tenth of the requests in flight (at least 4) are hedged at a time, so that a
+            /// hedged. Of two PUT or DELETE requests in flight together, the older one might be executed last. A
+            /// request is hedged once. At most a tenth of the requests in flight (at least 4) are hedged at a time: a
             /// slow service does not get twice the load. A time near the slowest hundredth of responses is suitable.
             public var hedgeAfter: Duration?
             /// The settings for avoiding an address whose server answers with errors; nil means never.
@@ -142,7 +142,7 @@ extension HTTPDNSClient {
                 public static let fastest = Selection(description: "fastest")
             }
 
-            /// A way of moving requests to other addresses.
+            /// A rule for moving requests to other addresses.
             public struct AddressChange: Hashable, Sendable, CustomStringConvertible {
                 /// The value in the configuration file.
                 public let description: String

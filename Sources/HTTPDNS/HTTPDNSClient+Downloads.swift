@@ -52,7 +52,7 @@ extension HTTPDNSClient {
         }
     }
 
-    /// Sends a GET request and saves the body of its answer, see ``download(_:to:upTo:decodesBody:progress:)``.
+    /// Sends a GET request and saves the body of its response, see ``download(_:to:upTo:decodesBody:progress:)``.
     public func download(
         _ url: String,
         to path: String,

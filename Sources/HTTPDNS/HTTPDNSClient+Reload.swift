@@ -11,7 +11,7 @@ extension HTTPDNSClient {
     package var takesHangUp: Bool { initial.source != nil && initial.reloadsOnHangUp }
 
     /// Replaces the settings while the client runs: all of them or, when one is invalid, none. The next request uses
-    /// them; transfers in flight finish on their connections. For a request all settings change in one step: when a
+    /// them; transfers in flight finish on their connections. For a request all settings change in one step. When a
     /// reload overtakes a request that is not sent yet, the request is prepared again with the new ones, after its
     /// interceptors.
     ///

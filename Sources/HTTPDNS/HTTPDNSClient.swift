@@ -109,7 +109,7 @@ public final class HTTPDNSClient: Sendable {
         self.lane = lane
         initial = configuration
         if let value = configuration.environment("HTTPDNS_DISABLED") { heedEnvironment(value, configuration.logger) }
-        // A connection made in one state of the switch is not used in the other: the next request connects again, and
+        // A connection made in one state of the switch is not used in the other. The next request connects again, and
         // transfers in flight finish on their connections.
         resolver.killSwitch.onChange { [weak sender, choice = pipeline.choice] _ in
             sender?.retireConnections()

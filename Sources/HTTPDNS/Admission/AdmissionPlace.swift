@@ -1,7 +1,7 @@
 internal import HTTPDNSCurl
 
 /// The connection permit of one hop. It is returned with its last reference. The pipeline holds it until the hop has a
-/// head or has failed, and the transfer until the last byte has arrived or the transfer has ended otherwise.
+/// head or has failed. The transfer holds it until the last byte has arrived, or the transfer has ended otherwise.
 final class AdmissionPlace: Sendable {
     private let admission: Admission
     private let origin: HopOrigin

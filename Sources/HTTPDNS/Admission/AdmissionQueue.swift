@@ -4,8 +4,8 @@ internal import HTTPDNSPrimitives
 /// returns the admitted requests.
 ///
 /// It counts connections: over HTTP/1.1 each request has one, over HTTP/2 many requests share one. A request that waits
-/// for one is in its host's queue. When the total is used up, hosts with room for one more connection are candidates
-/// for the next free one, in the order of the heads of their queues.
+/// for one is in its host's queue. When the total is used up, hosts with room for one more connection are candidates.
+/// The next free connection goes to the candidate with the first head of a queue.
 struct AdmissionQueue: Sendable {
     typealias Ticket = UInt64
 

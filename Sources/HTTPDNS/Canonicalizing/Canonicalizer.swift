@@ -5,8 +5,8 @@ internal import HTTPDNSPrimitives
 extension HTTPDNSRewriter {
     /// The parser that turns the text of a URL into the one form in which it is resolved and sent.
     ///
-    /// It is a pure function without mappings, and canonical text does not change. libcurl's own parser splits the
-    /// text, so the resolved host and the dialed host are the same.
+    /// It is a pure function without mappings, and canonical text does not change. Since libcurl's own parser splits
+    /// the text, the resolved host and the dialed host are the same.
     public enum Canonicalizer {
         /// Parses a URL in any spelling that all programs parse alike.
         ///

@@ -13,8 +13,8 @@ package enum URLText {
         return String(text[..<start] + text[text.utf8.index(after: at)...])
     }
 
-    /// Returns the printable form of a text that may not even be a URL: on one line, truncated, without its query, and
-    /// without any possible user information, wherever a broken URL may have it.
+    /// Returns the printable form of a text that may not even be a URL. It is on one line, truncated, and without its
+    /// query. Anything that could be user information is left out, wherever a broken URL may have it.
     package static func forErrors(_ text: String) -> String {
         var shown = text[...]
         if let query = shown.firstIndex(of: "?") { shown = shown[..<query] }

@@ -3,19 +3,20 @@ internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient.Request.Body {
     /// Returns the same body, compressed while it is sent, with a `Content-Encoding` field. A server may not support
-    /// the coding, and there is no way to ask: many answer 415 (RFC 9110 section 15.5.16).
+    /// the coding, and a client cannot find out in advance: many answer 415 (RFC 9110 section 15.5.16).
     ///
     /// - Bodies in memory (bytes, text, JSON, forms) are compressed as a whole, so that their length is known, and once
-    ///   a call: retries, redirects and other addresses get the same bytes, which are kept beside the plain ones until
-    ///   the response head. Files, multipart forms and streams are compressed piece by piece as the server reads them,
-    ///   with unknown length: HTTP/1.1 sends chunks, and `HTTPDNSClient.AllowedVersions.http10Only` refuses them. The
-    ///   compressor needs 256 KiB.
+    ///   a call. Retries, redirects and other addresses get the same bytes. These are kept beside the plain ones until
+    ///   the response head.
+    /// - Files, multipart forms and streams are compressed piece by piece as the server reads them, with unknown
+    ///   length. HTTP/1.1 sends chunks, and `HTTPDNSClient.AllowedVersions.http10Only` refuses them. The compressor
+    ///   needs 256 KiB.
     /// - It runs in tasks of the client, never on the loop thread. Cancellation ends it, and so does the call's
     ///   deadline: with ``HTTPDNSClientError/Code/timedOut`` in the phase ``HTTPDNSClientError/Stage/request`` for
     ///   bodies in memory.
     /// - It can be sent again if the plain body can.
-    /// - A stream is sent in blocks of some ten thousand bytes, and not chunk by chunk: a server that answers each
-    ///   chunk has to wait for those.
+    /// - A stream is sent in blocks of some ten thousand bytes, and not chunk by chunk. A server that answers each
+    ///   chunk has to wait for a whole block.
     /// - Progress counts the bytes that are sent; `total` is nil until the end when the length is not known.
     /// - A body that already has a coding takes this one instead, and ``none`` stays none.
     ///

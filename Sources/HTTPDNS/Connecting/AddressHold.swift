@@ -4,7 +4,7 @@ internal import HTTPDNSPrimitives
 /// and times.
 ///
 /// Names of content networks return some of many addresses, others each time. An address that still responds is as good
-/// as it was: requests stay on it while it is warm, and for a bounded time after the last answer that contained it. A
+/// as it was. Requests stay on it while it is warm, and for a bounded time after the last answer that contained it. A
 /// single change is not a rotation: an operator has moved the name, and requests follow immediately. They stay from the
 /// second change on, if it comes within the same time after they moved.
 struct AddressHold: Sendable {

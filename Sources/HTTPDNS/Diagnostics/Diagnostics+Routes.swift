@@ -13,17 +13,17 @@ extension HTTPDNSClient.Status {
         public var isEnabled: Bool
         /// The use of its providers' answers: `use`, or `shadow` to compare them only.
         public var mode: String
-        /// The percentage of queries that it covers; nil means all.
+        /// The percentage of resolutions that it covers; nil means all.
         public var rolloutPercent: Double?
         /// The criterion for that percentage: `process` or `key`.
         public var rolloutBy: String?
-        /// The queries answered with addresses of a provider within their time to live.
+        /// The resolutions answered with addresses of a provider within their time to live.
         public var fresh: Int
-        /// The queries answered with addresses past their time to live.
+        /// The resolutions answered with addresses past their time to live.
         public var stale: Int
-        /// The queries answered by the system resolver.
+        /// The resolutions answered by the system resolver.
         public var system: Int
-        /// The queries without addresses, by reason.
+        /// The resolutions without addresses, by reason.
         public var failures: [String: Int]
         /// The file and line of the route.
         public var location: String?

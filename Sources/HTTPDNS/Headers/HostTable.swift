@@ -30,7 +30,7 @@ struct HostTable<Value: Sendable>: Sendable {
         }
     }
 
-    /// The value for a host; addresses have none.
+    /// Returns the value for a host; addresses have none.
     subscript(host: ParsedURL.Host) -> Value? {
         guard !(exact.isEmpty && suffixes.isEmpty), case .name(let name) = host else { return nil }
         if let own = exact[name] { return own }

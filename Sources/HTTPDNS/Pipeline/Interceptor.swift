@@ -2,9 +2,9 @@ extension HTTPDNSClient {
     /// An interceptor around the rest of the pipeline. It may change the request, call `next` never, once or several
     /// times, change the response, or answer without sending.
     ///
-    /// It runs on the caller's task, or on a child of it when the call as a whole has a time limit; it is then canceled
-    /// at the limit. It never runs on the loop thread. An application interceptor runs once per call, a network
-    /// interceptor once per hop, in the listed order. Responses pass them in reverse order:
+    /// It runs on the caller's task, and never on the loop thread. When the call as a whole has a time limit, it runs
+    /// on a child of that task, which is canceled at the limit. An application interceptor runs once per call, a
+    /// network interceptor once per hop, in the listed order. Responses pass them in reverse order:
     ///
     /// ```
     /// call -> application interceptors -> retry -> redirect

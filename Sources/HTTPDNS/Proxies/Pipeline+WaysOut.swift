@@ -12,8 +12,8 @@ struct Departure {
 
 // This step is between the rewriter and the transfer: proxies, Unix sockets, local addresses.
 extension Pipeline {
-    /// Returns the rewritten hop if its host is not resolved here, because a proxy resolves its name or a Unix socket
-    /// needs no address; otherwise nil.
+    /// Returns the rewritten hop if its host is not resolved here; otherwise nil. A proxy may resolve the name itself,
+    /// and a Unix socket needs no address.
     /// - Throws: ``HTTPDNSClientError``.
     func unresolved(_ request: HTTPDNSClient.Request) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest? {
         guard !waysOut.isStraight(request) else { return nil }

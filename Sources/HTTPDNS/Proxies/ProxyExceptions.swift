@@ -50,9 +50,10 @@ extension HTTPDNSClient.Proxy {
             }
         }
 
-        /// Parses a list in the form of the variable `no_proxy`, by the rules of curl 7.88: commas or blanks between
-        /// entries, `*` only when it is the whole list, no ports. Entries that curl cannot use are skipped, as in curl.
-        /// Blocks of IPv6 addresses match, as curl's documentation says; 7.88.1 compares IPv6 addresses like names.
+        /// Parses a list in the form of the variable `no_proxy`, by the rules of curl 7.88. Entries are separated by
+        /// commas or blanks, `*` counts only when it is the whole list, and there are no ports. Entries that curl
+        /// cannot use are skipped, as in curl. Blocks of IPv6 addresses match, as curl's documentation says; 7.88.1
+        /// compares IPv6 addresses like names.
         init(curl text: String) {
             description = text
             isEverything = text == "*"

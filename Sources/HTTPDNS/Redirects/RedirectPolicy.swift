@@ -9,11 +9,13 @@ extension HTTPDNSClient {
     /// section 15.4); any other response is returned. POST becomes GET on 301 and 302, every method except HEAD becomes
     /// GET on 303, and 307 and 308 repeat the same method and body.
     ///
-    /// The following are not sent when scheme, host or port changes: `Authorization`, `Proxy-Authorization`, `Cookie`,
-    /// `Cookie2`, `Referer`, ``secretFields``, every field whose name has a part such as `token` or `key` (see
-    /// ``crossOriginFields``), every field marked as never to be indexed (`HTTPField.indexingStrategy`), the URL's user
-    /// information, ``HTTPDNSClient/Request/Options/hostHeader``, and the client certificate. Public-key pins
-    /// (`HTTPDNSTrust`) remain in force: those for all hosts apply on every hop.
+    /// The following are not sent when scheme, host or port changes:
+    /// - `Authorization`, `Proxy-Authorization`, `Cookie`, `Cookie2`, `Referer` and ``secretFields``,
+    /// - every field whose name has a part such as `token` or `key` (see ``crossOriginFields``),
+    /// - every field marked as never to be indexed (`HTTPField.indexingStrategy`),
+    /// - the URL's user information, ``HTTPDNSClient/Request/Options/hostHeader``, and the client certificate.
+    ///
+    /// Public-key pins (`HTTPDNSTrust`) remain in force: those for all hosts apply on every hop.
     public struct RedirectPolicy: Hashable, Sendable {
         /// The maximum number of redirects in one call, 0 to 100. The next one is the error
         /// ``HTTPDNSClientError/Code/tooManyRedirects``. With 0 none is followed, and the 3xx response is returned.
@@ -26,10 +28,10 @@ extension HTTPDNSClient {
 
         /// The only fields that are sent to another origin; `nil` means all except those that look like secrets.
         ///
-        /// A field looks like a secret when a part of its name, between hyphens, underscores or dots, contains `token`,
-        /// `secret`, `credential`, `signature`, `session` or `password`, begins with `auth` (but not `author`), or ends
-        /// with `key`. `Idempotency-Key` does not. A list replaces this rule, so it can name such a field. The other
-        /// fields that are held back are held back with a list too.
+        /// The rule looks at the parts of a name between hyphens, underscores or dots. A field looks like a secret when
+        /// a part contains `token`, `secret`, `credential`, `signature`, `session` or `password`. It also does when a
+        /// part begins with `auth` (but not `author`) or ends with `key`. `Idempotency-Key` does not. A list replaces
+        /// this rule, so it can name such a field. The other fields that are held back are held back with a list too.
         public var crossOriginFields: Set<HTTPField.Name>?
 
         /// Creates the default: 20 redirects, never from https to http.

@@ -88,8 +88,8 @@ struct RedirectedRequest {
         self.target = target
     }
 
-    /// Whether the addresses of a request apply to the next hop as well: on the same host, and without ports of their
-    /// own if the port changes.
+    /// Whether the addresses of a request apply to the next hop as well. The host must be the same, and if the port
+    /// changes, the addresses must have no ports.
     private static func holds(_ pins: [String], from base: ParsedURL, to target: ParsedURL) -> Bool {
         guard base.host == target.host else { return false }
         return base.port == target.port || pins.allSatisfy { (try? AddressText($0))?.port == nil }

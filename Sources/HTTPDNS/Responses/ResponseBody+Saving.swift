@@ -52,7 +52,7 @@ extension HTTPDNSClient.Response.Body {
     }
 }
 
-/// A file that is written off the concurrency pool's threads.
+/// A file that is written outside the threads of the concurrency pool.
 struct FileSaving: Sendable {
     private let file: ReplacedFile
     private let work = SerialWork(on: ThreadPool.files)

@@ -6,7 +6,7 @@ extension HTTPDNSClient.Response {
     ///
     /// Dropping the body, or its iterator, cancels the transfer. Canceling the reading task does the same.
     public struct Body: AsyncSequence, Sendable {
-        /// A chunk.
+        /// A chunk of the body.
         public typealias Element = [UInt8]
 
         fileprivate enum Source: Sendable {

@@ -4,8 +4,8 @@ internal import Logging
 
 // This step is outside redirects and inside application interceptors: a retry repeats the call with all its hops.
 extension Pipeline {
-    /// The age of an answer that a new query shortly before a failed try would only repeat. It also bounds the cost of
-    /// a thousand failing requests: one query a second.
+    /// The maximum age of an answer that a failed try does not query again, because the result would be the same. It
+    /// also bounds the cost of a thousand failing requests: one query a second.
     private static let stillFresh: Duration = .seconds(1)
 
     /// Sends a request, and repeats it as its retry policy demands.

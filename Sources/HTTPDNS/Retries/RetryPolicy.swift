@@ -9,8 +9,8 @@ extension HTTPDNSClient {
     /// A request that may have reached the server is repeated only if its method is one of ``methods`` or it has an
     /// `Idempotency-Key`. A request is never repeated when part of its body stream has been read.
     public struct RetryPolicy: Hashable, Sendable {
-        /// A limit on the share of a client's load that retries may make up, so that a failing service does not get a
-        /// multiple of its load.
+        /// A limit on the retries among a client's requests, so that a failing service does not get a multiple of its
+        /// load.
         public struct Budget: Hashable, Sendable {
             /// The number of retries for every 100 calls, counted over the last 10 seconds; 0 to 1,000.
             public var percent = 20

@@ -73,7 +73,7 @@ extension HTTPDNSRewriter {
         return limited
     }
 
-    /// Returns the hop with the last request's address before its own addresses; nil when the policy now refuses that
+    /// Returns the hop with the last request's address before its own addresses. Nil when the policy now refuses that
     /// address, or when a redirect may not lead to it.
     func staying(
         on endpoint: HTTPDNSEndpoint,

@@ -12,8 +12,8 @@ extension HTTPDNSRewriter {
     public struct Tag: Sendable {
         let content: HTTPDNSRewriter.RewrittenRequest.Content
 
-        /// Whether the tag is valid: it has not expired, no setting or mapping of the issuing client has changed since,
-        /// and the client's kill switch has not turned the name off.
+        /// Whether the tag is valid. A valid tag has not expired, and no setting or mapping of the issuing client has
+        /// changed since. The client's kill switch has not turned the name off either.
         public var isValid: Bool {
             content.issuer.generation.number == content.resolution.generation
                 && !content.issuer.isOff(content.url.host)
@@ -62,8 +62,8 @@ final class TagIssuer: Sendable {
         return resolver.off(for: name) != nil
     }
 
-    /// Returns the scope to which the providers limit an answer: that of its own provider, or the most public scope of
-    /// those that the system resolver replaced. Nil when no provider limits it.
+    /// Returns the scope to which the providers limit an answer; nil when no provider limits it. It is the scope of its
+    /// own provider, or the most public one of those that the system resolver replaced.
     func providerScope(of resolution: HTTPDNSResolver.Resolution) -> HTTPDNSAddressPolicy.Scope? {
         if let name = resolution.provider { return directory.scope(of: name) }
         return resolution.isFallback ? resolution.route?.fallbackScope(directory.scope(of:)) : nil
