@@ -5,14 +5,14 @@ public import HTTPDNSCore
 ///
 /// YAML and JSON need the package trait `YAML`, which is on by default; ``importHosts(_:name:)`` does not.
 public enum ConfigurationFile {
-    /// Reads the lines of a hosts file (hosts(5)) as mappings: an address, its names, and comments behind `#`.
+    /// Reads the lines of a hosts file (hosts(5)) as mappings: an address, its names, and comments after `#`.
     ///
-    /// A name on several lines gets all their addresses, in the order of the lines; an address that is repeated for a name
-    /// changes nothing.
+    /// A name on several lines gets all their addresses, in the order of the lines. An address repeated for a name changes
+    /// nothing.
     /// - Parameters:
     ///   - text: The lines.
-    ///   - name: What stands for the file in errors and locations.
-    /// - Throws: ``ConfigurationFileError`` with the number of each bad line; nothing of a bad text is used.
+    ///   - name: The name of the file in errors and locations.
+    /// - Throws: ``ConfigurationFileError`` with the number of each bad line. No part of a bad text is used.
     public static func importHosts(_ text: String, name: String) throws(ConfigurationFileError) -> [HTTPDNSMapping.Key:
         HTTPDNSMapping]
     {
@@ -29,14 +29,14 @@ public enum ConfigurationFile {
 extension ConfigurationFile {
     /// Reads settings from a file of at most 16 MiB.
     ///
-    /// The file is imported as with ``importHosts(_:name:)`` when its name is `hosts` or ends in `.hosts`, or when its first
-    /// line that says something begins with an address; such a line cannot begin a YAML configuration.
+    /// The file is imported as with ``importHosts(_:name:)`` in two cases: its name is `hosts` or ends in `.hosts`, or its
+    /// first line that is neither empty nor a comment begins with an address. Such a line cannot begin a YAML configuration.
     /// Paths inside the file are relative to its folder.
     ///
-    /// A client that is made of the settings follows the file while it runs, see
-    /// `HTTPDNSClient.Configuration.watchesFile`; what code changes in the settings stays as code has it.
-    /// - Parameter path: The path of the file; a relative one is seen from the working directory.
-    /// - Throws: ``ConfigurationFileError``; nothing of a bad file is used.
+    /// A client created from these settings follows the file while it runs, see `HTTPDNSClient.Configuration.watchesFile`.
+    /// Settings that code changes afterwards keep the value from the code.
+    /// - Parameter path: The path of the file. A relative path starts at the working directory.
+    /// - Throws: ``ConfigurationFileError``. No part of a bad file is used.
     public static func read(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
         try FileConfigurationSource.read(path)
     }
@@ -54,8 +54,8 @@ extension ConfigurationFile {
     /// Reads settings from text, as ``read(_:)`` does.
     /// - Parameters:
     ///   - text: The text of the file.
-    ///   - name: What stands for the file in errors and locations; paths in the text are relative to its folder.
-    /// - Throws: ``ConfigurationFileError``; nothing of a bad text is used.
+    ///   - name: The name of the file in errors and locations. Paths in the text are relative to its folder.
+    /// - Throws: ``ConfigurationFileError``. No part of a bad text is used.
     public static func parse(_ text: String, name: String) throws(ConfigurationFileError)
         -> HTTPDNSClient.Configuration
     {
@@ -87,13 +87,13 @@ extension HTTPDNSClient.Configuration {
 extension ConfigurationFile {
     fileprivate static let withoutYAML = "configuration files need the trait YAML of the package swift-httpdns"
 
-    /// Not in this build.
+    /// Not available in this build.
     @available(*, unavailable, message: "configuration files need the trait YAML of the package swift-httpdns")
     public static func read(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
         throw ConfigurationFileError(path, withoutYAML)
     }
 
-    /// Not in this build.
+    /// Not available in this build.
     @available(*, unavailable, message: "configuration files need the trait YAML of the package swift-httpdns")
     public static func parse(_ text: String, name: String) throws(ConfigurationFileError)
         -> HTTPDNSClient.Configuration
@@ -103,7 +103,7 @@ extension ConfigurationFile {
 }
 
 extension HTTPDNSClient.Configuration {
-    /// Not in this build.
+    /// Not available in this build.
     @available(*, unavailable, message: "configuration files need the trait YAML of the package swift-httpdns")
     public static func file(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
         throw ConfigurationFileError(path, ConfigurationFile.withoutYAML)

@@ -1,15 +1,16 @@
 public import HTTPDNSPrimitives
 
-/// Everything that is wrong with a configuration file, up to 20 mistakes at once.
+/// The mistakes found in a configuration file, at most 20 per error.
 public struct ConfigurationFileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// One mistake.
     public struct Mistake: Hashable, Sendable, CustomStringConvertible {
-        /// File, line and column; without line when the file could not be read at all.
+        /// File, line and column. The line is missing when the file could not be read at all.
         public var location: HTTPDNSSourceLocation
-        /// What was found, and what is allowed. It repeats at most 80 characters of the file, and nothing that stands
-        /// where a password may stand.
+        /// The value that was found, and the values that are allowed.
+        ///
+        /// It repeats at most 80 characters of the file, and nothing from a position that can hold a password.
         public var message: String
-        /// How to mend it.
+        /// The correction, where one is known.
         public var hint: String?
 
         /// `file:line:column: message (hint)`.
@@ -18,7 +19,7 @@ public struct ConfigurationFileError: Error, Hashable, Sendable, CustomStringCon
 
     /// The mistakes, in the order of the file. Never empty.
     public var mistakes: [Mistake]
-    /// How many more there are than are listed.
+    /// The number of further mistakes that are not listed.
     public var omitted: Int
 
     /// One line for each mistake.

@@ -3,21 +3,21 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 public import Logging
 
-/// A Unix socket through which operators look into a running client and turn its kill switch: what `resolve-test dump`,
-/// `switch` and `watch --socket` speak to.
+/// A Unix socket through which operators inspect a running client and turn its kill switch.
 ///
-/// Only the process's own user and root get in: the file has mode 0600 from its first moment, and the kernel is asked who
-/// connects. A thread of its own waits for them, and costs nothing while nobody does. The client goes on whatever happens
-/// here. Docs/Operations.md describes the protocol.
+/// `resolve-test dump`, `switch` and `watch --socket` connect to it. Only the process's own user and root are admitted: the
+/// file has mode 0600 from the moment it is created, and the kernel reports the user of each peer. A dedicated thread waits for
+/// connections and uses no CPU time while there are none. Failures of the socket do not affect the client. Docs/Operations.md
+/// describes the protocol.
 ///
-/// It holds the client. Dropped without ``shutdown()`` it ends in the background.
+/// The socket keeps a reference to the client. If it is released without ``shutdown()``, it shuts down in the background.
 public final class ControlSocket: Sendable {
     private struct Ending: Sendable {
         var hasEnded = false
         var waiters: [OneShot<Void>] = []
     }
 
-    /// Where the socket is.
+    /// The path of the socket.
     public let path: String
 
     private let mailbox: ControlMailbox
@@ -37,12 +37,14 @@ public final class ControlSocket: Sendable {
         }
     }
 
-    /// Opens a socket, which is there when this returns. A file at its path is replaced if it is a socket of this user that
-    /// nobody listens on, as one that a killed process left behind.
+    /// Opens a socket. Peers can connect when this returns.
+    ///
+    /// An existing file at the path is replaced if it is a socket of this user without a listener, as a killed process leaves
+    /// behind.
     /// - Parameters:
-    ///   - client: Whom it is about.
-    ///   - path: Where the socket is to be; its folder must exist, and the path have at most 107 octets.
-    ///   - logger: Where refused peers and turns of the kill switch are told; nil means nowhere.
+    ///   - client: The client to inspect and switch.
+    ///   - path: The path of the socket. Its folder must exist, and the path must have at most 107 bytes.
+    ///   - logger: The logger for refused peers and for turns of the kill switch; nil disables logging.
     /// - Throws: ``ControlSocketError``.
     public convenience init(
         client: HTTPDNSClient,
@@ -86,7 +88,9 @@ public final class ControlSocket: Sendable {
 
     deinit { mailbox.post(.stop) }
 
-    /// Ends all connections, and removes the socket's file. It is gone when this returns. Idempotent, also from several tasks.
+    /// Ends all connections and removes the socket's file.
+    ///
+    /// The file is gone when this returns. Idempotent, also from several tasks.
     public func shutdown() async {
         mailbox.post(.stop)
         let waiter = OneShot<Void>()

@@ -1,29 +1,29 @@
-/// Why a control socket could not be opened.
+/// An error that prevented a control socket from opening.
 ///
-/// Printed, it is one line.
+/// Its description has one line.
 public struct ControlSocketError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of failure it was. More may come.
+    /// The kind of failure. More kinds may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// A short word, bounded in number.
+        /// A short identifier from a bounded set.
         public let description: String
 
-        /// The path is empty, has a NUL in it, or is longer than the system takes (107 octets on Linux).
+        /// The path is empty, contains a NUL, or is longer than the system allows (107 bytes on Linux).
         public static let invalidPath = Code(description: "invalid-path")
-        /// Somebody listens there.
+        /// Another process listens on the path.
         public static let inUse = Code(description: "in-use")
-        /// Something stands there that is no socket of this user, and is left alone.
+        /// The file at the path is not a socket of this user. It is left unchanged.
         public static let occupied = Code(description: "occupied")
-        /// The system refused; the message has its words.
+        /// A system call failed. The message has the system's error text.
         public static let systemError = Code(description: "system-error")
     }
 
     /// The kind of failure.
     public var code: Code
-    /// The path that was given.
+    /// The path as it was given.
     public var path: String
-    /// What happened, with the path.
+    /// The failure, with the path.
     public var message: String
-    /// What to do about it.
+    /// The suggested action.
     public var hint: String?
 
     /// One line: message and hint.

@@ -3,9 +3,9 @@ public import HTTPDNSCore
 public import HTTPDNSPrimitives
 
 extension LocalProvider {
-    /// Where a provider listens, and what it serves.
+    /// The address that a local provider listens on, and the mappings that it serves.
     public struct Configuration: Sendable {
-        /// Where the mappings come from.
+        /// The source of the mappings.
         public struct Source: Sendable {
             enum Kind: Sendable {
                 case file(String)
@@ -14,19 +14,19 @@ extension LocalProvider {
 
             let kind: Kind
 
-            /// A configuration file or hosts file, read again whenever it has changed.
+            /// A configuration file or hosts file, read again whenever it changes.
             public static func file(_ path: String) -> Source { Source(kind: .file(path)) }
 
-            /// The text of one.
+            /// The text of such a file.
             /// - Parameters:
-            ///   - text: What the file would say.
-            ///   - name: What stands for the file in errors.
+            ///   - text: The content of the file.
+            ///   - name: The name of the file in errors.
             public static func text(_ text: String, name: String = "the text") -> Source {
                 Source(kind: .text(text, name: name))
             }
         }
 
-        /// How the server proves who it is.
+        /// The certificate of the server.
         public struct TLS: Sendable {
             enum Kind: Sendable {
                 case generated(names: [String])
@@ -35,8 +35,10 @@ extension LocalProvider {
 
             let kind: Kind
 
-            /// A certificate made at start, good for `localhost`, the address that is listened on, the loopback addresses,
-            /// and these names. It is its own authority: see ``Listening/certificate``.
+            /// A certificate generated at start, valid for `localhost`, the address that is listened on, the loopback
+            /// addresses, and these names.
+            ///
+            /// It is its own authority: see ``Listening/certificate``.
             public static func generated(names: [String] = []) -> TLS { TLS(kind: .generated(names: names)) }
 
             /// A certificate with its chain, and its key, both in PEM.
@@ -45,45 +47,48 @@ extension LocalProvider {
             }
         }
 
-        /// Where the mappings come from.
+        /// The source of the mappings.
         public var source: Source
-        /// The address to listen on. Another than a loopback one lets the network ask.
+        /// The address to listen on. An address other than loopback makes the provider reachable from the network.
         public var address = HTTPDNSAddress(v4: 127, 0, 0, 1)
-        /// The port; 0 takes one that is free.
+        /// The port; 0 selects a free one.
         public var port: UInt16 = 0
-        /// HTTPS, with HTTP/2 and HTTP/1.1; nil is HTTP/1.1 in clear.
+        /// The certificate for HTTPS, with HTTP/2 and HTTP/1.1; nil means HTTP/1.1 in clear text.
         public var tls: TLS?
-        /// How long queries under way may take to end.
+        /// The time that queries in flight may take to complete at the end.
         public var drainLimit: Duration = .seconds(10)
-        /// Called with each query, once its answer is ready and before the file has it held back; from any task, and to
-        /// return soon.
+        /// A function that is called with each query, once its answer is ready and before the delay from the file.
+        ///
+        /// It is called from any task, and must return soon.
         public var onQuery: @Sendable (Query) -> Void = { _ in }
-        /// Called when the file was read again: with nil when it is in use, and with what is wrong with it when the former
-        /// one stays in use.
+        /// A function that is called when the file was read again: with nil, or with the error while the previous content stays
+        /// in use.
         public var onReload: @Sendable ((any Error)?) -> Void = { _ in }
-        /// The clock that the times of signatures are checked by.
+        /// The clock for the times of signatures.
         public var clock: WallClock = .system
 
         /// Settings for loopback, a free port and no TLS.
         public init(_ source: Source) { self.source = source }
     }
 
-    /// Where a provider listens.
+    /// The address, port and URL of a listening provider.
     public struct Listening: Hashable, Sendable {
         /// The address.
         public let address: HTTPDNSAddress
-        /// The port, also of one that was chosen by the system.
+        /// The port, also if the system selected it.
         public let port: UInt16
-        /// `http://127.0.0.1:8053`, for the `url` of clients of vendors' protocols; those of DoH and JSON DNS have a path
-        /// behind it.
+        /// The base URL, such as `http://127.0.0.1:8053`, for the `url` of clients of vendors' protocols.
+        ///
+        /// The URLs of DoH and JSON DNS have a path after it.
         public let url: String
         /// The certificate in PEM; nil without TLS.
         public let certificate: String?
-        /// How many mappings are served.
+        /// The number of mappings that are served.
         public let ruleCount: Int
-        /// The most private scope among the mappings' addresses when serving began: a client uses all of them when its
-        /// settings for this provider have such `answers`. `HTTPDNSAddressPolicy.Scope.special` ones need an allowed block
-        /// besides.
+        /// The most private scope among the mappings' addresses when serving began.
+        ///
+        /// A client uses all of them when its settings for this provider have such `answers`. Addresses of
+        /// `HTTPDNSAddressPolicy.Scope.special` need an allowed block as well.
         public let answers: HTTPDNSAddressPolicy.Scope
     }
 }

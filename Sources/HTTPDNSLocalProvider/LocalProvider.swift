@@ -7,12 +7,12 @@ internal import Hummingbird
 internal import NIOCore
 internal import ServiceLifecycle
 
-/// A server that answers HTTP-DNS from a mappings file, as the public services and the vendors do: for development, CI and
-/// staging, in the place of a paid account.
+/// A server that answers HTTP-DNS from a mappings file, as the public services and the vendors do.
 ///
-/// It speaks RFC 8484 (`/dns-query`), the JSON DNS of Google (`/resolve`), Cloudflare (`/dns-query`) and Alidns
-/// (`/alidns/resolve`; `/resolve` with an account), Alibaba's versions 2 (`/v2/d`) and 1 (`/{account}/d` and so on) with
-/// `/{account}/ss`, and Tencent's (`/d`, `/conf`). Accounts, secrets and what goes wrong stand in the file's part `serve`.
+/// It replaces a paid account in development, CI and staging. It supports RFC 8484 (`/dns-query`), the JSON DNS of Google
+/// (`/resolve`), Cloudflare (`/dns-query`) and Alidns (`/alidns/resolve`; `/resolve` with an account), Alibaba's versions 2
+/// (`/v2/d`) and 1 (`/{account}/d` and so on) with `/{account}/ss`, and Tencent's (`/d`, `/conf`). The file's part `serve` has
+/// accounts, secrets and injected failures.
 ///
 /// Signatures, their times and ciphers are checked strictly, by code that shares nothing with the clients of this package.
 /// `Docs/Providers.md` has an example.
@@ -25,7 +25,7 @@ public final class LocalProvider: Sendable {
     private let ruleCount: Int
     private let answers: HTTPDNSAddressPolicy.Scope
 
-    /// Reads the file and the certificate. Nothing listens yet.
+    /// Reads the file and the certificate. The provider does not listen yet.
     /// - Throws: `ConfigurationFileError` when the file cannot be read or has mistakes; ``LocalProviderError`` when a
     ///   certificate or key cannot be used.
     public init(_ configuration: Configuration) throws {
@@ -53,15 +53,17 @@ public final class LocalProvider: Sendable {
         }
     }
 
-    /// Serves another text from now on, all of it or, when it has a mistake, nothing of it.
+    /// Replaces the mappings with those of another text: all of it or, if it has a mistake, none.
     /// - Throws: `ConfigurationFileError`.
     public func replace(with text: String) throws {
         core.replace(with: try Self.zone(text, name: name))
     }
 
-    /// Listens and answers until the task is cancelled. Then nothing new is accepted, and queries under way are answered for
-    /// as long as ``Configuration/drainLimit``. Called once.
-    /// - Parameter listening: Called as soon as queries are accepted.
+    /// Listens and answers until the task is cancelled.
+    ///
+    /// After the cancellation no new connections are accepted, and queries in flight have up to ``Configuration/drainLimit`` to
+    /// complete. Call it once.
+    /// - Parameter listening: A function that is called as soon as queries are accepted.
     /// - Throws: ``LocalProviderError`` when the address and port cannot be listened on.
     public func run(listening: @escaping @Sendable (Listening) async -> Void = { _ in }) async throws {
         let application = try HTTPService.application(
@@ -118,9 +120,9 @@ public final class LocalProvider: Sendable {
     }
 
     /// Serves while `body` runs.
-    /// - Parameter body: Gets the place that is listened on.
-    /// - Returns: What `body` returns, once the server has ended.
-    /// - Throws: As ``run(listening:)``, and what `body` throws.
+    /// - Parameter body: A function that receives the address that is listened on.
+    /// - Returns: The result of `body`, once the server has ended.
+    /// - Throws: The errors of ``run(listening:)`` and of `body`.
     public func serving<Result: Sendable>(
         _ body: @escaping @Sendable (Listening) async throws -> Result
     ) async throws -> Result {
@@ -167,7 +169,7 @@ public final class LocalProvider: Sendable {
     }
 }
 #else
-/// Not in this build: it needs the trait `LocalProvider` of the package swift-httpdns.
+/// Not available in this build: it needs the trait `LocalProvider` of the package swift-httpdns.
 @available(*, unavailable, message: "LocalProvider needs the trait LocalProvider of the package swift-httpdns")
 public enum LocalProvider {}
 #endif

@@ -1,7 +1,7 @@
 #if LocalProvider
-/// Why a local provider cannot serve.
+/// An error that prevents a local provider from serving.
 public struct LocalProviderError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, for programs.
+    /// The kind of error, for programs.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private let word: String
 
@@ -10,13 +10,13 @@ public struct LocalProviderError: Error, Hashable, Sendable, CustomStringConvert
         /// The certificate or its key cannot be used.
         public static let badCertificate = Code(word: "bad-certificate")
 
-        /// The code as a word.
+        /// The code as text.
         public var description: String { word }
     }
 
-    /// What is wrong, for programs.
+    /// The kind of error, for programs.
     public let code: Code
-    /// What is wrong, and what to do.
+    /// The mistake, and the suggested action.
     public let description: String
 
     init(_ code: Code, _ message: String) {

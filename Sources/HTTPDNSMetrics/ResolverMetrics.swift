@@ -4,10 +4,10 @@ public import HTTPDNSPrimitives
 internal import Synchronization
 public import Metrics
 
-/// Exports what a resolver does to swift-metrics, under the names of Docs/Observability.md.
+/// An exporter of a resolver's counters and lookups to swift-metrics, under the names in Docs/Observability.md.
 ///
-/// Counters are exported as differences, at an interval and once more at the end; the duration of look-ups as they happen.
-/// No label is a host name: the number of series is bounded by the settings.
+/// Counters are exported as differences, at an interval and once more at the end; the duration of each lookup is exported
+/// immediately. No label is a host name: the settings bound the number of series.
 public final class ResolverMetrics: Sendable {
     /// How many events it may be behind. Look-ups beyond it are missing in `dns.lookup.duration`, and are counted in
     /// `httpdns.events.missed`.
@@ -19,11 +19,11 @@ public final class ResolverMetrics: Sendable {
     private let isRunning = Atomic(false)
     private let export: MetricExport
 
-    /// Creates an exporter; ``run()`` makes it work.
+    /// Creates an exporter; ``run()`` starts it.
     /// - Parameters:
-    ///   - resolver: Whose doings are exported: a resolver, or a client, which knows of its reloads as well.
-    ///   - factory: Where to; by default the process's own factory.
-    ///   - interval: How often counters are exported; less than a millisecond counts as one.
+    ///   - resolver: The source: a resolver, or a client, which also counts its reloads.
+    ///   - factory: The destination; by default the process's own factory.
+    ///   - interval: The interval at which counters are exported; less than a millisecond counts as a millisecond.
     ///   - timeSource: The clock of the interval.
     public init(
         _ resolver: some ObservedResolver,
@@ -37,8 +37,9 @@ public final class ResolverMetrics: Sendable {
         export = MetricExport(factory: factory)
     }
 
-    /// Exports until the resolver is shut down or the task is cancelled, and then once more. While it runs, a second call
-    /// returns at once. The first export, at the beginning, has what was counted before.
+    /// Exports until the resolver is shut down or the task is cancelled, and then once more.
+    ///
+    /// While it runs, a second call returns immediately. The first export, at the beginning, contains the counts up to then.
     public func run() async {
         guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return }
         defer { isRunning.store(false, ordering: .releasing) }
@@ -67,7 +68,7 @@ public final class ResolverMetrics: Sendable {
 #else
 internal import HTTPDNSCore
 
-/// Not in this build.
+/// Not available in this build.
 @available(*, unavailable, message: "metrics need the trait Metrics of the package swift-httpdns")
 public final class ResolverMetrics: Sendable {}
 #endif

@@ -1,10 +1,10 @@
 internal import HTTPDNSCore
 public import HTTPDNSPrimitives
 
-/// A clock that stands still until a test moves it.
+/// A manual clock: its time changes only when a test moves it.
 ///
-/// Sleeping tasks are woken in the order of their deadlines, and of their going to sleep where these are equal. A test that
-/// wants to reach a time limit first awaits the sleeper that watches it: ``sleepers(atLeast:)``.
+/// Sleeping tasks are resumed in the order of their deadlines; with equal deadlines, in the order in which they began to sleep.
+/// Before a test moves the clock to a time limit, it awaits the sleeper of that limit: ``sleepers(atLeast:)``.
 public final class FakeTimeSource: TimeSource {
     private struct Sleeper: Sendable {
         var number: UInt64
@@ -26,18 +26,18 @@ public final class FakeTimeSource: TimeSource {
 
     private let state: Lock<State>
 
-    /// Creates a clock that shows `start`; by default a moment far from zero, so that ages do not fall before time began.
+    /// Creates a clock that shows `start`; by default a time far from zero, so that ages do not precede the origin.
     public init(start: MonotonicTime = MonotonicTime(nanoseconds: 1_000_000_000_000)) {
         state = Lock(State(now: start))
     }
 
-    /// The moment to which the clock was last moved.
+    /// Returns the time to which the clock was last moved.
     public func now() -> MonotonicTime { state.withLock { $0.now } }
 
-    /// How many tasks sleep on the clock now.
+    /// The number of tasks that sleep on the clock now.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// Returns when the clock was moved to `deadline` or beyond; at once when it is there already.
+    /// Returns when the clock was moved to `deadline` or beyond; immediately when it is there already.
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     public func sleep(until deadline: MonotonicTime) async throws {
         try Task.checkCancellation()
@@ -63,7 +63,7 @@ public final class FakeTimeSource: TimeSource {
         }
     }
 
-    /// Moves the clock forward, and wakes those whose deadlines it passes. A negative duration moves nothing.
+    /// Moves the clock forward, and resumes the tasks whose deadlines it passes. A negative duration has no effect.
     public func advance(by duration: Duration) {
         let due: [Sleeper] = state.withLock { state in
             let target = state.now + max(duration, .zero)

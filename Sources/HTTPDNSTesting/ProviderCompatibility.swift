@@ -1,16 +1,16 @@
 public import HTTPDNSCore
 public import HTTPDNSPrimitives
 
-/// The contract of `HTTPDNSProvider`, as checks that every provider has to pass. It belongs to no test framework:
+/// The contract of `HTTPDNSProvider`, as checks that every provider has to pass. It works with any test framework:
 ///
 /// ```swift
 /// let violations = await ProviderCompatibility(fixture).violations()
 /// #expect(violations.isEmpty)
 /// ```
 public struct ProviderCompatibility: Sendable {
-    /// A provider and what its service is known to answer.
+    /// A provider and the known answers of its service.
     public struct Fixture: Sendable {
-        /// Makes a provider that nobody else uses. Each check makes its own, and shuts it down.
+        /// A function that creates a provider for one check, which shuts it down. No other code may use that provider.
         public var makeProvider: @Sendable () async throws -> any HTTPDNSProvider
         /// A name with addresses of both families.
         public var dualStackName: HTTPDNSName
@@ -20,19 +20,22 @@ public struct ProviderCompatibility: Sendable {
         public var v4OnlyName: HTTPDNSName
         /// A name that does not exist.
         public var unknownName: HTTPDNSName
-        /// A name about which the service keeps silent for at least a minute. Nil for a provider that waits for nothing, such
-        /// as a table: then the rules about time limits, cancellation and shutdown are left out.
+        /// A name for which the service does not respond for at least a minute.
+        ///
+        /// Nil for a provider that never waits, such as a table: the rules for time limits, cancellation and shutdown are then
+        /// left out.
         public var silentName: HTTPDNSName?
-        /// Whether queries end by themselves at their time limit. If not, they end when their task is cancelled, as the
-        /// resolver does at the limit.
+        /// Whether the provider itself ends queries at their time limit.
+        ///
+        /// If not, they end when their task is cancelled, as the resolver does at the limit.
         public var keepsTimeLimits = true
-        /// Whether the service can say that a name does not exist. Where it cannot, such a name has no addresses.
+        /// Whether the service can report that a name does not exist. If it cannot, such a name has no addresses.
         public var tellsNameErrors = true
-        /// How long a query about names that are answered may take.
+        /// The time limit of a query for names that are answered.
         public var timeLimit: Duration = .seconds(5)
-        /// The time limit of the query that is meant to run into it.
+        /// The time limit of the query that is meant to exceed it.
         public var shortTimeLimit: Duration = .milliseconds(200)
-        /// How long after a time limit, a cancellation or a shutdown a query may still take on a busy machine.
+        /// The time that a query may still take after a time limit, a cancellation or a shutdown, on a busy machine.
         public var patience: Duration = .seconds(10)
 
         /// Creates a fixture with the limits above.
@@ -53,18 +56,18 @@ public struct ProviderCompatibility: Sendable {
         }
     }
 
-    /// One rule that a provider broke.
+    /// A rule that a provider broke.
     public struct Violation: Hashable, Sendable, CustomStringConvertible {
         /// The rule.
         public var rule: String
-        /// What the provider did instead.
+        /// The provider's actual behavior.
         public var found: String
 
-        /// One line with both.
+        /// One line with rule and finding.
         public var description: String { "\(rule): \(found)" }
     }
 
-    /// What is known about the service.
+    /// The known facts about the service.
     public var fixture: Fixture
 
     /// Creates the suite for a provider.
@@ -73,7 +76,7 @@ public struct ProviderCompatibility: Sendable {
     }
 
     /// Runs every check, one after the other.
-    /// - Returns: The rules that were broken; empty for a provider that may be used.
+    /// - Returns: The rules that were broken; empty for a valid provider.
     public func violations() async -> [Violation] {
         var violations: [Violation] = []
         for check in checks where isDue(check) {

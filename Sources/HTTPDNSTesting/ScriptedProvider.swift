@@ -1,18 +1,18 @@
 public import HTTPDNSCore
 public import HTTPDNSPrimitives
 
-/// A provider that says what a test tells it to, keeps what it was asked, and can be made to wait.
+/// A provider with scripted answers that records its queries and can delay them.
 ///
-/// It keeps the contract of `HTTPDNSProvider`: it honours families, time limit, cancellation and shutdown, unless it is told
-/// to be stubborn. A name without a script does not exist.
+/// It keeps the contract of `HTTPDNSProvider`: it honors families, time limit, cancellation and shutdown, unless it is created
+/// as stubborn. A name without a script does not exist.
 public final class ScriptedProvider: HTTPDNSProvider {
-    /// What is said about one name.
+    /// The scripted answer for one name.
     public enum Script: Sendable {
-        /// This answer, without the families and services that were not asked for.
+        /// Returns this answer, without families and HTTPS records that were not queried.
         case answer(HTTPDNSProviderAnswer)
-        /// This error.
+        /// Throws this error.
         case failure(HTTPDNSProviderError)
-        /// Nothing, until the time limit.
+        /// Does not respond until the time limit.
         case silence
     }
 
@@ -44,7 +44,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
     public let name: String
     /// The most private scope of addresses that its answers may have.
     public let answerScope: HTTPDNSAddressPolicy.Scope
-    /// How many names one batch may have.
+    /// The maximum number of names in one batch.
     public let batchLimit: Int
     private let isStubborn: Bool
     private let timeSource: any TimeSource
@@ -54,9 +54,9 @@ public final class ScriptedProvider: HTTPDNSProvider {
     /// - Parameters:
     ///   - name: The provider's name.
     ///   - answerScope: The most private scope of addresses that its answers may have.
-    ///   - scripts: What it says, by name.
-    ///   - isStubborn: Whether it passes over time limit and cancellation while it waits, as a bad provider would.
-    ///   - batchLimit: How many names one batch may have.
+    ///   - scripts: The scripted answers, by name.
+    ///   - isStubborn: Whether it ignores time limit and cancellation while it waits, as a bad provider would.
+    ///   - batchLimit: The maximum number of names in one batch.
     ///   - timeSource: The clock of its time limits and of its latency.
     public init(
         name: String = "scripted",
@@ -74,40 +74,41 @@ public final class ScriptedProvider: HTTPDNSProvider {
         state = Lock(State(scripts: scripts))
     }
 
-    /// The questions so far, in order, batches among them.
+    /// The queries so far, in order, those in batches included.
     public var queries: [HTTPDNSProviderQuery] { state.withLock { $0.queries } }
 
     /// The names of the batches so far, in order.
     public var batches: [[HTTPDNSName]] { state.withLock { $0.batches } }
 
-    /// The most questions that were ever under way at once.
+    /// The maximum number of queries that were ever in flight at the same time.
     public var greatestUnderWay: Int { state.withLock { $0.greatestUnderWay } }
 
     /// Whether ``shutdown()`` was called.
     public var isShutDown: Bool { state.withLock { $0.isShutDown } }
 
-    /// Changes what is said about a name; nil makes it a name that does not exist.
+    /// Changes the script for a name; nil makes it a name that does not exist.
     public func say(_ script: Script?, about host: HTTPDNSName) {
         state.withLock { $0.scripts[host] = script }
     }
 
-    /// Makes every answer take so long, from the next query on.
+    /// Sets the latency of every answer, from the next query on.
     public func delay(by latency: Duration) {
         state.withLock { $0.latency = latency }
     }
 
-    /// Makes queries wait, from the next one on, until ``release()``.
+    /// Holds queries, from the next one on, until ``release()``.
     public func hold() {
         state.withLock { $0.isHeld = true }
     }
 
-    /// Makes queries about one name wait, from the next one on, until ``release(_:)`` or ``release()``. A batch waits for its
-    /// first name alone.
+    /// Holds queries for one name, from the next one on, until ``release(_:)`` or ``release()``.
+    ///
+    /// A batch waits for its first name alone.
     public func hold(_ host: HTTPDNSName) {
         state.withLock { _ = $0.heldNames.insert(host) }
     }
 
-    /// Lets the queries that wait go on, and the later ones through. Each says what is scripted at this moment.
+    /// Resumes the held queries, and stops holding later ones. Each uses the script of this moment.
     public func release() {
         let held = state.withLock { state in
             defer { state.held = [] }
@@ -118,7 +119,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
         for gate in held { gate.deliver(()) }
     }
 
-    /// Lets the queries about one name go on, unless all are held.
+    /// Resumes the queries for one name, unless all are held.
     public func release(_ host: HTTPDNSName) {
         let held = state.withLock { state in
             state.heldNames.remove(host)
@@ -129,7 +130,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
         for gate in held { gate.deliver(()) }
     }
 
-    /// Returns as soon as at least `count` questions were asked.
+    /// Returns as soon as at least `count` queries were received.
     public func queries(atLeast count: Int) async {
         let alarm = OneShot<Void>()
         let isReached = state.withLock { state in
@@ -140,7 +141,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
         if !isReached { await alarm.value() }
     }
 
-    /// Says what is scripted.
+    /// Returns the scripted answer.
     /// - Throws: `HTTPDNSProviderError` as scripted, at the time limit, or after ``shutdown()``; `CancellationError`.
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         try await admit(query, batch: nil)
@@ -152,8 +153,10 @@ public final class ScriptedProvider: HTTPDNSProvider {
         return try answer(query)
     }
 
-    /// Says what is scripted about each name. Those that are to fail, or to be met with silence, are left out; if there are
-    /// no others, the first failure is thrown, or nothing is said until the time limit.
+    /// Returns the scripted answer for each name.
+    ///
+    /// Names scripted to fail or not to respond are left out. If there are no others, it throws the first failure, or does not
+    /// respond until the time limit.
     public func resolve(_ query: HTTPDNSProviderQuery, batch: [HTTPDNSName]) async throws -> [HTTPDNSName:
         HTTPDNSProviderAnswer]
     {
@@ -230,7 +233,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
         }
     }
 
-    /// Ends the queries that wait, and refuses later ones.
+    /// Ends the held queries, and refuses later ones.
     public func shutdown() async {
         let active = state.withLock { state in
             state.isShutDown = true
@@ -280,7 +283,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
 }
 
 extension HTTPDNSProviderAnswer {
-    /// An answer with these addresses, sorted into their families; a family without addresses has "no data".
+    /// Returns an answer with these addresses, sorted into their families; a family without addresses has "no data".
     public static func addresses(
         _ addresses: [HTTPDNSAddress],
         timeToLive: Duration,
