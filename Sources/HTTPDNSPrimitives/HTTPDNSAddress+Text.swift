@@ -1,5 +1,5 @@
 extension HTTPDNSAddress: CustomStringConvertible, LosslessStringConvertible {
-    /// Reads `203.0.113.7` or any RFC 4291 text form of an IPv6 address, without brackets.
+    /// Parses `203.0.113.7` or any RFC 4291 text form of an IPv6 address, without brackets.
     ///
     /// Forms that programs read differently give nil: octal and hexadecimal parts, leading zeros, fewer than four parts,
     /// spaces, zone identifiers.

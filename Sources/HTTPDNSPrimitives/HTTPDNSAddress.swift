@@ -1,4 +1,4 @@
-/// An IPv4 or IPv6 address. Its text form is that of RFC 5952, and only full decimal IPv4 forms are read.
+/// An IPv4 or IPv6 address. Its text form is that of RFC 5952; IPv4 addresses are parsed in full decimal form only.
 public struct HTTPDNSAddress: Hashable, Sendable {
     /// The two families of addresses.
     public enum Family: Hashable, Sendable, CaseIterable {
@@ -21,7 +21,7 @@ public struct HTTPDNSAddress: Hashable, Sendable {
         self.low = low
     }
 
-    /// An IPv4 address from its four bytes, as in `203.0.113.7`.
+    /// Creates an IPv4 address from its four bytes, as in `203.0.113.7`.
     public init(v4 first: UInt8, _ second: UInt8, _ third: UInt8, _ fourth: UInt8) {
         self.init(
             family: .v4,
@@ -30,7 +30,7 @@ public struct HTTPDNSAddress: Hashable, Sendable {
         )
     }
 
-    /// An address from its bytes in network order: 4 for IPv4, 16 for IPv6; any other number gives nil.
+    /// Creates an address from its bytes in network order: 4 for IPv4, 16 for IPv6. Any other number gives nil.
     public init?(bytes: some Collection<UInt8>) {
         switch bytes.count {
         case 4:
@@ -60,7 +60,7 @@ public struct HTTPDNSAddress: Hashable, Sendable {
         return HTTPDNSAddress(family: .v4, high: 0, low: low & 0xffff_ffff)
     }
 
-    /// The text form with brackets round an IPv6 address, as URLs and libcurl want it.
+    /// The text form with brackets around an IPv6 address, as URLs and libcurl require.
     public var bracketed: String {
         family == .v4 ? description : "[\(description)]"
     }

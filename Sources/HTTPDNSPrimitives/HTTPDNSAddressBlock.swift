@@ -2,10 +2,10 @@
 public struct HTTPDNSAddressBlock: Hashable, Sendable, LosslessStringConvertible {
     /// The first address of the block; bits after the prefix are zero.
     public let address: HTTPDNSAddress
-    /// How many leading bits all addresses of the block share: 0 to 32 for IPv4, 0 to 128 for IPv6.
+    /// The number of leading bits that all addresses of the block share: 0 to 32 for IPv4, 0 to 128 for IPv6.
     public let prefixLength: Int
 
-    /// The block of `prefixLength` leading bits that `address` lies in; nil when the length does not fit the family.
+    /// Creates the block of `prefixLength` leading bits that contains `address`; nil when the length does not fit the family.
     public init?(_ address: HTTPDNSAddress, prefixLength: Int) {
         let bits = address.family == .v4 ? 32 : 128
         guard (0...bits).contains(prefixLength) else { return nil }
@@ -13,7 +13,7 @@ public struct HTTPDNSAddressBlock: Hashable, Sendable, LosslessStringConvertible
         self.prefixLength = prefixLength
     }
 
-    /// Reads CIDR notation or a bare address. Bits set after the prefix give nil, because they are a mistake.
+    /// Parses CIDR notation or a bare address. Bits set after the prefix give nil, because they are a mistake.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = HTTPDNSAddress(String(parts[0])) else { return nil }
@@ -29,7 +29,7 @@ public struct HTTPDNSAddressBlock: Hashable, Sendable, LosslessStringConvertible
         self.init(address, prefixLength: length)
     }
 
-    /// Whether `address` lies in the block. Families never match each other: `::ffff:10.0.0.1` is not in `10.0.0.0/8`.
+    /// Returns whether `address` lies in the block. Families never match each other: `::ffff:10.0.0.1` is not in `10.0.0.0/8`.
     public func contains(_ address: HTTPDNSAddress) -> Bool {
         address.family == self.address.family && address.masked(to: prefixLength) == self.address
     }

@@ -17,7 +17,7 @@ public struct HTTPDNSByteCount: Hashable, Comparable, Sendable, CustomStringConv
         bytes = overflow ? .max : product
     }
 
-    /// Compares the numbers of bytes.
+    /// Returns whether the left count is smaller.
     public static func < (left: HTTPDNSByteCount, right: HTTPDNSByteCount) -> Bool { left.bytes < right.bytes }
 
     /// The number of bytes and its unit, such as `4 MiB` or `1000 B`.

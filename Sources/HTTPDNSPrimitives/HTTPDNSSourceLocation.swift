@@ -1,10 +1,10 @@
-/// Where a setting came from: a file with line and column, or a word such as `--map` for what was not read from a file.
+/// The origin of a setting: a file with line and column, or a label such as `--map` for other sources.
 public struct HTTPDNSSourceLocation: Hashable, Sendable, CustomStringConvertible {
-    /// The file's name as the user gave it, or the origin's own word (`--map`, `API`).
+    /// The file's name as the user gave it, or the label of another source (`--map`, `API`).
     public var file: String
-    /// The line, from 1; nil where the origin has no lines.
+    /// The line, from 1; nil for a source without lines.
     public var line: Int?
-    /// The column, from 1, in characters; nil where it is not known.
+    /// The column, from 1, in characters; nil when it is not known.
     public var column: Int?
 
     /// Creates a location.
@@ -14,7 +14,7 @@ public struct HTTPDNSSourceLocation: Hashable, Sendable, CustomStringConvertible
         self.column = column
     }
 
-    /// `file:line:column`, as far as these are known.
+    /// The form `file:line:column`, without the parts that are not known.
     public var description: String {
         [file, line.map(String.init), column.map(String.init)].compactMap { $0 }.joined(separator: ":")
     }

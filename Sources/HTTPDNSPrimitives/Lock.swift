@@ -15,11 +15,13 @@ public import Synchronization
 /// Never run a caller's code or do I/O inside `withLock`: let the state return an action and run it afterwards.
 package typealias Lock<Value: ~Copyable> = _Lock<Value>
 
-/// Not for use outside this package. It is public only because the compiler specializes generic code across modules for
-/// public declarations alone; called through its unspecialized form a lock costs several times as much.
+/// A lock around a value. Not for use outside this package.
 ///
-/// It stands for `Synchronization.Mutex`. In thread-sanitizer builds (`-Xswiftc -DTSAN`) it is a pthread mutex, because
-/// the sanitizer does not see the futex behind `Mutex` on Linux and reports races that do not exist.
+/// It is public only because the compiler specializes generic code across modules for public declarations alone. Called in its
+/// unspecialized form, a lock costs several times as much.
+///
+/// It wraps `Synchronization.Mutex`. In thread-sanitizer builds (`-Xswiftc -DTSAN`) it is a pthread mutex, because the
+/// sanitizer does not see the futex behind `Mutex` on Linux and reports races that do not exist.
 public struct _Lock<Value: ~Copyable>: ~Copyable, Sendable {
     #if TSAN
     /// Safe to share: `value` is read and written only between `pthread_mutex_lock` and `pthread_mutex_unlock`.
@@ -40,7 +42,7 @@ public struct _Lock<Value: ~Copyable>: ~Copyable, Sendable {
 
     private let storage: Storage
 
-    /// Creates a lock round a value.
+    /// Creates a lock around a value.
     public init(_ value: consuming sending Value) {
         storage = Storage(value)
     }
@@ -57,7 +59,7 @@ public struct _Lock<Value: ~Copyable>: ~Copyable, Sendable {
     @usableFromInline
     let mutex: Mutex<Value>
 
-    /// Creates a lock round a value.
+    /// Creates a lock around a value.
     @inlinable
     public init(_ value: consuming sending Value) {
         mutex = Mutex(value)

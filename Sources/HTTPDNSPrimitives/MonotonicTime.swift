@@ -1,33 +1,33 @@
-/// A moment on a clock that never goes back, in nanoseconds since an origin that only that clock knows.
+/// A time on a monotonic clock, in nanoseconds since an origin that only that clock defines.
 ///
-/// Lifetimes and deadlines are kept in this type; the calendar time is never used for them.
+/// Lifetimes and deadlines use this type, never the calendar time.
 public struct MonotonicTime: Hashable, Comparable, Sendable {
     /// Nanoseconds since the clock's origin.
     public var nanoseconds: Int64
 
-    /// Creates a moment from nanoseconds since the clock's origin.
+    /// Creates a time from nanoseconds since the clock's origin.
     @inlinable
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-    /// The earlier of two moments is the smaller one.
+    /// Returns whether the left time is earlier.
     @inlinable
     public static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// The moment `duration` later, saturating at the end of time.
+    /// Returns the time `duration` later, saturating at the end of the range.
     @inlinable
     public static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
         let (sum, overflow) = time.nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
         return MonotonicTime(nanoseconds: overflow ? (duration < .zero ? .min : .max) : sum)
     }
 
-    /// The moment `duration` earlier, saturating at the beginning of time.
+    /// Returns the time `duration` earlier, saturating at the beginning of the range.
     @inlinable
     public static func - (time: MonotonicTime, duration: Duration) -> MonotonicTime {
         let (difference, overflow) = time.nanoseconds.subtractingReportingOverflow(duration.wholeNanoseconds)
         return MonotonicTime(nanoseconds: overflow ? (duration < .zero ? .max : .min) : difference)
     }
 
-    /// How long after `earlier` this moment is; negative if it is before. It saturates at 292 years either way.
+    /// Returns the duration since `earlier`; negative if this time is before it. It saturates at 292 years either way.
     @inlinable
     public static func - (later: MonotonicTime, earlier: MonotonicTime) -> Duration {
         let (difference, overflow) = later.nanoseconds.subtractingReportingOverflow(earlier.nanoseconds)

@@ -6,12 +6,12 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Where a resolver gets its time from: the system's clock in production, a hand-driven one in tests.
+/// A clock for a resolver: the system's clock in production, a manual one in tests.
 public protocol TimeSource: Sendable {
-    /// The present moment. Called on every cache hit: it must be cheap and must never go back.
+    /// Returns the present time. Called on every cache hit: it must be cheap and must never go back.
     func now() -> MonotonicTime
 
-    /// The present moment, as exact as lifetimes need it: at most some milliseconds behind ``now()``.
+    /// Returns the present time, as exact as lifetimes need it: at most some milliseconds behind ``now()``.
     func coarseNow() -> MonotonicTime
 
     /// Returns at `deadline` or later.
@@ -20,17 +20,19 @@ public protocol TimeSource: Sendable {
 }
 
 extension TimeSource {
-    /// The exact moment.
+    /// Returns the exact time.
     public func coarseNow() -> MonotonicTime { now() }
 }
 
-/// The system's monotonic clock. It goes on while the machine is suspended, so that nothing is fresh after a long sleep
-/// of a laptop or a paused virtual machine (`CLOCK_BOOTTIME`).
+/// The system's monotonic clock (`CLOCK_BOOTTIME`).
+///
+/// It continues while the machine is suspended, so that no answer is still fresh after a long suspension of a laptop or a
+/// paused virtual machine.
 public struct SystemTimeSource: TimeSource {
-    /// Creates the system's clock; all of them tell the same time.
+    /// Creates the system's clock; all instances share the same time.
     public init() {}
 
-    /// The present moment since boot, with the time asleep counted.
+    /// Returns the time since boot, suspended time included.
     public func now() -> MonotonicTime {
         var time = timespec()
         #if os(Linux)
@@ -41,8 +43,9 @@ public struct SystemTimeSource: TimeSource {
         return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    /// The present moment as of the kernel's last tick (1 to 10 ms ago), for a fraction of what ``now()`` costs. It is never
-    /// ahead of ``now()``, never goes back, and notices within one tick that the machine was asleep.
+    /// Returns the time of the kernel's last tick (1 to 10 ms ago), at a fraction of the cost of ``now()``.
+    ///
+    /// It is never ahead of ``now()`` and never goes back. After a suspension it is correct within one tick.
     public func coarseNow() -> MonotonicTime {
         #if os(Linux)
         CoarseClock.now()
@@ -51,7 +54,8 @@ public struct SystemTimeSource: TimeSource {
         #endif
     }
 
-    /// Sleeps until `deadline`, on a timer that all sleepers share. The work of a blocking call sleeps on a thread of its client's.
+    /// Sleeps until `deadline`, on a timer that all sleepers share. The work of a blocking call sleeps on a thread of its
+    /// client.
     public func sleep(until deadline: MonotonicTime) async throws {
         if let executor = CallWork.executor { return try await executor.sleep(until: deadline) }
         while deadline > now() { try await SleepQueue.shared.sleep(until: deadline) }

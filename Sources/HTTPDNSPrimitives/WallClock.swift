@@ -6,9 +6,9 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Where the calendar time comes from: for what is written down and read by another process, and for nothing else.
+/// A source of calendar time, only for times that are stored or exchanged with other processes.
 ///
-/// It may be wrong, and it may jump either way at any moment. Lifetimes and deadlines are kept in ``MonotonicTime``.
+/// It may be wrong, and may jump in either direction at any moment. Lifetimes and deadlines use ``MonotonicTime``.
 public struct WallClock: Sendable {
     private let reading: @Sendable () -> Int64
 
@@ -19,10 +19,11 @@ public struct WallClock: Sendable {
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// Creates a clock that is read by calling `reading`, which returns milliseconds since 1970-01-01 00:00 UTC. It may be
-    /// called from any thread.
+    /// Creates a clock from a function that returns milliseconds since 1970-01-01 00:00 UTC.
+    ///
+    /// `reading` may be called from any thread.
     public init(_ reading: @escaping @Sendable () -> Int64) { self.reading = reading }
 
-    /// The present time in milliseconds since 1970-01-01 00:00 UTC, without leap seconds.
+    /// Returns the present time in milliseconds since 1970-01-01 00:00 UTC, without leap seconds.
     public func now() -> Int64 { reading() }
 }

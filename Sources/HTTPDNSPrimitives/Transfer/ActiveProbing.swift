@@ -1,9 +1,9 @@
 extension HTTPDNSTransfer {
-    /// How a client connects to addresses without a request, to know how they stand before one needs them.
+    /// The settings for connections that check addresses in advance, without a request.
     public struct ActiveProbing: Hashable, Sendable {
-        /// How often each address is connected to, less up to a quarter; at least 1 s.
+        /// The interval between connections to an address, less up to a quarter; at least 1 s.
         public var interval: Duration = .seconds(15)
-        /// How many such connections there are at once, at least 1.
+        /// The maximum number of concurrent probe connections, at least 1.
         public var maximumAtOnce = 4
 
         /// Creates the defaults.

@@ -1,37 +1,38 @@
 extension HTTPDNSTransfer {
-    /// What a client knows of an endpoint from connecting to it.
+    /// The client's knowledge of an endpoint from connecting to it.
     public struct EndpointRecord: Hashable, Sendable {
-        /// How an endpoint stands.
+        /// The state of an endpoint.
         public struct State: Hashable, Sendable, CustomStringConvertible {
-            /// A short word, bounded in number.
+            /// A short identifier from a bounded set.
             public let description: String
 
-            /// Nothing speaks against it.
+            /// No failure is known.
             public static let healthy = State(description: "healthy")
-            /// It was slower to connect than the delay of the race, or a kept connection to it fell silent. It is tried last.
+            /// Connecting took longer than the delay of the race, or a kept connection stopped responding. The endpoint is
+            /// tried last.
             public static let suspect = State(description: "suspect")
-            /// It can be connected to, and answered with errors; see ``HTTPDNSTransfer/OutlierEjection``. It is tried after
-            /// the others.
+            /// Connecting works, but the responses were errors; see ``HTTPDNSTransfer/OutlierEjection``. The endpoint is tried
+            /// after the others.
             public static let ejected = State(description: "ejected")
-            /// Connecting failed. It is tried last, and beside requests once its time is over.
+            /// Connecting failed. The endpoint is tried last, and concurrently with requests after the end of its cool-down.
             public static let cooling = State(description: "cooling")
         }
 
         /// The address and port.
         public var endpoint: HTTPDNSEndpoint
-        /// The host whose TLS handshake failed there, or whose requests were answered with errors; nil for what concerns the
-        /// endpoint as such.
+        /// The host whose TLS handshake failed there, or whose requests received error responses; nil for the endpoint as such.
         public var host: String?
-        /// How it stands.
+        /// The state of the endpoint.
         public var state: State
-        /// How often connecting failed, or requests were answered with errors, since it last worked.
+        /// The number of failures to connect, or of error responses, since the last success.
         public var failuresInARow: Int
-        /// The end of its cool-down or ejection on `SystemTimeSource`, or when a suspect is tried again; nil for a healthy
-        /// one.
+        /// The end of its cool-down or ejection on `SystemTimeSource`, or the time at which a suspect is tried again.
+        ///
+        /// Nil for a healthy endpoint.
         public var until: MonotonicTime?
-        /// When a connection last stood; nil when none did since it was last in trouble.
+        /// The time at which a connection was last established; nil when none was since the last failure.
         public var connectedAt: MonotonicTime?
-        /// How long that connection took, TLS included.
+        /// The time to establish that connection, TLS included.
         public var connectTime: Duration?
 
         package init(

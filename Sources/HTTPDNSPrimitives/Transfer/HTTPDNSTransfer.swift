@@ -1,3 +1,4 @@
-/// The values of a transfer, which the client and the transport below it share. The client has a name of its own for each, such as
-/// `HTTPDNSClient.Exchange.Timings`: use that one.
+/// A namespace for the values of a transfer, which the client and its transport share.
+///
+/// The client has its own name for each, such as `HTTPDNSClient.Exchange.Timings`: use that one.
 public enum HTTPDNSTransfer {}

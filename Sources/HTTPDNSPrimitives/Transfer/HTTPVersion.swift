@@ -1,7 +1,7 @@
 extension HTTPDNSTransfer {
-    /// The HTTP version that a response came over.
+    /// The HTTP version of a response.
     public struct HTTPVersion: Hashable, Sendable, CustomStringConvertible {
-        /// The name that the version goes by: `HTTP/1.1`, `HTTP/2`.
+        /// The name of the version, such as `HTTP/1.1` or `HTTP/2`.
         public let description: String
 
         /// HTTP/1.0.

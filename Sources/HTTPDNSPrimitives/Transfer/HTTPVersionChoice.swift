@@ -8,16 +8,18 @@ extension HTTPDNSTransfer {
 
         package let kind: Kind
 
-        /// The choice of the client, its `versions`: the default of a request's options. The settings of a client refuse it.
+        /// The client's choice, its `versions`: the default of a request's options. A client's own settings refuse this value.
         public static let inherited = HTTPDNSTransfer.AllowedVersions(kind: .inherited)
-        /// HTTP/2 where TLS negotiates it (ALPN), else HTTP/1.1. Clear-text requests use HTTP/1.1.
+        /// HTTP/2 if TLS negotiates it (ALPN), else HTTP/1.1. Clear-text requests use HTTP/1.1.
         public static let automatic = HTTPDNSTransfer.AllowedVersions(kind: .automatic)
         /// HTTP/1.1 only.
         public static let http1Only = HTTPDNSTransfer.AllowedVersions(kind: .http1Only)
-        /// HTTP/1.0 only. It knows no chunks: a body must have a known length. Connections serve one request each.
+        /// HTTP/1.0 only. It has no chunked coding: a body must have a known length. Connections serve one request each.
         public static let http10Only = HTTPDNSTransfer.AllowedVersions(kind: .http10Only)
-        /// HTTP/2 only. Over TLS the server has to choose it (ALPN), and nothing is sent to one that does not; a server of
-        /// clear-text requests is taken to speak it (RFC 9113 section 3.3).
+        /// HTTP/2 only.
+        ///
+        /// Over TLS the server has to select it (ALPN), and no request is sent to a server that does not. A server of
+        /// clear-text requests is assumed to support it (RFC 9113 section 3.3).
         public static let http2Only = HTTPDNSTransfer.AllowedVersions(kind: .http2Only)
 
         /// The name of the choice, such as `http1Only`.

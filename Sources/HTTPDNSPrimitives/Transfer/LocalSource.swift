@@ -1,5 +1,5 @@
 extension HTTPDNSTransfer {
-    /// Where on this machine connections begin.
+    /// The local interface or address of connections.
     public enum LocalSource: Hashable, Sendable, CustomStringConvertible {
         /// A network interface, such as `eth0` (CURLOPT_INTERFACE with `if!`).
         case interface(String)

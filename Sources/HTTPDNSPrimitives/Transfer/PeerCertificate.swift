@@ -1,13 +1,13 @@
 extension HTTPDNSTransfer {
-    /// A certificate that a server showed.
+    /// A certificate that a server presented.
     public struct PeerCertificate: Hashable, Sendable {
         /// The certificate in PEM.
         public let pem: String
-        /// Whom it is for, as OpenSSL writes a name: `CN = img.shop.example`. For people; it may hold any characters.
+        /// The subject, as OpenSSL writes a name: `CN = img.shop.example`. For display; it may contain any characters.
         public let subject: String
-        /// Who signed it, in the same form.
+        /// The issuer, in the same form.
         public let issuer: String
-        /// Until when it holds: `Nov 21 09:00:00 2027 GMT`.
+        /// The end of its validity: `Nov 21 09:00:00 2027 GMT`.
         public let expires: String
 
         package init(pem: String, subject: String, issuer: String, expires: String) {

@@ -1,19 +1,20 @@
 extension HTTPDNSTransfer {
-    /// How long the phases of one transfer took. A phase that did not happen is nil: a reused connection has neither
-    /// `connect` nor `tls`.
+    /// The durations of the phases of one transfer.
+    ///
+    /// A phase that did not happen is nil: a reused connection has neither `connect` nor `tls`.
     public struct Timings: Hashable, Sendable {
-        /// From the start of the transfer until the attempt began that carried it, when it was not the first one.
+        /// From the start of the transfer until the start of the attempt that carried it; nil for the first attempt.
         public var race: Duration?
-        /// From the start of the attempt until the TCP connection stood.
+        /// From the start of the attempt until the TCP connection was established.
         public var connect: Duration?
-        /// From the TCP connection until the TLS handshake was done.
+        /// From the TCP connection until the end of the TLS handshake.
         public var tls: Duration?
-        /// From the sending of the request until the first byte of the answer.
+        /// From the sending of the request until the first byte of the response.
         public var firstByte: Duration?
         /// From the start of the transfer until its last byte.
         public var total: Duration?
 
-        /// Creates timings; a phase that is left out did not happen.
+        /// Creates timings; an omitted phase did not happen.
         public init(
             race: Duration? = nil,
             connect: Duration? = nil,

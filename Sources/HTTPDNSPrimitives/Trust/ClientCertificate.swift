@@ -1,23 +1,23 @@
 extension HTTPDNSTrust {
-    /// What a client proves its own identity with (mutual TLS): PEM files, which are read again when they change.
+    /// A client's certificate and key (mutual TLS): PEM files, which are read again when they change.
     ///
-    /// Contents of the files stand in no description, log or error: only their paths do.
+    /// Descriptions, logs and errors contain the paths of the files, never their contents.
     public struct ClientCertificate: Hashable, Sendable, CustomStringConvertible {
-        /// The PEM file of the certificate, followed by those between it and its authority (CURLOPT_SSLCERT_BLOB).
+        /// The PEM file of the certificate, followed by the intermediate certificates (CURLOPT_SSLCERT_BLOB).
         public var certificateFile: String
-        /// The PEM file of the private key (CURLOPT_SSLKEY_BLOB); nil when it stands in ``certificateFile``.
+        /// The PEM file of the private key (CURLOPT_SSLKEY_BLOB); nil when ``certificateFile`` contains it.
         public var keyFile: String?
-        /// Where the password of an encrypted key is (CURLOPT_KEYPASSWD); nil for a key in clear.
+        /// The source of the password of an encrypted key (CURLOPT_KEYPASSWD); nil for an unencrypted key.
         public var keyPassword: HTTPDNSTrust.KeyPassword?
 
-        /// A certificate and its key.
+        /// Creates a value from a certificate and its key.
         public init(certificateFile: String, keyFile: String? = nil, keyPassword: HTTPDNSTrust.KeyPassword? = nil) {
             self.certificateFile = certificateFile
             self.keyFile = keyFile
             self.keyPassword = keyPassword
         }
 
-        /// The paths, never what stands there.
+        /// The paths, never the contents.
         public var description: String {
             "certificate \(certificateFile), key \(keyFile ?? "in the same file")\(keyPassword.map { ", \($0)" } ?? "")"
         }
@@ -25,7 +25,7 @@ extension HTTPDNSTrust {
 }
 
 extension HTTPDNSTrust {
-    /// Where a private key's password is: never the password itself. It is read when the key is.
+    /// The source of a private key's password, never the password itself. It is read together with the key.
     public struct KeyPassword: Hashable, Sendable, CustomStringConvertible {
         package enum Place: Hashable, Sendable {
             case file(String)
@@ -34,7 +34,7 @@ extension HTTPDNSTrust {
 
         package let place: Place
 
-        /// The content of a file, without line ends at its end, at most 4096 octets.
+        /// The content of a file, without trailing line ends, at most 4096 bytes.
         public static func file(_ path: String) -> HTTPDNSTrust.KeyPassword {
             HTTPDNSTrust.KeyPassword(place: .file(path))
         }
@@ -44,7 +44,7 @@ extension HTTPDNSTrust {
             HTTPDNSTrust.KeyPassword(place: .environment(name))
         }
 
-        /// Where it is, never what it is.
+        /// The source of the password, never its value.
         public var description: String {
             switch place {
             case .file(let path): "password in the file \(path)"

@@ -1,51 +1,56 @@
-/// Whom a client believes, and as whom it comes: authorities, public-key pins, its own certificate.
+/// The trust settings of a client: certificate authorities, public-key pins, TLS versions, and the client certificate.
 ///
-/// A value. Clients with equal settings may share connections; clients whose settings differ in anything share none, nor a
-/// TLS session. It holds paths of files, never their contents: a changed file does not change the settings, and is read
+/// Clients with equal settings may share connections. Clients whose settings differ in any way share neither connections nor
+/// TLS sessions. The value holds paths of files, never their contents: a changed file does not change the settings, and is read
 /// again.
 public struct HTTPDNSTrust: Hashable, Sendable, CustomStringConvertible {
-    /// Whether a server has to prove that it is the one.
+    /// The verification of a server's certificate.
     public struct Verification: Hashable, Sendable {
         package let isOn: Bool
 
-        /// Its certificate's chain must end at one of ``HTTPDNSTrust/roots``, and the certificate must be the name's.
+        /// The chain must end at one of ``HTTPDNSTrust/roots``, and the certificate must be valid for the name.
         public static let chainAndName = Verification(isOn: true)
-        /// Any certificate will do: **whoever sits on the way reads and changes everything**. For an experiment on one's own
-        /// machine. The log gets one warning. Public-key pins are checked all the same.
+        /// Any certificate is accepted: **an attacker on the network path can read and change everything**.
+        ///
+        /// For experiments on your own machine only. The log gets one warning. Public-key pins are still checked.
         public static let insecurelyAcceptingAnyCertificate = Verification(isOn: false)
     }
 
-    /// The authorities that a server's chain must end at.
+    /// The certificate authorities at which a server's chain must end.
     public var roots: HTTPDNSTrust.Roots = .system
-    /// The client's own certificate, for servers that ask for one; nil: none is shown.
+    /// The client's own certificate, for servers that request one; nil means that the client presents none.
     public var clientCertificate: HTTPDNSTrust.ClientCertificate?
-    /// The public keys that a server may have, besides all other checks; none: any key. One of them is enough. Give a second
-    /// one, of a key that lies in a safe: without such a backup a lost key locks all clients out.
+    /// The public keys that a server may have, in addition to all other checks; empty allows any key.
+    ///
+    /// A match with one of them is enough. Add a second pin, of a key kept offline: without such a backup a lost key locks all
+    /// clients out.
     public var pins: [HTTPDNSTrust.PublicKeyPin] = []
-    /// The pins of hosts that have their own, in place of ``pins``; see ``pin(_:to:)``.
+    /// The pins of hosts that have their own, instead of ``pins``; see ``pin(_:to:)``.
     public private(set) var pinsByHost: [String: [HTTPDNSTrust.PublicKeyPin]] = [:]
-    /// The oldest version of TLS that may be spoken (CURLOPT_SSLVERSION).
+    /// The oldest version of TLS that is allowed (CURLOPT_SSLVERSION).
     public var minimumVersion: HTTPDNSTrust.TLSVersion = .tls12
-    /// Whether a server has to prove that it is the one.
+    /// The verification of a server's certificate.
     public var verification: Verification = .chainAndName
-    /// Whether the secrets of TLS connections are written to the file that the environment variable `SSLKEYLOGFILE` named
-    /// when libcurl was loaded. Who has them **reads everything that was recorded of these connections**. If not, nothing is
-    /// written there, although libcurl would by itself.
+    /// Whether the secrets of TLS connections are written to the file of `SSLKEYLOGFILE`, as set when libcurl was loaded.
+    ///
+    /// With these secrets **all recorded traffic of these connections can be decrypted**. If false, nothing is written there,
+    /// unlike libcurl's own default.
     public var writesKeyLog = false
 
-    /// The system's roots, no certificate, no pins.
+    /// Creates settings with the system's roots, no certificate and no pins.
     public init() {}
 
-    /// The roots given, no certificate, no pins.
+    /// Creates settings with the given roots, no certificate and no pins.
     public init(roots: HTTPDNSTrust.Roots) {
         self.roots = roots
     }
 
-    /// Says which public keys the servers of some hosts may have. The exact name wins, then the longest suffix, then
-    /// ``pins``.
+    /// Sets the public keys that the servers of some hosts may have.
+    ///
+    /// The exact name wins, then the longest suffix, then ``pins``.
     /// - Parameters:
     ///   - pattern: A name, `img.shop.example`, or every name below one, `*.shop.example`; ASCII, in any case.
-    ///   - pins: At least one.
+    ///   - pins: At least one pin.
     /// - Throws: ``HTTPDNSTrust/Error`` with code `hostPattern`.
     public mutating func pin(_ pattern: String, to pins: [HTTPDNSTrust.PublicKeyPin]) throws(HTTPDNSTrust.Error) {
         let lower = pattern.lowercased()
@@ -95,7 +100,7 @@ public struct HTTPDNSTrust: Hashable, Sendable, CustomStringConvertible {
 
     package var hasPins: Bool { !pins.isEmpty || !pinsByHost.isEmpty }
 
-    /// What is set, with paths in place of contents.
+    /// The settings, with paths instead of contents.
     public var description: String {
         var parts = ["roots \(roots)", "TLS \(minimumVersion) or newer"]
         if let clientCertificate { parts.append(clientCertificate.description) }

@@ -10,10 +10,10 @@ extension HTTPDNSTrust {
     /// `openssl x509 -in server.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary |
     /// base64`
     public struct PublicKeyPin: Hashable, Sendable, CustomStringConvertible {
-        /// `sha256//` and 44 characters of base64: one spelling for one key.
+        /// The canonical text: `sha256//` and 44 characters of base64. Each key has one spelling.
         public let description: String
 
-        /// Reads `sha256//` and base64. The 44 characters alone, as other tools print them, are taken too.
+        /// Parses `sha256//` and base64. The 44 characters alone, as other tools print them, are accepted too.
         /// - Throws: ``HTTPDNSTrust/Error`` with code `publicKeyPin`.
         public init(_ text: String) throws(HTTPDNSTrust.Error) {
             let digest = text.hasPrefix("sha256//") ? text.dropFirst("sha256//".count) : text[...]

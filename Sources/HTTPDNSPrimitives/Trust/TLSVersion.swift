@@ -9,10 +9,10 @@ extension HTTPDNSTrust {
         /// TLS 1.3 (RFC 8446).
         public static let tls13 = HTTPDNSTrust.TLSVersion(minor: 3)
 
-        /// `1.2`, `1.3`.
+        /// The number: `1.2`, `1.3`.
         public var description: String { "1.\(minor)" }
 
-        /// Older versions come first.
+        /// Returns whether the left version is older.
         public static func < (left: HTTPDNSTrust.TLSVersion, right: HTTPDNSTrust.TLSVersion) -> Bool {
             left.minor < right.minor
         }

@@ -1,5 +1,5 @@
 extension HTTPDNSTrust {
-    /// The certificate authorities that a TLS server's chain must end at.
+    /// The certificate authorities at which a TLS server's chain must end.
     public struct Roots: Hashable, Sendable, CustomStringConvertible {
         package enum Source: Hashable, Sendable {
             case system
@@ -8,7 +8,7 @@ extension HTTPDNSTrust {
 
         package let source: Source
 
-        /// The system's roots: `SSL_CERT_FILE` if set, else the bundle of Debian, RHEL or Alpine, whichever exists.
+        /// The system's roots: `SSL_CERT_FILE` if set, else the first bundle that exists of Debian, RHEL or Alpine.
         public static let system = HTTPDNSTrust.Roots(source: .system)
 
         /// The roots in a PEM file, and no others.
