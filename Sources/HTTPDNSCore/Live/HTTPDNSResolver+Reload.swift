@@ -3,23 +3,23 @@ internal import Logging
 internal import Synchronization
 
 extension HTTPDNSResolver {
-    /// Takes other settings while it runs: all of them or, with a mistake in one, none.
+    /// Replaces the settings while the resolver runs: all of them or, if one is invalid, none.
     ///
-    /// - Live are mappings, routes, policy, providers and their limits, families, time limits, and the cache's times. The
-    ///   next question goes by all of the new ones; a flight under way ends by those it began with, and no later question
-    ///   waits for it.
-    /// - The mappings become the base (``HTTPDNSMappingStore/replaceBase(with:)``); what was applied on top of it stays.
-    /// - A provider that is equivalent to the one in use under its name (``HTTPDNSProvider/isEquivalent(to:)``) stays in use,
-    ///   with its health; the new one is let go. One that the settings have no more is shut down when its last flight has
-    ///   ended.
-    /// - Cached answers stay in use where nothing that they depend on has changed: the route that decides about the name with
-    ///   its providers, the policy, the families, the cache's times to live.
-    /// - Settings equal to those in use change nothing, and count no generation.
+    /// - Live settings are mappings, routes, policy, providers and their limits, families, time limits, and the cache's times.
+    ///   The next query uses all of the new settings. A lookup in flight completes with the settings it began with, and no
+    ///   later query waits for it.
+    /// - The mappings become the base (``HTTPDNSMappingStore/replaceBase(with:)``); the overlay applied to it stays.
+    /// - A provider that is equivalent to the one in use under its name (``HTTPDNSProvider/isEquivalent(to:)``) stays in use
+    ///   with its health, and the new one is released. A provider that the settings no longer contain is shut down when its
+    ///   last lookup in flight has ended.
+    /// - Cached answers stay in use while nothing they depend on has changed: the route that decides about the name with its
+    ///   providers, the policy, the families, the cache's times to live.
+    /// - Settings equal to those in use change nothing, and do not advance the generation.
     ///
-    /// Everything is arranged before it is put in place, outside of all locks, so that no question waits for it.
-    /// - Returns: From which generation on it holds, and what needs a restart.
-    /// - Throws: ``HTTPDNSResolver/ConfigurationError``, as ``init(_:)``, also when the rules of base and overlay together
-    ///   have `via` rules in a circle, or after ``shutdown()``; then nothing has changed.
+    /// The new state is prepared outside of all locks before it is published, so that no query waits for it.
+    /// - Returns: The generation from which on the settings hold, and the settings that need a restart.
+    /// - Throws: ``HTTPDNSResolver/ConfigurationError``, as ``init(_:)``. Also when base and overlay together have `via` rules
+    ///   in a circle, and after ``shutdown()``. Nothing has changed then.
     @discardableResult
     public func reload(_ settings: HTTPDNSResolver.Configuration) throws(HTTPDNSResolver.ConfigurationError)
         -> HTTPDNSResolver.ReloadResult

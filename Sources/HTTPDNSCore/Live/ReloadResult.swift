@@ -1,12 +1,14 @@
 extension HTTPDNSResolver {
-    /// What a reload did.
+    /// The result of a reload.
     public struct ReloadResult: Hashable, Sendable {
-        /// The generation from which on the new settings hold; the old one when nothing changed.
+        /// The generation from which on the new settings hold; the previous one when nothing changed.
         public var generation: UInt64
-        /// Whether something changed that is live.
+        /// Whether a live setting changed.
         public var isChanged: Bool
-        /// Settings that differ and hold from the next start only, by their names in the configuration file or, for those
-        /// that it does not have, in ``HTTPDNSResolver/Configuration``; sorted.
+        /// The changed settings that take effect only at the next start, sorted.
+        ///
+        /// They are named as in the configuration file, or as in ``HTTPDNSResolver/Configuration`` where the file has no key
+        /// for them.
         public var needsRestart: [String]
 
         /// Creates a result.

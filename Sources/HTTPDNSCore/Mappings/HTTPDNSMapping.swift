@@ -1,15 +1,17 @@
 public import HTTPDNSPrimitives
 
-/// What one rule of the mappings says about a host.
+/// A rule of the mappings for one host or suffix.
 public struct HTTPDNSMapping: Hashable, Sendable {
     /// An address with its share of the requests.
     public struct Target: Hashable, Sendable {
         /// The address to dial.
         public var address: HTTPDNSAddress
-        /// The port to dial; nil means the URL's.
+        /// The port to dial; nil means the port of the URL.
         public var port: UInt16?
-        /// The share of the requests, 1 to 1,000,000; it counts against the sum of all. `nil` means that the rule has no
-        /// weights: its addresses are tried in the given order. Either all addresses of a rule have a weight, or none has.
+        /// The share of the requests, 1 to 1,000,000, relative to the sum of all weights.
+        ///
+        /// `nil` means that the rule has no weights: its addresses are tried in the given order. Either all addresses of a rule
+        /// have a weight, or none has.
         public var weight: Int?
 
         /// Creates a target.
@@ -20,19 +22,22 @@ public struct HTTPDNSMapping: Hashable, Sendable {
         }
     }
 
-    /// What the rule does.
+    /// The effect of a rule.
     public enum Action: Hashable, Sendable {
-        /// Dial one of these: in the given order, or, if they have weights, each first as often as its weight says. Equal
-        /// weights share equally.
+        /// Dials one of these addresses: in the given order, or, with weights, each first as often as its weight requires.
+        ///
+        /// Addresses with equal weights get equal shares.
         case addresses([Target])
-        /// Dial the addresses of another name, found by that name's own mapping or route. Host, SNI and certificate stay
-        /// those of the request, unless `takesIdentity`: then URL, SNI and certificate name are those of the other name
-        /// and only the Host field stays.
+        /// Dials the addresses of another name, found by that name's own mapping or route.
+        ///
+        /// Host, SNI and certificate name stay those of the request. With `takesIdentity`, URL, SNI and certificate name are
+        /// those of the other name and only the Host field stays.
         case via(HTTPDNSName, takesIdentity: Bool)
-        /// Ask the system resolver.
+        /// Queries the system resolver.
         case bypass
-        /// Go the name's way as if there were no rule. Only when the route's providers, stale answers and the system
-        /// resolver have no address, dial these.
+        /// Resolves the name as if there were no rule.
+        ///
+        /// These addresses are dialed only when the route's providers, stale answers and the system resolver have no address.
         case lastResort([Target])
     }
 
@@ -43,9 +48,9 @@ public struct HTTPDNSMapping: Hashable, Sendable {
     }
 
     package var content: Content
-    /// How long a resolution from this rule is used before the rule is asked again; nil means until the rule changes.
+    /// The time a resolution from this rule is used before the rule is read again; nil means until the rule changes.
     public var timeToLive: Duration?
-    /// Where the rule was written.
+    /// The position of the rule in its source.
     public var location: HTTPDNSSourceLocation?
 
     /// Creates a rule.
@@ -55,7 +60,7 @@ public struct HTTPDNSMapping: Hashable, Sendable {
         self.location = location
     }
 
-    /// What the rule does; nil while it holds text that could not be read.
+    /// The effect of the rule; nil while it holds text that could not be parsed.
     public var action: Action? {
         if case .action(let action) = content { action } else { nil }
     }

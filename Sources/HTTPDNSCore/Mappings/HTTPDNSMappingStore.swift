@@ -1,10 +1,12 @@
 internal import HTTPDNSPrimitives
 
-/// The mappings in use. Reading takes one lock for the time of a reference count; the generation alone takes none.
+/// The mappings in use.
 ///
-/// There are two layers. The **base** comes from the settings or their file and is replaced as a whole
-/// (``replaceBase(with:)``, `reload`). The **overlay** is what ``apply(_:)`` changed since, and outlives every base. For one
-/// key the overlay's rule counts, else the base's; then the closest key decides, wherever its rule comes from.
+/// Reading ``current`` takes one lock while a reference is retained; reading ``generation`` takes none.
+///
+/// There are two layers. The **base** comes from the settings or their file and is replaced as a whole (``replaceBase(with:)``,
+/// `reload`). The **overlay** holds the changes made by ``apply(_:)``, and stays when the base is replaced. For one key the
+/// overlay's rule wins over the base's. Among keys, the most specific one decides, in whichever layer it is.
 public final class HTTPDNSMappingStore: Sendable {
     private let live: LiveCell
 
@@ -13,18 +15,22 @@ public final class HTTPDNSMappingStore: Sendable {
     /// The set in use.
     public var current: HTTPDNSMappings { live.current.mappings }
 
-    /// The generation in use: it grows with every change of either layer, and with every reload that changes other settings
-    /// of a resolver. It is one atomic read, and never runs ahead of ``current``.
+    /// The generation in use.
+    ///
+    /// It grows with every change of either layer, and with every reload that changes other settings of a resolver. It is one
+    /// atomic read, and never runs ahead of ``current``.
     public var generation: UInt64 { live.word.generation }
 
-    /// Changes the overlay: all of the change or nothing. The next request sees it; transfers in flight finish where they
-    /// are. The work grows with the overlay, not with the base.
+    /// Changes the overlay: all of the change or nothing.
     ///
-    /// `change` runs on the caller's thread with no lock held. When another change got in first, it runs again on the rules
-    /// that resulted, so it must do nothing but change its draft. A change that changes nothing counts as a change.
-    /// - Returns: The generation from which on it holds, one more than the one before.
-    /// - Throws: ``HTTPDNSMapping/Error``, what `change` throws, or ``HTTPDNSResolver/ConfigurationError`` after the shutdown
-    ///   of the resolver or its client; then nothing has changed.
+    /// The next request uses the change; transfers in flight keep their endpoints. The cost grows with the overlay, not with
+    /// the base.
+    ///
+    /// `change` runs on the caller's thread with no lock held. If another change is published first, it runs again on the
+    /// resulting rules, so it must change nothing but its draft. A change without effect counts as a change.
+    /// - Returns: The generation from which on the change holds, one more than the previous one.
+    /// - Throws: ``HTTPDNSMapping/Error``, the errors of `change`, or ``HTTPDNSResolver/ConfigurationError`` after the shutdown
+    ///   of the resolver or its client. Nothing has changed then.
     @discardableResult
     public func apply(_ change: (inout HTTPDNSMappings.Draft) throws -> Void) throws -> UInt64 {
         while true {
@@ -38,12 +44,12 @@ public final class HTTPDNSMappingStore: Sendable {
         }
     }
 
-    /// Puts another base in place of the present one; the overlay stays on it.
-    /// - Parameter base: The new base. Its rules are arranged already, so this costs little, whatever their number.
-    /// - Returns: The generation from which on it holds, one more than the one before.
+    /// Replaces the base; the overlay stays on it.
+    /// - Parameter base: The new base. Its rules are already indexed, so that replacing costs little, whatever their number.
+    /// - Returns: The generation from which on the base holds, one more than the previous one.
     /// - Throws: ``HTTPDNSMapping/Error`` when base and overlay together have `via` rules in a circle or in a chain of more
-    ///   than 8; ``HTTPDNSResolver/ConfigurationError`` after the shutdown of the resolver or its client. Then nothing has
-    ///   changed.
+    ///   than 8; ``HTTPDNSResolver/ConfigurationError`` after the shutdown of the resolver or its client. Nothing has changed
+    ///   then.
     @discardableResult
     public func replaceBase(with base: HTTPDNSMappings) throws -> UInt64 {
         while true {

@@ -1,24 +1,24 @@
 internal import HTTPDNSPrimitives
 
-/// The whole immutable set of rules, numbered by generation.
+/// The immutable set of all rules, numbered by generation.
 ///
-/// A set in use has two layers: the base, which settings or a file gave, and the overlay, which
-/// ``HTTPDNSMappingStore/apply(_:)`` changes. The rule for a key is the overlay's, else the base's; among keys the closest
-/// one decides (``rule(for:port:)``), wherever its rule comes from.
+/// A set in use has two layers: the base, from settings or a file, and the overlay, which ``HTTPDNSMappingStore/apply(_:)``
+/// changes. The overlay's rule for a key wins over the base's. Among keys, the most specific one decides (``rule(for:port:)``),
+/// in whichever layer it is.
 public struct HTTPDNSMappings: Sendable {
-    /// Grows with every change of what a resolver goes by; 1 is the first set.
+    /// The generation of the set. It grows with every change of a resolver's settings or mappings; 1 is the first set.
     public internal(set) var generation: UInt64 = 1
-    /// Grows with every change of the base; 1 is the first.
+    /// The generation of the base. It grows with every change of the base; 1 is the first.
     public internal(set) var baseGeneration: UInt64 = 1
-    /// Grows with every change of the overlay; 0 until there is one.
+    /// The generation of the overlay. It grows with every change of the overlay; 0 means that there is none yet.
     public internal(set) var overlayGeneration: UInt64 = 0
     /// The rules, arranged for look-up.
     let index: RuleIndex
 
-    /// A set of rules without an overlay. The generations are set by the store that holds it.
-    /// - Throws: ``HTTPDNSMapping/Error`` for a rule that holds text which could not be read, `*` as a pattern, port 0, no
-    ///   address, one address twice, a weight outside 1 to 1,000,000, a negative time to live, or `via` rules in a circle or
-    ///   in a chain of more than 8. Of several bad rules the first by key is named.
+    /// Creates a set of rules without an overlay. The store that holds the set assigns the generations.
+    /// - Throws: ``HTTPDNSMapping/Error`` for a rule that holds text which could not be parsed, `*` as a pattern, port 0, no
+    ///   address, a repeated address, a weight outside 1 to 1,000,000, a negative time to live, or `via` rules in a circle or
+    ///   in a chain of more than 8. If several rules are bad, the error names the first one by key.
     public init(_ rules: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]) throws(HTTPDNSMapping.Error) {
         index = RuleIndex(base: RuleLayer(rules, .base))
         try HTTPDNSMappings.check(rules.lazy.map { ($0.key, $0.value) }, in: index)
@@ -35,8 +35,9 @@ public struct HTTPDNSMappings: Sendable {
         try check(rules.lazy.map { ($0.key, $0.value) }, in: RuleIndex(base: layer))
     }
 
-    /// The rules that count: those of the overlay, and those of the base that it neither replaces nor hides. Both layers are
-    /// put together anew at each call, once there is an overlay.
+    /// The rules in effect: those of the overlay, and those of the base that the overlay neither replaces nor hides.
+    ///
+    /// Once there is an overlay, each call merges both layers.
     public var rules: [HTTPDNSMapping.Key: HTTPDNSMapping] { index.rules }
 
     /// The rule for a name on a port: exact with port, exact, then the longest suffix (with port before without).

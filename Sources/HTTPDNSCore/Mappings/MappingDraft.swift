@@ -1,6 +1,7 @@
 extension HTTPDNSMappings {
-    /// A set being changed, see ``HTTPDNSMappingStore/apply(_:)``. What it changes is the overlay; what it reads are the
-    /// rules that count.
+    /// A set of mappings under change, see ``HTTPDNSMappingStore/apply(_:)``.
+    ///
+    /// Writes change the overlay; reads return the rules in effect.
     public struct Draft: Sendable {
         private let base: RuleLayer
         private(set) var overlay: [HTTPDNSMapping.Key: HTTPDNSMapping]
@@ -15,9 +16,9 @@ extension HTTPDNSMappings {
 
         /// The rule for a key such as `img.shop.example`, `*.shop.example` or `img.shop.example:8443`.
         ///
-        /// Setting nil takes away what the overlay says about the key, so that the rule of the base, if there is one, counts
-        /// again; see ``hide(_:)-(String)`` to be rid of that too. Keys are canonicalized, so `IMG.shop.example.` is the
-        /// same rule. A key that cannot be read gives nil here, and setting it makes ``HTTPDNSMappingStore/apply(_:)`` throw.
+        /// Setting nil removes the overlay's rule for the key, so that the rule of the base, if there is one, is in effect
+        /// again. ``hide(_:)-(String)`` removes that one too. Keys are canonicalized: `IMG.shop.example.` is the same rule. A
+        /// key that cannot be parsed gives nil here, and setting it makes ``HTTPDNSMappingStore/apply(_:)`` throw.
         public subscript(key: String) -> HTTPDNSMapping? {
             get {
                 guard let key = try? HTTPDNSMapping.Key(key) else { return nil }
@@ -32,7 +33,7 @@ extension HTTPDNSMappings {
             }
         }
 
-        /// The rule for a key that is already read; setting nil takes away what the overlay says about it.
+        /// The rule for a parsed key. Setting nil removes the overlay's rule for it.
         public subscript(key: HTTPDNSMapping.Key) -> HTTPDNSMapping? {
             get { overlay[key] ?? (hidden.contains(key) ? nil : base.rules[key]) }
             set {
@@ -41,8 +42,9 @@ extension HTTPDNSMappings {
             }
         }
 
-        /// Takes a rule out, the base's too, until the key is set again: to a rule, or to nil for the base's. A base that
-        /// comes later is hidden as well.
+        /// Removes the rule for a key, the base's too, until the key is set again: to a rule, or to nil for the base's.
+        ///
+        /// The rule stays hidden when the base is replaced.
         public mutating func hide(_ key: String) {
             do {
                 hide(try HTTPDNSMapping.Key(key))
@@ -51,13 +53,13 @@ extension HTTPDNSMappings {
             }
         }
 
-        /// As ``hide(_:)-(String)``, for a key that is already read.
+        /// Removes the rule for a parsed key, as ``hide(_:)-(String)`` does.
         public mutating func hide(_ key: HTTPDNSMapping.Key) {
             overlay[key] = nil
             hidden.insert(key)
         }
 
-        /// Takes the whole overlay away: the rules of the base count, all of them and nothing else.
+        /// Removes the whole overlay, so that exactly the rules of the base are in effect.
         public mutating func removeAll() {
             overlay = [:]
             hidden = []

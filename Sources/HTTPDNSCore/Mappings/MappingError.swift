@@ -1,13 +1,13 @@
 public import HTTPDNSPrimitives
 
 extension HTTPDNSMapping {
-    /// Why a set of mappings cannot be used.
+    /// An error in a mapping, which makes its whole set unusable.
     public struct Error: Swift.Error, Hashable, Sendable, CustomStringConvertible {
         /// The rule's key as it was written, cut to 80 characters, control characters escaped.
         public var key: String
-        /// What is wrong and what is allowed.
+        /// The mistake, and the values that are allowed.
         public var reason: String
-        /// Where it was written.
+        /// The position of the rule in its source.
         public var location: HTTPDNSSourceLocation?
 
         /// Creates an error about the rule that was written as `key`.
@@ -17,7 +17,7 @@ extension HTTPDNSMapping {
             self.location = location
         }
 
-        /// One line with all of it.
+        /// One line with location, key and reason.
         public var description: String { (location.map { "\($0): " } ?? "") + "mapping \"\(key)\": \(reason)" }
     }
 }

@@ -5,7 +5,7 @@ extension HTTPDNSMapping {
     public struct Key: Hashable, Sendable, CustomStringConvertible {
         /// The names; never ``HTTPDNSRoute/Pattern/any``.
         public var pattern: HTTPDNSRoute.Pattern
-        /// The URL's port that the rule is for; nil means all.
+        /// The port of the URL that the rule applies to; nil means all ports.
         public var port: UInt16?
 
         /// Creates a key.
@@ -14,7 +14,7 @@ extension HTTPDNSMapping {
             self.port = port
         }
 
-        /// Reads `name`, `*.suffix`, either with `:port`.
+        /// Parses `name` or `*.suffix`, either with `:port`.
         /// - Throws: ``HTTPDNSMapping/Error``.
         public init(_ text: String) throws(HTTPDNSMapping.Error) {
             if text.utf8.contains(UInt8(ascii: "/")) {

@@ -1,9 +1,9 @@
 extension HTTPDNSMapping {
-    /// Which of the two sets of rules a rule is in.
+    /// The layer that holds a rule.
     public enum Origin: String, Hashable, Sendable, CaseIterable {
-        /// The set that settings or a file gave, replaced as a whole.
+        /// The layer from settings or a file, replaced as a whole.
         case base
-        /// What ``HTTPDNSMappingStore/apply(_:)`` said on top of it.
+        /// The layer above it, changed by ``HTTPDNSMappingStore/apply(_:)``.
         case overlay
     }
 }

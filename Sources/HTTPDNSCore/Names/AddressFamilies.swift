@@ -1,7 +1,7 @@
 public import HTTPDNSPrimitives
 
 extension HTTPDNSAddress {
-    /// Which families of addresses are asked for and used.
+    /// The address families to query and to use.
     public struct Families: OptionSet, Hashable, Sendable, CustomStringConvertible {
         /// Bit 0 is IPv4, bit 1 is IPv6.
         public let rawValue: UInt8

@@ -1,10 +1,10 @@
 public import HTTPDNSPrimitives
 
-/// What stands where a URL has its host: a name or an address literal.
+/// The host of a URL: a name or an address literal.
 public enum HTTPDNSHost: Hashable, Sendable, CustomStringConvertible {
     /// A DNS name.
     case name(HTTPDNSName)
-    /// An address literal; it is never looked up.
+    /// An address literal, which needs no lookup.
     case address(HTTPDNSAddress)
 
     /// The canonical text; an IPv6 address has no brackets.

@@ -1,8 +1,9 @@
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// A validated, canonical DNS name: lower-case A-labels, no trailing dot. This initializer is the only place that
-/// normalizes a name.
+/// A validated, canonical DNS name: lower-case A-labels, no trailing dot.
+///
+/// Its initializer is the only code that normalizes a name.
 public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The canonical text.
     public let description: String
@@ -12,11 +13,11 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
     /// `resolv.conf` applies. It makes no other difference: names are equal with and without.
     package let isAbsolute: Bool
 
-    /// Reads a name in any spelling: case, one trailing dot, letters outside ASCII (RFC 5891).
+    /// Parses a name in any spelling: case, one trailing dot, letters outside ASCII (RFC 5891).
     ///
-    /// Labels have letters, digits, hyphens inside, and underscores, as service names use them. Labels that begin with
-    /// `xn--` are kept as they are, in lower case. A name that programs could read as an address is refused, also when it
-    /// becomes one only through the mapping of full-width digits and dots.
+    /// Labels may have letters, digits, hyphens inside, and underscores, as service names use them. Labels that begin with
+    /// `xn--` are kept, in lower case. A name that programs could read as an address is refused, also when it becomes one only
+    /// through the mapping of full-width digits and dots.
     /// - Throws: ``HTTPDNSName/Error`` for empty labels, labels over 63 bytes, names over 253, all-numeric last labels,
     ///   forbidden characters.
     public init(_ text: String) throws(HTTPDNSName.Error) {
@@ -88,7 +89,7 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
         self.isAbsolute = isAbsolute
     }
 
-    /// Compares the names.
+    /// Returns whether the names are equal.
     public static func == (left: HTTPDNSName, right: HTTPDNSName) -> Bool {
         left.nameHash == right.nameHash && left.description == right.description
     }
@@ -124,14 +125,16 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
             + "so it would never apply"
     }
 
-    /// Whether the name belongs to the inside of a network and goes to no provider unless a route names it exactly:
-    /// single labels, `.local` (RFC 6762; `.svc.cluster.local` is part of it), `.internal`, `home.arpa` (RFC 8375).
+    /// Whether the name belongs to an internal network: single labels, `.local` (RFC 6762; `.svc.cluster.local` is part of it),
+    /// `.internal`, `home.arpa` (RFC 8375).
+    ///
+    /// An internal name is sent to no provider unless a route names it exactly.
     public var isInternal: Bool { isSingleLabel || coversOnlyInternalNames }
 
     /// Whether every name below this one is internal.
     var coversOnlyInternalNames: Bool { HTTPDNSName.internalZones.contains { self == $0 || isBelow($0) } }
 
-    /// Whether the name lies below `suffix`; a name is not below itself.
+    /// Returns whether the name lies below `suffix`; a name is not below itself.
     public func isBelow(_ suffix: HTTPDNSName) -> Bool {
         // On the bytes themselves: every question passes here several times, and most names differ in the last byte.
         let answer = description.utf8.withContiguousStorageIfAvailable { name in

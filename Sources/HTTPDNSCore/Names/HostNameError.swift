@@ -1,11 +1,11 @@
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSName {
-    /// Why a text is no host name.
+    /// An error in the text of a host name.
     public struct Error: Swift.Error, Hashable, Sendable, CustomStringConvertible {
         /// The name as it was given, cut to 80 characters, control characters escaped.
         public let text: String
-        /// What is wrong and what is allowed.
+        /// The mistake, and the characters or lengths that are allowed.
         public let reason: String
 
         /// Keeps no more of `text` than fits on a line: it may come from a stranger.
@@ -14,7 +14,7 @@ extension HTTPDNSName {
             self.reason = reason
         }
 
-        /// One line with both.
+        /// One line with text and reason.
         public var description: String { "\"\(text)\" is not a host name: \(reason)" }
     }
 }

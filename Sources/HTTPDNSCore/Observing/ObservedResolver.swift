@@ -1,9 +1,9 @@
-/// What can be watched at work: a resolver, or whatever stands for one or several of them.
+/// A source of counters, events and status: a resolver, or a type that represents one or several resolvers.
 public protocol ObservedResolver: Sendable {
-    /// What it did up to now.
+    /// The counters up to now.
     var counters: HTTPDNSResolver.Counters { get }
-    /// What happens to it from now on.
+    /// The events from now on.
     var events: HTTPDNSResolver.Events { get }
-    /// How it stands now.
+    /// The present status.
     var condition: HTTPDNSResolver.Status { get }
 }

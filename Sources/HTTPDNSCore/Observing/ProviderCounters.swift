@@ -1,44 +1,45 @@
 extension HTTPDNSResolver.Counters {
-    /// What one provider was asked and gave, since its resolver was made or between two snapshots.
+    /// The counters of one provider, since its resolver was created or between two snapshots.
     public struct Provider: Hashable, Sendable {
-        /// Queries sent, hedges and probes included. What is left after answers, negatives, failures and cancelled ones is
-        /// under way.
+        /// Queries sent, hedges and probes included.
+        ///
+        /// Queries that are not yet among answers, negatives, failures and cancelled ones are in flight.
         public var queries = 0
-        /// Queries that brought addresses.
+        /// Queries that were answered with addresses.
         public var answers = 0
-        /// Queries that brought the answer that there is no such name, or no address of it.
+        /// Queries that were answered with "no such name" or "no addresses".
         public var negatives = 0
-        /// Queries that failed, by the kind of failure; kinds that did not happen are left out. See
-        /// ``HTTPDNSProviderError/Code/other``.
+        /// Failed queries by kind of failure; kinds without failures are left out. See ``HTTPDNSProviderError/Code/other``.
         public var failures: [HTTPDNSProviderError.Code: Int] = [:]
-        /// Queries whose answer nobody waited for any more, mostly because another provider was faster.
+        /// Queries that were cancelled because no caller needed their answer any more, mostly because another provider was
+        /// faster.
         public var cancelled = 0
-        /// Queries sent because a provider before it was slow.
+        /// Queries sent because an earlier provider was slow.
         public var hedges = 0
-        /// Queries sent to see whether a quarantined provider is well again.
+        /// Queries sent to check whether a quarantined provider has recovered.
         public var probes = 0
-        /// How long the answers and negatives took, all together.
+        /// The total latency of all answers and negatives.
         public var answerTime: Duration = .zero
 
         /// Creates counters that are zero.
         public init() {}
 
-        /// How many queries are under way.
+        /// The number of queries in flight.
         public var queriesInFlight: Int { queries - answers - negatives - cancelled - failures.values.reduce(0, +) }
 
-        /// How long an answer took on average; nil when there was none.
+        /// The mean latency of an answer; nil when there was none.
         public var meanAnswerTime: Duration? {
             answers + negatives > 0 ? answerTime / (answers + negatives) : nil
         }
 
-        /// Both together.
+        /// Returns the sum of both.
         public static func + (left: HTTPDNSResolver.Counters.Provider, right: HTTPDNSResolver.Counters.Provider)
             -> HTTPDNSResolver.Counters.Provider
         {
             left.combined(with: right, +, +)
         }
 
-        /// What happened between the snapshot `earlier` and `later`.
+        /// Returns the difference between the snapshots `earlier` and `later`.
         public static func - (later: HTTPDNSResolver.Counters.Provider, earlier: HTTPDNSResolver.Counters.Provider)
             -> HTTPDNSResolver.Counters.Provider
         {
@@ -75,7 +76,7 @@ extension Dictionary where Value == Int {
 }
 
 extension HTTPDNSProviderError.Code {
-    /// A failure with an error of another type: the provider broke its contract.
+    /// An error of a type other than ``HTTPDNSProviderError``: the provider violated its contract.
     public static let other = HTTPDNSProviderError.Code(description: "other")
 
     /// All kinds that there are.

@@ -1,41 +1,43 @@
 extension HTTPDNSResolver {
-    /// How a resolver, or a client, stands at a moment: what is no count of things that happened.
+    /// The present status of a resolver or a client: states rather than counts of events.
     public struct Status: Hashable, Sendable {
-        /// Whether the kill switch has everything off.
+        /// Whether the kill switch has turned everything off.
         public var isSwitchedOff = false
-        /// How many single routes it has off.
+        /// The number of single routes that the kill switch has turned off.
         public var routesSwitchedOff = 0
         /// Whether each provider is in quarantine, by its name.
         public var quarantined: [String: Bool] = [:]
-        /// How often newer settings took effect. A resolver by itself has no file, and counts none.
+        /// The number of times that newer settings took effect. A resolver alone has no file, and counts none.
         public var reloadsSucceeded = 0
-        /// How often settings that were read could not be used.
+        /// The number of times that settings were read and could not be used.
         public var reloadsFailed = 0
-        /// Whether what the settings' source says now is not in use, because of a mistake in it.
+        /// Whether the present content of the settings' source is not in use, because of a mistake in it.
         public var isReloadFailing = false
 
-        /// Requests that were sent to an address of the system resolver after none of a provider's could be connected to. A
-        /// resolver by itself connects to nothing, and counts none, here and below.
+        /// Requests that were sent to an address of the system resolver after connecting to all of a provider's addresses
+        /// failed.
+        ///
+        /// A resolver alone opens no connections, and counts none, here and below.
         public var connectionFallbacks = 0
-        /// Requests for which the system resolver's addresses could not be connected to either.
+        /// Requests for which connecting to the system resolver's addresses failed too.
         public var connectionFallbacksFailed = 0
-        /// Requests that took the system path at once, because one before them had to fall back.
+        /// Requests that used the system resolver immediately, because an earlier request had to fall back.
         public var connectionFallbacksAhead = 0
-        /// Hosts that take the system path at present, for that reason.
+        /// Hosts that presently use the system resolver for that reason.
         public var fallenBackHosts = 0
 
-        /// Creates the condition of a resolver with which all is well.
+        /// Creates the status of a healthy resolver.
         public init() {}
     }
 }
 
 extension ObservedResolver {
-    /// All is well.
+    /// The status of a healthy resolver.
     public var condition: HTTPDNSResolver.Status { HTTPDNSResolver.Status() }
 }
 
 extension HTTPDNSResolver {
-    /// How it stands: switch and providers.
+    /// The present status: kill switch and providers.
     public var condition: HTTPDNSResolver.Status {
         var condition = HTTPDNSResolver.Status()
         condition.isSwitchedOff = !killSwitch.isOn

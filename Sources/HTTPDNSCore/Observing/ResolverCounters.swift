@@ -1,101 +1,99 @@
 extension HTTPDNSResolver {
-    /// What a resolver did since it was made: a snapshot of its counters. Take the difference of two for the time between.
+    /// A snapshot of a resolver's counters since it was created. Subtract two snapshots for the time between them.
     ///
-    /// Every question is counted once among ``hits``, ``staleHits``, ``negativeHits``, ``failureHits``, ``immediate``,
-    /// ``misses``, ``joined`` and ``overloaded``; one whose addresses the policy refuses before it waited is counted among
-    /// ``policyRefusals`` in their place. The counters of a snapshot are read one after the other while others count on,
-    /// so that they may differ by what happened in these microseconds; none is ever lost.
+    /// Every query is counted once among ``hits``, ``staleHits``, ``negativeHits``, ``failureHits``, ``immediate``, ``misses``,
+    /// ``joined`` and ``overloaded``. A query whose addresses the policy refuses before it waited is counted among
+    /// ``policyRefusals`` instead. The counters of a snapshot are read one after the other while other threads count on. They
+    /// may differ by the events of these microseconds, but no event is ever lost.
     public struct Counters: Hashable, Sendable {
-        /// Questions answered by a fresh answer out of the cache.
+        /// Queries answered by a fresh cached answer.
         public var hits = 0
-        /// Questions answered at once by an answer past its time to live, since asking for it failed a moment ago.
+        /// Queries answered immediately by a cached answer past its time to live, because refreshing it has just failed.
         public var staleHits = 0
-        /// Questions answered by a cached "no such name" or "no addresses".
+        /// Queries answered by a cached "no such name" or "no addresses".
         public var negativeHits = 0
-        /// Questions refused with a cached failure, while the name is left alone.
+        /// Queries refused with a cached failure, before the name may be tried again.
         public var failureHits = 0
-        /// Questions that needed neither cache nor query: pinned by the request, mapped, address literals, `localhost`.
+        /// Queries that needed neither the cache nor a provider: pinned by the request, mapped, address literals, `localhost`.
         public var immediate = 0
-        /// Questions that started a flight, because the cache had nothing to serve at once.
+        /// Queries that started a lookup, because the cache had no answer to serve immediately.
         public var misses = 0
-        /// Questions that joined another one's flight.
+        /// Queries that joined a lookup in flight.
         public var joined = 0
-        /// Questions refused because too many names were asked for at the same time.
+        /// Queries refused because too many lookups were in flight.
         public var overloaded = 0
 
-        /// Questions that waited, and got an answer past its time to live when waiting was over.
+        /// Queries that waited, and were then served an answer past its time to live.
         public var staleServedAfterWait = 0
-        /// Questions whose addresses the address policy refused, all of them.
+        /// Queries for which the address policy refused all addresses.
         public var policyRefusals = 0
-        /// Questions that got addresses, by where these came from, through the cache or not. Sources without one are left
-        /// out.
+        /// Queries answered with addresses, cached or not, by their source. Sources without a query are left out.
         public var answers: [HTTPDNSResolver.Resolution.Source: Int] = [:]
 
-        /// Cached answers that began to be asked for anew in the background.
+        /// Background refreshes of cached answers that were started.
         public var refreshesStarted = 0
-        /// Refreshes that brought an answer.
+        /// Refreshes that received an answer.
         public var refreshesSucceeded = 0
-        /// Refreshes that brought none.
+        /// Refreshes that received no answer.
         public var refreshesFailed = 0
-        /// Names whose addresses were others than before.
+        /// Names whose addresses changed.
         public var changes = 0
-        /// Answers that left the cache to make room.
+        /// Answers evicted from the cache to make room.
         public var evictions = 0
-        /// Answers that came out of the store.
+        /// Answers restored from the store.
         public var restored = 0
-        /// Look-ups by the system resolver.
+        /// Lookups by the system resolver.
         public var systemQueries = 0
-        /// Look-ups by the system resolver that failed; that a name does not exist is no failure.
+        /// Lookups by the system resolver that failed. A name that does not exist is no failure.
         public var systemFailures = 0
-        /// Comparisons of a route in shadow mode in which providers and system resolver had an address in common, or both had
-        /// none.
+        /// Comparisons in shadow mode in which providers and system resolver had an address in common, or both had none.
         public var shadowAgreed = 0
-        /// Comparisons in which they had no address in common, or one of them had some and the other none.
+        /// Comparisons in shadow mode without an address in common, or in which only one side had addresses.
         public var shadowDiffered = 0
-        /// Comparisons that came to nothing, because no provider had a usable answer.
+        /// Comparisons in shadow mode without a result, because no provider had a usable answer.
         public var shadowFailed = 0
-        /// Questions that were answered with addresses of last resort, after all sources had none.
+        /// Queries answered with addresses of last resort, after all sources had none.
         public var lastResort = 0
-        /// Questions that took the system path because the ``HTTPDNSResolver/KillSwitch`` had them off.
+        /// Queries resolved by the system resolver because the ``HTTPDNSResolver/KillSwitch`` had turned them off.
         public var switchedOff = 0
-        /// Questions within the rollout of a route that has one.
+        /// Queries within the rollout of a route that has one.
         public var rolledOut = 0
-        /// Questions outside the rollout of their route, which took the system path.
+        /// Queries outside the rollout of their route, which the system resolver answered.
         public var heldBack = 0
-        /// What each provider was asked and gave, by its name.
+        /// The counters of each provider, by its name.
         public var providers: [String: HTTPDNSResolver.Counters.Provider] = [:]
 
-        /// What questions came to by the route of their name: its pattern, or ``unrouted``.
+        /// The counters of each route, by its pattern, or by ``unrouted``.
         public var routes: [String: HTTPDNSResolver.Counters.Route] = [:]
-        /// In ``routes``, the names without a route.
+        /// The key in ``routes`` for names without a route.
         public static let unrouted = "none"
-        /// In ``routes``, those beyond the first 1,000 patterns.
+        /// The key in ``routes`` for patterns beyond the first 1,000.
         public static let otherRoutes = "_OTHER"
 
-        /// Answers in the cache at the moment of the snapshot; in a difference, by how many it grew.
+        /// The number of cached answers at the moment of the snapshot; in a difference, the growth.
         public var cacheEntries = 0
-        /// Bytes that the cache takes at the moment of the snapshot; in a difference, by how many it grew.
+        /// The number of bytes of the cache at the moment of the snapshot; in a difference, the growth.
         public var cacheBytes = 0
 
         /// Creates counters that are zero.
         public init() {}
 
-        /// All questions.
+        /// The number of all queries.
         public var questions: Int {
             hits + staleHits + negativeHits + failureHits + immediate + misses + joined + overloaded
         }
 
-        /// Questions that got an answer past its time to live.
+        /// The number of queries that were served an answer past its time to live.
         public var staleServed: Int { staleHits + staleServedAfterWait }
 
-        /// Both together, as of two resolvers.
+        /// Returns the sum of both, as of two resolvers.
         public static func + (left: HTTPDNSResolver.Counters, right: HTTPDNSResolver.Counters)
             -> HTTPDNSResolver.Counters
         {
             left.combined(with: right, +, { $0 + $1 }, { $0 + $1 })
         }
 
-        /// What happened between the snapshot `earlier` and `later`.
+        /// Returns the difference between the snapshots `earlier` and `later`.
         public static func - (later: HTTPDNSResolver.Counters, earlier: HTTPDNSResolver.Counters)
             -> HTTPDNSResolver.Counters
         {

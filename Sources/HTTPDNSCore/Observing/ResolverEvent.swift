@@ -1,44 +1,43 @@
 public import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
-    /// Something that happened to a resolver and that is worth telling: see ``HTTPDNSResolver/Events``.
+    /// A change in a resolver, such as an answer, a failure or a reload, see ``HTTPDNSResolver/Events``.
     ///
-    /// Answers out of the cache are no events, since there are too many of them; ``HTTPDNSResolver/Counters`` has their
-    /// number. An event has no secrets; ``message`` and ``host`` may name what users asked for, so they are no labels for
-    /// metrics.
+    /// Cached answers cause no events, since there are too many of them; ``HTTPDNSResolver/Counters`` has their number. An
+    /// event contains no secrets. ``message`` and ``host`` may contain names that users asked for, so they are not fit for
+    /// metric labels.
     public struct Event: Hashable, Sendable {
-        /// What happened.
+        /// The kind of the event.
         public var kind: Kind
-        /// When, on the resolver's clock.
+        /// The time of the event, on the resolver's clock.
         public var time: MonotonicTime
-        /// The name that it is about; nil when it is about none, or about many.
+        /// The name concerned; nil for an event about no name or about many.
         public var host: HTTPDNSName?
         /// The pattern of the route that decides about the name, as written in the settings; nil without one.
         public var route: String?
-        /// The provider's name, where one was involved.
+        /// The name of the provider, if one was involved.
         public var provider: String?
-        /// Where the addresses came from, for answers.
+        /// The source of the addresses, for answers.
         public var source: HTTPDNSResolver.Resolution.Source?
-        /// The addresses that count now.
+        /// The new addresses.
         public var addresses: [HTTPDNSAddress] = []
-        /// The addresses that counted before, for ``Kind/changed``; those of the system resolver, for
-        /// ``Kind/shadowDiffered``.
+        /// The previous addresses, for ``Kind/changed``; those of the system resolver, for ``Kind/shadowDiffered``.
         public var previousAddresses: [HTTPDNSAddress] = []
-        /// How long what ended took; for ``Kind/servedStale``, how long ago the answer was asked for.
+        /// The duration of the operation that ended; for ``Kind/servedStale``, the time since the answer was requested.
         public var elapsed: Duration?
-        /// How long from now on it holds: the time to live of an answer, the length of a quarantine.
+        /// The remaining validity: the time to live of an answer, the length of a quarantine.
         public var duration: Duration?
-        /// The kind of failure in a short word, for metrics: a code of ``HTTPDNSProviderError`` or ``HTTPDNSResolver/Error``,
-        /// or the store's.
+        /// The kind of failure as an identifier for metrics: a code of ``HTTPDNSProviderError``, ``HTTPDNSResolver/Error`` or
+        /// the store.
         public var code: String?
-        /// The failure for people, on one line, without secrets.
+        /// A readable description of the failure, on one line, without secrets.
         public var message: String? {
             didSet { message = message?.onOneLine(limit: 200) }
         }
-        /// How many answers it is about, for ``Kind/evicted``, ``Kind/restored``, ``Kind/snapshotSaved``, ``Kind/cleared``;
-        /// the generation, for ``Kind/reloaded``.
+        /// The number of answers, for ``Kind/evicted``, ``Kind/restored``, ``Kind/snapshotSaved``, ``Kind/cleared``; the
+        /// generation, for ``Kind/reloaded``.
         public var count: Int?
-        /// How many events this listener missed just before this one, because its buffer was full.
+        /// The number of events that this listener missed just before this one, because its buffer was full.
         public var missedBefore = 0
 
         /// Creates an event.

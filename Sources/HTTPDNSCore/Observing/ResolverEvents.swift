@@ -1,19 +1,19 @@
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
-    /// What happens to a resolver, as it happens.
+    /// The events of a resolver, as they happen.
     ///
-    /// Each `for await` listens on its own, from the moment that it begins, and gets every event in the same order. It never
-    /// holds up the resolver: a listener that is slow loses its oldest events, and is told how many
-    /// (``HTTPDNSResolver/Event/missedBefore``). The iteration ends when the resolver is shut down and the last event is
-    /// taken, or when the listener's task is cancelled. While nobody listens, events cost next to nothing.
+    /// Each `for await` listens separately, from the moment it begins, and receives every event in the same order. It never
+    /// delays the resolver: a slow listener loses its oldest events, and ``HTTPDNSResolver/Event/missedBefore`` has their
+    /// number. The iteration ends when the resolver is shut down and the last event was received, or when the listener's task
+    /// is cancelled. Without listeners, events cost next to nothing.
     public struct Events: AsyncSequence, Sendable {
         /// An event.
         public typealias Element = HTTPDNSResolver.Event
-        /// Listening does not fail.
+        /// Listening never fails.
         public typealias Failure = Never
 
-        /// How many events a listener may be behind, unless it says otherwise.
+        /// The default number of events that are buffered for a listener.
         public static let defaultBufferLimit = 256
 
         private let broadcast: EventBroadcast
@@ -24,26 +24,27 @@ extension HTTPDNSResolver {
             limit = bufferLimit
         }
 
-        /// The same events, with room for `limit` of them for each listener; less than 1 counts as 1.
+        /// Returns the same events, with a buffer of `limit` events for each listener; less than 1 counts as 1.
         public func buffered(upTo limit: Int) -> HTTPDNSResolver.Events {
             HTTPDNSResolver.Events(broadcast, bufferLimit: limit)
         }
 
-        /// Begins to listen: what happens from now on will be told.
+        /// Starts listening: the iterator receives all events from now on.
         public func makeAsyncIterator() -> Iterator {
             Iterator(listener: Listener(broadcast, limit: limit))
         }
 
-        /// One listener. It listens until the iterator is gone.
+        /// A listener. It receives events until the iterator is released.
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate let listener: Listener
 
-            /// The next event; nil after the end, and when the task is cancelled, after which it does not listen any more.
+            /// Returns the next event; nil after the end, and when the task is cancelled. After a cancellation it no longer
+            /// listens.
             public mutating func next() async -> HTTPDNSResolver.Event? {
                 await listener.next()
             }
 
-            /// As ``next()``.
+            /// Returns the next event, as ``next()`` does.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> HTTPDNSResolver.Event? {
                 await listener.next()
             }

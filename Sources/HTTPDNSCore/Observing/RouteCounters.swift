@@ -1,28 +1,30 @@
 extension HTTPDNSResolver.Counters {
-    /// What questions about the names of one route came to, since the resolver was made. Mappings, literals and addresses
-    /// that a request named itself are not among them.
+    /// The counters of queries for the names of one route, since the resolver was created.
+    ///
+    /// Mappings, address literals and addresses named by the request itself are not counted.
     public struct Route: Hashable, Sendable {
-        /// Questions answered with addresses of a provider within their time to live, through the cache or not.
+        /// Queries answered with addresses of a provider within their time to live, cached or not.
         public var fresh = 0
-        /// Questions answered with addresses past their time to live.
+        /// Queries answered with addresses past their time to live.
         public var stale = 0
-        /// Questions answered by the system resolver: as fallback, by a bypass, outside a rollout, or with the switch off.
+        /// Queries answered by the system resolver: as fallback, by a bypass, outside a rollout, or turned off by the kill
+        /// switch.
         public var system = 0
-        /// Questions without addresses, by why. Codes without one are left out.
+        /// Queries without addresses, by error code. Codes without a query are left out.
         public var failures: [HTTPDNSResolver.Error.Code: Int] = [:]
 
         /// Creates counters that are zero.
         public init() {}
 
-        /// All questions.
+        /// The number of all queries.
         public var questions: Int { failures.values.reduce(fresh + stale + system, +) }
 
-        /// Both together.
+        /// Returns the sum of both.
         public static func + (left: HTTPDNSResolver.Counters.Route, right: HTTPDNSResolver.Counters.Route)
             -> HTTPDNSResolver.Counters.Route
         { left.combined(with: right, +) }
 
-        /// What happened between the snapshot `earlier` and `later`.
+        /// Returns the difference between the snapshots `earlier` and `later`.
         public static func - (later: HTTPDNSResolver.Counters.Route, earlier: HTTPDNSResolver.Counters.Route)
             -> HTTPDNSResolver.Counters.Route
         {

@@ -1,6 +1,6 @@
 public import HTTPDNSPrimitives
 
-/// The addresses that may be dialed, by the source of each. It is applied when an address is used, to the exact list.
+/// The addresses that may be dialed, by their source. The policy is applied to the exact list when it is used.
 ///
 /// | source | public | private | loopback | special |
 /// |---|---|---|---|---|
@@ -8,18 +8,21 @@ public import HTTPDNSPrimitives
 /// | system resolver in place of a route's providers | yes | as the route's providers | as the route's providers | no |
 /// | mapping, request, literal, system resolver otherwise | yes | yes | yes | no |
 ///
-/// A provider also answers names that attackers own, and these may point at a service inside the network (DNS rebinding). So
-/// its answers are public, unless its settings (``HTTPDNSProvider/answerScope``) allow more. Mappings, `pinnedTo`, the system
-/// resolver's own names and the URL's literal are the operator's or the caller's choice. Special addresses lead to the
-/// cloud's credentials or nowhere, so that every source needs ``allowed`` for them.
+/// A provider also answers for names that attackers own, and these may point at a service inside the network (DNS rebinding).
+/// So its answers must be public, unless its settings (``HTTPDNSProvider/answerScope``) allow more. Mappings, `pinnedTo`, the
+/// system resolver's own names and the URL's literal are the choice of the operator or the caller. Special addresses lead to
+/// the cloud's credentials or to no host at all, so every source needs ``allowed`` for them.
 ///
-/// A route can widen this for its names (``HTTPDNSRoute/allowed``), and narrow it (``HTTPDNSRoute/only``). What ``denied``
-/// lists is refused whatever else allows it.
+/// A route can widen this for its names (``HTTPDNSRoute/allowed``), and narrow it (``HTTPDNSRoute/only``). The blocks in
+/// ``denied`` are refused in every case.
 public struct HTTPDNSAddressPolicy: Hashable, Sendable {
-    /// Blocks that are allowed from every source. IPv4 blocks do not cover IPv4-mapped IPv6 addresses: list those separately.
+    /// Blocks that are allowed from every source.
+    ///
+    /// IPv4 blocks do not cover IPv4-mapped IPv6 addresses: list those separately.
     public var allowed: [HTTPDNSAddressBlock]
-    /// Blocks that are refused from every source, mappings and `pinnedTo` included, and for proxies. They win over
-    /// ``allowed`` and ``HTTPDNSRoute/allowed``. An IPv4 block also covers its addresses inside IPv6 addresses:
+    /// Blocks that are refused from every source, mappings and `pinnedTo` included, and for proxies.
+    ///
+    /// They win over ``allowed`` and ``HTTPDNSRoute/allowed``. An IPv4 block also covers its addresses inside IPv6 addresses:
     /// IPv4-compatible, IPv4-mapped and IPv4-translated ones, NAT64, 6to4 and Teredo. Names that a proxy looks up itself are
     /// not covered.
     public var denied: [HTTPDNSAddressBlock]
@@ -30,13 +33,13 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
         self.denied = denied
     }
 
-    /// The reason why `address` may not be dialed; nil when it may.
+    /// Returns the reason that `address` may not be dialed; nil when it may.
     /// - Parameters:
     ///   - address: The address that is about to be dialed.
     ///   - source: The source of the address.
-    ///   - scope: The most private scope that the provider may answer (``HTTPDNSProvider/answerScope``); nil counts as
-    ///     public. For an answer of the system resolver in place of a route's providers: the most public of their scopes; nil
-    ///     for its other answers. Other sources do not use it.
+    ///   - scope: The most private scope that the provider may answer (``HTTPDNSProvider/answerScope``); nil counts as public.
+    ///     For an answer of the system resolver in place of a route's providers: the most public of their scopes; nil for its
+    ///     other answers. Other sources do not use it.
     ///   - route: The route of the name, for every source; nil when there is none. Its ``HTTPDNSRoute/allowed`` blocks are
     ///     added to those of the policy. Its ``HTTPDNSRoute/only`` blocks hold for every source but two: a request that names
     ///     its addresses itself (`pinnedTo`), and an address in the URL, which has no name.
@@ -62,9 +65,9 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
         return refusal(of: address, by: route)
     }
 
-    /// Whether every address up to `scope` may be dialed, so that none of them has to be looked at.
+    /// Returns whether every address up to `scope` may be dialed, so that single addresses need no check.
     ///
-    /// False does not mean that any address is refused: blocks that are allowed separately are not considered.
+    /// False does not mean that any address is refused: separately allowed blocks are not considered.
     /// - Parameters:
     ///   - scope: The most private scope among the addresses.
     ///   - source: The source of the addresses.

@@ -1,69 +1,73 @@
 public import HTTPDNSPrimitives
 
-/// A source of answers over HTTP.
+/// A source of DNS answers over HTTP.
 ///
-/// A provider answers one question at a time, as often as it is asked and from any task; it neither caches nor retries,
-/// and never looks up a name through the resolver that it serves. `ProviderCompatibility` in HTTPDNSTesting checks it.
+/// A provider answers one query per call, any number of times and from any task. It neither caches nor retries, and never looks
+/// up a name through the resolver that it serves. `ProviderCompatibility` in HTTPDNSTesting checks it.
 public protocol HTTPDNSProvider: Sendable {
-    /// The name by which routes, answers and logs call it; unique among the providers of a resolver.
+    /// The name of the provider in routes, answers and logs; unique among the providers of a resolver.
     var name: String { get }
 
     /// The most private scope of addresses that its answers may have; all others are refused (``HTTPDNSAddressPolicy``).
+    ///
     /// ``HTTPDNSAddressPolicy/Scope/special`` means no more than ``HTTPDNSAddressPolicy/Scope/loopback``. The default is
-    /// ``HTTPDNSAddressPolicy/Scope/public``, wherever the service itself is: a stub on loopback that forwards to public DNS
-    /// says nothing about the names it forwards.
+    /// ``HTTPDNSAddressPolicy/Scope/public``, wherever the service itself is: a stub on loopback may forward names of the
+    /// public DNS.
     var answerScope: HTTPDNSAddressPolicy.Scope { get }
 
-    /// Answers for all families of the query, each with its own outcome: a failed AAAA does not fail the A.
+    /// Answers all families of the query, each with its own outcome: a failed AAAA does not fail the A.
     ///
-    /// The resolver cancels the task at the query's time limit. A provider that keeps the limit itself can say what it waited
-    /// for.
+    /// The resolver cancels the task at the query's time limit. A provider that enforces the limit itself can report the step
+    /// it was waiting for.
     /// - Throws: ``HTTPDNSProviderError`` when no family has an outcome of its own; `CancellationError` when the task is
     ///   cancelled.
     func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer
 
-    /// The most names that one ``resolve(_:batch:)`` may have; 1 for a provider that knows no batches. With more, names that
-    /// are asked for within 2 ms go into one batch.
+    /// The maximum number of names in one ``resolve(_:batch:)``; 1 for a provider without batches.
+    ///
+    /// With more, names that are queried within 2 ms go into one batch.
     var batchLimit: Int { get }
 
-    /// Answers about several names at once, at most ``batchLimit``, each as ``resolve(_:)`` would.
+    /// Answers a query for several names in one call, at most ``batchLimit``, each as ``resolve(_:)`` would.
     ///
     /// A name that is missing in the result was not answered.
     /// - Parameters:
-    ///   - query: What is asked about each name; its own host is the first of the batch.
+    ///   - query: The query for each name; its own host is the first of the batch.
     ///   - batch: The names.
     /// - Throws: ``HTTPDNSProviderError`` when no name has an outcome of its own; `CancellationError`.
     func resolve(_ query: HTTPDNSProviderQuery, batch: [HTTPDNSName]) async throws -> [HTTPDNSName:
         HTTPDNSProviderAnswer]
 
-    /// Whether another provider asks the same service in the same way under the same name. When settings are reloaded, such a
-    /// provider stays in use with its connections and its health, and the new one is let go.
+    /// Returns whether another provider queries the same service in the same way under the same name.
     ///
-    /// The default says so of one and the same object, and of nothing else.
+    /// When settings are reloaded, an equivalent provider stays in use with its connections and its health, and the new one is
+    /// released. The default returns true for the same object only.
     func isEquivalent(to other: any HTTPDNSProvider) -> Bool
 
-    /// Ends connections and threads. Queries after it throw ``HTTPDNSProviderError`` with code `shutDown`. Idempotent.
+    /// Ends connections and threads. Later queries throw ``HTTPDNSProviderError`` with code `shutDown`. Idempotent.
     ///
     /// The default does nothing, for a provider that has neither.
     func shutdown() async
 }
 
-/// One question to a provider.
+/// A query to a provider.
 public struct HTTPDNSProviderQuery: Hashable, Sendable {
-    /// The name asked for.
+    /// The name to look up.
     public var host: HTTPDNSName
-    /// The families asked for, at least one.
+    /// The families to look up, at least one.
     public var families: HTTPDNSAddress.Families
-    /// How long the answer may take.
+    /// The time limit for the answer.
     public var timeLimit: Duration
-    /// The network on whose behalf is asked, for answers close to it (RFC 7871); nil says nothing about anyone. A provider
-    /// that cannot pass it on answers without it.
+    /// The client network that is sent with the query, for answers close to it (RFC 7871); nil sends none.
+    ///
+    /// A provider that cannot forward it answers without it.
     public var clientSubnet: HTTPDNSAddressBlock?
-    /// Whether records of type HTTPS are wanted too (RFC 9460). A provider that cannot ask for them leaves
-    /// ``HTTPDNSProviderAnswer/services`` nil.
+    /// Whether records of type HTTPS are queried too (RFC 9460).
+    ///
+    /// A provider that cannot query them leaves ``HTTPDNSProviderAnswer/services`` nil.
     public var wantsServices = false
 
-    /// Creates a question.
+    /// Creates a query.
     public init(host: HTTPDNSName, families: HTTPDNSAddress.Families, timeLimit: Duration) {
         self.host = host
         self.families = families
@@ -72,22 +76,22 @@ public struct HTTPDNSProviderQuery: Hashable, Sendable {
 }
 
 extension HTTPDNSProvider {
-    /// Public addresses alone.
+    /// The default: public addresses only.
     public var answerScope: HTTPDNSAddressPolicy.Scope { .public }
 
-    /// Whether both are one object.
+    /// Returns whether both are the same object.
     public func isEquivalent(to other: any HTTPDNSProvider) -> Bool {
         guard type(of: self) is AnyClass, type(of: other) is AnyClass else { return false }
         return (self as AnyObject) === (other as AnyObject)
     }
 
-    /// Nothing.
+    /// Does nothing.
     public func shutdown() async {}
 
-    /// One: no batches.
+    /// The default, 1: no batches.
     public var batchLimit: Int { 1 }
 
-    /// Asks about one name after the other, within one time limit.
+    /// Queries one name after the other, within one time limit.
     public func resolve(_ query: HTTPDNSProviderQuery, batch: [HTTPDNSName]) async throws -> [HTTPDNSName:
         HTTPDNSProviderAnswer]
     {

@@ -1,15 +1,17 @@
 public import HTTPDNSPrimitives
 
-/// What a provider said, one outcome for each family that was asked for.
+/// The answer of a provider: one outcome for each family of the query.
 public struct HTTPDNSProviderAnswer: Hashable, Sendable {
-    /// The outcome for IPv4; nil when it was not asked for.
+    /// The outcome for IPv4; nil when it was not queried.
     public var v4: HTTPDNSProviderAnswer.Family?
-    /// The outcome for IPv6; nil when it was not asked for.
+    /// The outcome for IPv6; nil when it was not queried.
     public var v6: HTTPDNSProviderAnswer.Family?
-    /// The outcome for records of type HTTPS; nil when they were not asked for, or the provider cannot ask for them.
+    /// The outcome for records of type HTTPS; nil when they were not queried, or the provider cannot query them.
     public var services: HTTPDNSProviderAnswer.HTTPSRecords?
-    /// Whether the service said of every family that its answer holds for all clients (a scope prefix length of 0, RFC 7871
-    /// section 7.3.1). Then questions with other client subnets share it.
+    /// Whether the service reported for every family that its answer is valid for all clients (a scope prefix length of 0, RFC
+    /// 7871 section 7.3.1).
+    ///
+    /// Queries with other client subnets share such an answer.
     public var holdsForAllClients = false
 
     /// Creates an answer.
@@ -20,10 +22,10 @@ public struct HTTPDNSProviderAnswer: Hashable, Sendable {
 
     /// Creates the answer to a query from all addresses of the name.
     /// - Parameters:
-    ///   - addresses: Those of both families, in the order of preference. A family without any is "no data". Nil means that
-    ///     the name does not exist.
-    ///   - timeToLive: How long the answer holds, also where there is nothing.
-    ///   - query: The query; families that it does not ask for are left out.
+    ///   - addresses: The addresses of both families, in the order of preference. A family without any is "no data". Nil means
+    ///     that the name does not exist.
+    ///   - timeToLive: The lifetime of the answer, also where it has no addresses.
+    ///   - query: The query; other families than its own are left out.
     public init(_ addresses: [HTTPDNSAddress]?, timeToLive: Duration, to query: HTTPDNSProviderQuery) {
         func outcome(_ family: HTTPDNSAddress.Family) -> HTTPDNSProviderAnswer.Family {
             guard let addresses else { return .nameError(timeToLive: timeToLive) }
@@ -39,14 +41,15 @@ public struct HTTPDNSProviderAnswer: Hashable, Sendable {
 extension HTTPDNSProviderAnswer {
     /// The outcome for one family.
     public enum Family: Hashable, Sendable {
-        /// At least one address, owned by the end of one loop-free alias chain from the name asked. The time to live is the
-        /// least of the whole chain, with the HTTP response's Age taken off, before the resolver's own limits.
+        /// At least one address, owned by the last name of a loop-free alias chain from the queried name.
+        ///
+        /// The time to live is the least of the whole chain, less the HTTP response's Age, before the resolver's own limits.
         case addresses([HTTPDNSAddress], timeToLive: Duration, canonicalName: HTTPDNSName?)
         /// The name exists without addresses of this family. A nil time to live means that the provider gave none.
         case noData(timeToLive: Duration?)
         /// The name does not exist (NXDOMAIN).
         case nameError(timeToLive: Duration?)
-        /// This family failed; the other may be good. Never cached as "no such name".
+        /// This family failed; the other may be valid. Never cached as "no such name".
         case failed(HTTPDNSProviderError)
     }
 }

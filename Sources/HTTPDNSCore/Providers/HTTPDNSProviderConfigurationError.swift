@@ -1,10 +1,10 @@
-/// Why a provider cannot be made from its settings.
+/// An error in the settings of a provider.
 public struct HTTPDNSProviderConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The provider's name.
     public var provider: String
-    /// What is wrong and what to do.
+    /// The mistake, and the suggested action.
     public var message: String
 
-    /// One line with both.
+    /// One line with name and message.
     public var description: String { "provider \"\(provider)\": \(message)" }
 }

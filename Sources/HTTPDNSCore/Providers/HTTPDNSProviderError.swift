@@ -1,30 +1,32 @@
-/// Why a provider gave no usable answer.
+/// An error of a provider that gave no usable answer.
 public struct HTTPDNSProviderError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of failure it was.
+    /// The kind of failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// A short word for logs and metric labels.
+        /// A short identifier for logs and metric labels.
         public let description: String
 
         /// No answer within the time limit.
         public static let timedOut = Code(description: "timed-out")
-        /// The service could not be reached, or its certificate did not prove its name.
+        /// The service could not be reached, or its certificate was not valid for its name.
         public static let unreachable = Code(description: "unreachable")
         /// An HTTP status other than 200.
         public static let httpStatus = Code(description: "http-status")
-        /// The body is not what the protocol says.
+        /// The body does not conform to the protocol.
         public static let badResponse = Code(description: "bad-response")
-        /// The provider's server said that it failed (SERVFAIL and the like).
+        /// The provider's server reported a failure (SERVFAIL and the like).
         public static let serverFailure = Code(description: "server-failure")
-        /// The provider refused the question (REFUSED).
+        /// The provider refused the query (REFUSED).
         public static let refused = Code(description: "refused")
-        /// The service wants fewer queries (HTTP 429), or the budget that the settings give it is used up.
+        /// The service asked for fewer queries (HTTP 429), or the budget from the settings is used up.
         public static let rateLimited = Code(description: "rate-limited")
-        /// The service refuses the account or its signature. The provider sends nothing more for 5 minutes, doubled up to an
-        /// hour while the account stays refused. A reload of its settings, or a new secret, ends the pause.
+        /// The service refuses the account or its signature.
+        ///
+        /// The provider sends no queries for 5 minutes, doubled up to an hour while the account stays refused. A reload of its
+        /// settings, or a new secret, ends the pause.
         public static let accountRefused = Code(description: "account-refused")
-        /// The vendor has switched the service off for the account. The provider sends no queries until that is taken back.
+        /// The vendor has disabled the service for the account. The provider sends no queries until it is enabled again.
         public static let serviceDisabled = Code(description: "service-disabled")
-        /// A setting that the query needs is gone, such as the file of a secret.
+        /// A setting that the query needs is missing, such as the file of a secret.
         public static let notConfigured = Code(description: "not-configured")
         /// The provider is shut down.
         public static let shutDown = Code(description: "shut-down")
@@ -36,9 +38,9 @@ public struct HTTPDNSProviderError: Error, Hashable, Sendable, CustomStringConve
 
     /// The kind of failure.
     public var code: Code
-    /// One line for people, without secrets.
+    /// A readable message on one line, without secrets.
     public var message: String
-    /// How long the service wants to be left alone (`Retry-After`, RFC 9110 section 10.2.3); nil when it did not say.
+    /// The pause that the service asked for (`Retry-After`, RFC 9110 section 10.2.3); nil without one.
     public var retryAfter: Duration?
 
     /// Creates an error.

@@ -1,12 +1,15 @@
 extension HTTPDNSResolver.Configuration {
-    /// How much a provider may be asked: vendors bill, and refuse who asks too much.
+    /// The limits on queries to one provider: vendors bill queries, and refuse clients that send too many.
     public struct ProviderLimits: Hashable, Sendable {
-        /// The most queries that may be under way at once, at least 1; more wait for their turn. While one waits, a query
-        /// makes room that takes longer than 250 ms and than eight times what 95 of 100 answers take, and fails. Where the
-        /// provider answers nothing else meanwhile, it has ``HTTPDNSResolver/Configuration/attemptLimit`` at least.
+        /// The maximum number of concurrent queries, at least 1; further queries wait in a queue.
+        ///
+        /// While one waits, a query fails and makes room once it takes longer than 250 ms and than eight times the provider's
+        /// 95th percentile. If the provider answers no other query meanwhile, it gets at least
+        /// ``HTTPDNSResolver/Configuration/attemptLimit``.
         public var maximumInFlight: Int
-        /// How many queries a second on average, above 0, with a burst of as many; nil means no limit. A query over the
-        /// budget is not sent: the next provider is asked, or a stale answer serves.
+        /// The maximum average number of queries per second, above 0, with a burst of as many; nil means no limit.
+        ///
+        /// A query over the budget is not sent: the next provider is queried, or a stale answer is served.
         public var queriesPerSecond: Double?
 
         /// Creates limits.

@@ -1,17 +1,17 @@
 public import HTTPDNSPrimitives
 
 extension HTTPDNSProviderAnswer {
-    /// The outcome for records of type HTTPS (RFC 9460), with everything void left out by the provider's parser.
+    /// The outcome for records of type HTTPS (RFC 9460). The provider's parser leaves out invalid records.
     public enum HTTPSRecords: Hashable, Sendable {
-        /// At least one usable record in service mode, by rising priority.
+        /// At least one usable record in service mode, in the order of rising priority.
         case bindings([HTTPDNSProviderAnswer.HTTPSRecord], timeToLive: Duration)
-        /// Alias mode: the addresses are those of another name. The identity stays that of the name asked.
+        /// Alias mode: the addresses are those of another name. The identity stays that of the queried name.
         case alias(HTTPDNSName, timeToLive: Duration)
         /// Alias mode with the target `.`: the service is not available (RFC 9460 section 2.5.1).
         case unavailable(timeToLive: Duration)
         /// No usable record. A nil time to live means that the provider gave none.
         case none(timeToLive: Duration?)
-        /// The question failed; the addresses may be good.
+        /// The query failed; the addresses may be valid.
         case failed(HTTPDNSProviderError)
     }
 }
@@ -19,9 +19,9 @@ extension HTTPDNSProviderAnswer {
 extension HTTPDNSProviderAnswer {
     /// One record of type HTTPS in service mode (RFC 9460 section 2.4.3).
     public struct HTTPSRecord: Hashable, Sendable {
-        /// Lower is preferred; never 0, which is alias mode.
+        /// The priority; lower is preferred. Never 0, which is alias mode.
         public var priority: UInt16
-        /// The name whose addresses to connect to; nil means the name asked, which owns the record.
+        /// The name to connect to; nil means the queried name, which owns the record.
         public var target: HTTPDNSName?
         /// The protocols of the parameter `alpn`, with the default `http/1.1` unless `no-default-alpn` was given.
         public var applicationProtocols: [String]

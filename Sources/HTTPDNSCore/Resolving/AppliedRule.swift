@@ -5,12 +5,13 @@ extension HTTPDNSResolver {
     public struct AppliedMapping: Hashable, Sendable {
         /// The rule's key.
         public var key: HTTPDNSMapping.Key
-        /// Whether the base (the file) or the overlay (``HTTPDNSMappingStore/apply(_:)``) has it.
+        /// The layer of the rule: the base (the file) or the overlay (``HTTPDNSMappingStore/apply(_:)``).
         public var origin: HTTPDNSMapping.Origin
-        /// Where it was written.
+        /// The position of the rule in its source.
         public var location: HTTPDNSSourceLocation?
-        /// All targets of the rule, or of the rule that `via` led to, with their weights; empty for `bypass`, for `via` to a
-        /// name without addresses of its own, and for last resorts that are not needed.
+        /// All targets of the rule, or of the rule that `via` led to, with their weights.
+        ///
+        /// Empty for `bypass`, for `via` to a name without addresses of its own, and for last resorts that are not needed.
         public var targets: [HTTPDNSMapping.Target]
         /// The names that `via` rules led through, in order.
         public var via: [HTTPDNSName]

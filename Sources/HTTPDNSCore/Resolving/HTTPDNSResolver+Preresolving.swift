@@ -1,9 +1,9 @@
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
-    /// Resolves names before anybody asks for them, with as few queries as their providers allow.
+    /// Resolves names in advance, with as few queries as their providers allow.
     ///
-    /// Names that are known already cost nothing; those that are asked for at the same moment share the answer.
+    /// Cached names cost nothing. Names that are being looked up at the same moment share that lookup.
     /// - Returns: The names that could not be resolved, with the reason; empty when all could.
     @discardableResult
     public func preresolve(_ hosts: [HTTPDNSName]) async -> [HTTPDNSName: HTTPDNSResolver.Error] {

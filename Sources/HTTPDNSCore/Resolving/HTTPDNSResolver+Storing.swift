@@ -9,9 +9,10 @@ extension HTTPDNSResolver {
     /// How long a start waits for a store.
     private static let restoreLimit: Duration = .seconds(1)
 
-    /// Takes in what the store kept, and begins to resolve the names of the settings in the background. A store that takes
-    /// longer than a second is not waited for. It happens once, at the latest with the first question that is not settled
-    /// without a wait; an earlier call spares that question the wait.
+    /// Restores the answers of the store, and begins to resolve the names of the settings in the background.
+    ///
+    /// It waits at most a second for the store. It runs once, at the latest with the first query that cannot be answered
+    /// without a wait; an earlier call spares that query the wait.
     public func start() async {
         let task = starting.withLock { starting in
             if let starting { return starting }
@@ -39,10 +40,11 @@ extension HTTPDNSResolver {
         _ = await LimitedWork.run(until: end, on: clock) { await self.start() }
     }
 
-    /// Takes in what the store kept from before a restart. Answers keep the age that they have by the calendar; those past
-    /// their stale limit, and those whose route or provider the settings no longer have, are left out. A store that fails
-    /// costs a log line and an event, nothing more.
-    /// - Returns: How many answers were taken in.
+    /// Restores the answers that the store kept from before a restart.
+    ///
+    /// Answers keep their age by the calendar. Answers past their stale limit, and those whose route or provider the settings
+    /// no longer contain, are left out. A failure of the store causes a log line and an event, nothing more.
+    /// - Returns: The number of restored answers.
     @discardableResult
     public func restore() async -> Int {
         guard let store else { return 0 }

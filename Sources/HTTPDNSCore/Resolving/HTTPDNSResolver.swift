@@ -2,13 +2,13 @@ internal import HTTPDNSPrimitives
 internal import Logging
 internal import Synchronization
 
-/// Host and port in, addresses out: from the request, mappings, cache, providers and the system resolver, in this order.
+/// A resolver of host names: from the request, mappings, cache, providers and the system resolver, in this order.
 ///
-/// Questions for the same name that arrive while one is under way share its answer. A resolver may be used from any task.
+/// Concurrent queries for the same name share one lookup. A resolver may be used from any task.
 public final class HTTPDNSResolver: Sendable {
     /// The mappings in use.
     public let mappings: HTTPDNSMappingStore
-    /// Turns it off and on.
+    /// The switch that turns the resolver off and on.
     public let killSwitch: HTTPDNSResolver.KillSwitch
     /// What is known of its providers by their names.
     package let directory = ProviderDirectory()
@@ -50,9 +50,9 @@ public final class HTTPDNSResolver: Sendable {
     /// a stranger chooses the names.
     package static let maximumFlights = 16_384
 
-    /// Creates a resolver. Nothing is asked until ``start()`` or the first question.
-    /// - Throws: ``HTTPDNSResolver/ConfigurationError`` when a route names an unknown provider, two providers have one name,
-    ///   two routes have one pattern, a mapping is bad, or a limit is out of its range.
+    /// Creates a resolver. No lookup starts before ``start()`` or the first query.
+    /// - Throws: ``HTTPDNSResolver/ConfigurationError`` when a route names an unknown provider, two providers have the same
+    ///   name, two routes have the same pattern, a mapping is invalid, or a limit is out of its range.
     public convenience init(_ configuration: HTTPDNSResolver.Configuration) throws(HTTPDNSResolver.ConfigurationError) {
         try self.init(configuration, isEnabled: true)
     }
@@ -114,12 +114,12 @@ public final class HTTPDNSResolver: Sendable {
         }
     }
 
-    /// Answers a question.
+    /// Resolves a query.
     ///
-    /// Addresses of one family suffice; the policy is applied to the very list that is returned. Many questions for one
-    /// name make one query.
-    /// - Throws: ``HTTPDNSResolver/Error``; `CancellationError` when the task is cancelled, without harm to others that wait
-    ///   for the same name.
+    /// Addresses of one family suffice. The policy is applied to exactly the list that is returned. Concurrent queries for one
+    /// name share one lookup.
+    /// - Throws: ``HTTPDNSResolver/Error``; `CancellationError` when the task is cancelled, which does not affect other queries
+    ///   that wait for the same name.
     public func resolve(_ question: HTTPDNSResolver.Query) async throws -> HTTPDNSResolver.Resolution {
         if let resolution = try immediateResolution(for: question) { return resolution }
         let started = fixed.timeSource.now()
@@ -158,7 +158,7 @@ public final class HTTPDNSResolver: Sendable {
         }
     }
 
-    /// The route that decides about a name; nil means bypass.
+    /// Returns the route that decides about a name; nil means bypass.
     public func route(for host: HTTPDNSName) -> HTTPDNSRoute? { live.current.resolving.routes.entry(for: host)?.route }
 
     /// Which addresses may be dialled, by the settings in use.
@@ -173,8 +173,9 @@ public final class HTTPDNSResolver: Sendable {
         return killSwitch.off(for: host, decidedBy: route(for: host)?.pattern)
     }
 
-    /// Forgets everything cached, negative answers and failures too. Mappings stay. Queries under way still answer those
-    /// who wait for them, and are not cached.
+    /// Removes all cached answers, negative answers and failures included. Mappings stay.
+    ///
+    /// Lookups in flight still answer the queries that wait for them, and are not cached.
     public func removeAllCached() {
         clearings.add(1, ordering: .releasing)
         cache.removeAll()
@@ -182,8 +183,9 @@ public final class HTTPDNSResolver: Sendable {
         observation.tell(.cleared)
     }
 
-    /// Ends the providers. Those who wait, and questions after it, get ``HTTPDNSResolver/Error`` with code `shutDown`.
-    /// Idempotent.
+    /// Shuts down the providers. Idempotent.
+    ///
+    /// Waiting and later queries throw ``HTTPDNSResolver/Error`` with code `shutDown`.
     public func shutdown() async {
         live.close()
         for shard in cache.shards {
@@ -203,7 +205,7 @@ public final class HTTPDNSResolver: Sendable {
         observation.end()
     }
 
-    /// How each provider does, in the order of the settings.
+    /// The health of each provider, in the order of the settings.
     public var providerHealth: [HTTPDNSResolver.Status.Provider] { live.current.resolving.team.health }
 
     /// - Throws: ``HTTPDNSResolver/Error`` after ``shutdown()``.
@@ -252,12 +254,13 @@ extension HTTPDNSResolver.ConfigurationError {
 }
 
 extension HTTPDNSResolver: ObservedResolver {
-    /// What it did up to now. Reading them sums over all threads' counters; it is meant for every second, not for every
-    /// request.
+    /// The counters up to now.
+    ///
+    /// Reading them sums over the counters of all threads: suitable every second, not for every request.
     public var counters: HTTPDNSResolver.Counters {
         counting.snapshot(cacheEntries: cache.count, cacheBytes: cache.byteCount)
     }
 
-    /// What happens to it from now on. Each iteration has a buffer of its own.
+    /// The events from now on. Each iteration has its own buffer.
     public var events: HTTPDNSResolver.Events { observation.events }
 }

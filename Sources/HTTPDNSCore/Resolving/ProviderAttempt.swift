@@ -1,13 +1,13 @@
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
-    /// One provider that was asked, and failed.
+    /// A failed query to a provider.
     public struct ProviderAttempt: Hashable, Sendable, CustomStringConvertible {
         /// The provider's name, or `system`.
         public var provider: String
-        /// How it failed, in short, on one line.
+        /// The failure, in short, on one line.
         public var failure: String
-        /// How long it took.
+        /// The duration of the attempt.
         public var elapsed: Duration
 
         /// Whether it cost no query, and is worth another try as soon as somebody has corrected a setting
@@ -25,7 +25,7 @@ extension HTTPDNSResolver {
             self.elapsed = elapsed
         }
 
-        /// `ali: 503 in 12 ms`.
+        /// One line, such as `ali: 503 in 12 ms`.
         public var description: String { "\(provider): \(failure) in \(elapsed.shortText)" }
     }
 }

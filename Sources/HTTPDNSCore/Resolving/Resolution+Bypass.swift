@@ -1,26 +1,26 @@
 extension HTTPDNSResolver.Resolution {
-    /// Why mappings or providers were passed over, and the system resolver was asked.
+    /// The reason that mappings or providers were skipped and the system resolver was used.
     public struct Bypass: Hashable, Sendable, CustomStringConvertible {
         private let reason: BypassReason
 
         init(_ reason: BypassReason) { self.reason = reason == .internalName ? .noRoute : reason }
 
-        /// The request asked for it (``HTTPDNSResolver/Query/bypass``).
+        /// The request set ``HTTPDNSResolver/Query/bypass``.
         public static var request: Bypass { Bypass(.request) }
-        /// A rule of the mappings says so.
+        /// A mapping rule for the name is a bypass.
         public static var mapping: Bypass { Bypass(.mapping) }
-        /// The name's route says so.
+        /// The route of the name is a bypass.
         public static var route: Bypass { Bypass(.route) }
         /// No route covers the name.
         public static var noRoute: Bypass { Bypass(.noRoute) }
-        /// The ``HTTPDNSResolver/KillSwitch`` has the name off.
+        /// The ``HTTPDNSResolver/KillSwitch`` has turned the name off.
         public static var switchedOff: Bypass { Bypass(.switchedOff) }
-        /// The question is outside its route's ``HTTPDNSRoute/Rollout``.
+        /// The query is outside its route's ``HTTPDNSRoute/Rollout``.
         public static var heldBack: Bypass { Bypass(.heldBack) }
         /// The route is in ``HTTPDNSRoute/Mode/shadow`` mode.
         public static var shadow: Bypass { Bypass(.shadow) }
 
-        /// A short word for logs and JSON.
+        /// A short identifier for logs and JSON.
         public var description: String {
             switch reason {
             case .request: "request"

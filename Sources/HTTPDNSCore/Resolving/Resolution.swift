@@ -1,12 +1,12 @@
 public import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
-    /// The addresses of a host, and where they came from.
+    /// The addresses of a host, and their source.
     ///
-    /// One that comes out of the cache or from a mapping refers to what is kept there; its lists and texts are made when they
-    /// are asked for.
+    /// A resolution from the cache or from a mapping refers to the data kept there. Its lists and texts are created when they
+    /// are read.
     public struct Resolution: Sendable {
-        /// Where the addresses came from.
+        /// The source of the addresses.
         public struct Source: Hashable, Sendable, CustomStringConvertible {
             private enum Word: UInt8, CaseIterable {
                 case request, mapping, provider, system, literal, lastResort, proxy, unixSocket
@@ -14,27 +14,27 @@ extension HTTPDNSResolver {
 
             private let word: Word
 
-            /// The request named them itself (`pinnedTo`).
+            /// The request itself (`pinnedTo`).
             public static var request: Source { Source(word: .request) }
             /// A rule of the mappings.
             public static var mapping: Source { Source(word: .mapping) }
-            /// An HTTP-DNS provider, now or through the cache.
+            /// An HTTP-DNS provider, directly or through the cache.
             public static var provider: Source { Source(word: .provider) }
             /// The system resolver.
             public static var system: Source { Source(word: .system) }
-            /// The URL had an address, or `localhost`.
+            /// An address literal in the URL, or `localhost`.
             public static var literal: Source { Source(word: .literal) }
-            /// A rule of the mappings that is asked last, after all other sources had no address.
+            /// A mapping rule of last resort, after all other sources had no address.
             public static var lastResort: Source { Source(word: .lastResort) }
-            /// Nobody: the proxy is told the name, and looks it up. There are no addresses.
+            /// None: the proxy receives the name, and looks it up. There are no addresses.
             public static var proxy: Source { Source(word: .proxy) }
-            /// Nobody: the request goes to a Unix socket. There are no addresses.
+            /// None: the request is sent to a Unix socket. There are no addresses.
             public static var unixSocket: Source { Source(word: .unixSocket) }
 
             /// All sources that there are.
             package static let all = Word.allCases.map(Source.init(word:))
 
-            /// The word for it in JSON and logs.
+            /// The identifier in JSON and logs.
             public var description: String {
                 switch word {
                 case .request: "request"
@@ -61,15 +61,15 @@ extension HTTPDNSResolver {
         private var life: Int64 = .max
         private var ageNanoseconds: Int64 = 0
         private var elapsedNanoseconds: Int64 = 0
-        /// The generation of the mappings at the time.
+        /// The generation of the mappings at that time.
         public var generation: UInt64 = 0
         /// Why the system resolver was asked, where it was not the name's route that said so.
         var reason: BypassReason?
-        /// Where they came from.
+        /// The source of the addresses.
         public var source: Source
-        /// Whether they came out of the cache.
+        /// Whether the addresses were cached.
         public var isCached = false
-        /// Whether they are past their time to live.
+        /// Whether the addresses are past their time to live.
         public var isStale = false
 
         /// Creates a resolution.
@@ -95,8 +95,9 @@ extension HTTPDNSResolver {
             self.generation = generation
         }
 
-        /// Where to connect, in the order in which they are tried, allowed by the address policy. Empty only for
-        /// ``Source/proxy`` and ``Source/unixSocket``.
+        /// The endpoints to connect to, in the order to try, allowed by the address policy.
+        ///
+        /// Empty only for ``Source/proxy`` and ``Source/unixSocket``.
         public var endpoints: [HTTPDNSEndpoint] {
             get {
                 switch content {
@@ -111,13 +112,13 @@ extension HTTPDNSResolver {
             }
         }
 
-        /// How long ago they were asked for.
+        /// The time since the addresses were requested.
         public var age: Duration {
             get { .nanoseconds(ageNanoseconds) }
             set { ageNanoseconds = newValue.wholeNanoseconds }
         }
 
-        /// How long they may still be used; nil means no expiry.
+        /// The remaining lifetime; nil means no expiry.
         public var timeToLive: Duration? {
             get { life == .max ? nil : .nanoseconds(life) }
             set { life = newValue?.wholeNanoseconds ?? .max }
@@ -126,7 +127,7 @@ extension HTTPDNSResolver {
         /// ``timeToLive`` in nanoseconds; `Int64.max` means no expiry.
         package var nanosecondsLeft: Int64 { life }
 
-        /// How long the resolving took.
+        /// The duration of the resolution.
         public var elapsed: Duration {
             get { .nanoseconds(elapsedNanoseconds) }
             set { elapsedNanoseconds = newValue.wholeNanoseconds }
@@ -138,13 +139,13 @@ extension HTTPDNSResolver {
             set { change { $0.provider = newValue } }
         }
 
-        /// The name at the end of the alias chain, when it differs from the name asked.
+        /// The name at the end of the alias chain, when it differs from the queried name.
         public var canonicalName: HTTPDNSName? {
             get { details.map(\.fields.canonicalName) ?? cached?.header.details?.canonicalName }
             set { change { $0.canonicalName = newValue } }
         }
 
-        /// The name that URL, SNI and certificate take over from a `via` rule with `keep: [host]`; nil in all other cases.
+        /// The name that URL, SNI and certificate use because of a `via` rule with `keep: [host]`; nil in all other cases.
         public var identity: HTTPDNSName? {
             get { details?.fields.identity }
             set { change { $0.identity = newValue } }
@@ -162,14 +163,15 @@ extension HTTPDNSResolver {
             set { change { $0.route = newValue } }
         }
 
-        /// Providers that were asked before the one that answered, and how they failed.
+        /// The providers that failed before another one answered, and their failures.
         public var failedAttempts: [HTTPDNSResolver.ProviderAttempt] {
             get { details.map(\.fields.failedAttempts) ?? cached?.header.details?.failedAttempts ?? [] }
             set { change { $0.failedAttempts = newValue } }
         }
 
-        /// The protocols that the HTTPS record behind the first endpoint offers (RFC 9460), as ALPN identifiers; empty when
-        /// no such record decided.
+        /// The protocols that the HTTPS record behind the first endpoint offers (RFC 9460), as ALPN identifiers.
+        ///
+        /// Empty when no such record was used.
         public var applicationProtocols: [String] {
             get {
                 if let details { return details.fields.applicationProtocols }
@@ -179,7 +181,7 @@ extension HTTPDNSResolver {
             set { change { $0.applicationProtocols = newValue } }
         }
 
-        /// Why mappings or providers were passed over; nil when they were not.
+        /// The reason that mappings or providers were skipped; nil when they were not.
         public var bypass: Bypass? {
             if let reason { return Bypass(reason) }
             guard source == .system else { return nil }
@@ -201,7 +203,7 @@ extension HTTPDNSResolver {
             return resolution
         }
 
-        /// Who has the name switched off, where ``bypass`` is ``Bypass/switchedOff``.
+        /// The kill switch entry for the name, where ``bypass`` is ``Bypass/switchedOff``.
         public internal(set) var switchedOff: HTTPDNSResolver.KillSwitch.Off? {
             get { details?.fields.switchedOff }
             set { change { $0.switchedOff = newValue } }
@@ -232,7 +234,7 @@ extension HTTPDNSResolver {
 }
 
 extension HTTPDNSResolver.Resolution: Hashable {
-    /// Whether both say the same, wherever they keep it.
+    /// Returns whether both have equal content, wherever it is stored.
     public static func == (left: HTTPDNSResolver.Resolution, right: HTTPDNSResolver.Resolution) -> Bool {
         left.endpoints == right.endpoints && left.source == right.source && left.isCached == right.isCached
             && left.isStale == right.isStale && left.generation == right.generation && left.life == right.life

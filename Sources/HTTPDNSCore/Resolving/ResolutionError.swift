@@ -1,9 +1,9 @@
 extension HTTPDNSResolver {
-    /// Why a host has no address to connect to.
+    /// An error of a host for which no usable address was found.
     public struct Error: Swift.Error, Sendable, CustomStringConvertible {
-        /// What kind of failure it was.
+        /// The kind of failure.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
-            /// A short word for logs and metric labels.
+            /// A short identifier for logs and metric labels.
             public let description: String
 
             /// The name does not exist.
@@ -18,7 +18,7 @@ extension HTTPDNSResolver {
             public static let systemFailed = Code(description: "system-failed")
             /// No answer within the time limit.
             public static let timedOut = Code(description: "timed-out")
-            /// Too many names are asked for at the same time.
+            /// Too many lookups are in flight.
             public static let overloaded = Code(description: "overloaded")
             /// The text is no host name.
             public static let invalidName = Code(description: "invalid-name")
@@ -34,15 +34,15 @@ extension HTTPDNSResolver {
 
         /// The kind of failure.
         public var code: Code
-        /// The host asked for.
+        /// The host of the query.
         public var host: String
-        /// One line for people.
+        /// A readable message on one line.
         public var message: String
-        /// What to do about it.
+        /// The suggested action.
         public var hint: String?
-        /// The providers that were asked.
+        /// The providers that were queried.
         public var attempts: [HTTPDNSResolver.ProviderAttempt]
-        /// The time limit that passed, for ``Code/timedOut``.
+        /// The time limit that was exceeded, for ``Code/timedOut``.
         public var limit: Duration?
 
         /// Creates an error.

@@ -1,33 +1,38 @@
 public import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
-    /// One question to a resolver.
+    /// A query to a resolver.
     public struct Query: Hashable, Sendable {
         /// The host to connect to.
         public var host: HTTPDNSHost
         /// The URL's port.
         public var port: UInt16
-        /// Endpoints that the request itself names; they win over everything else. Nil and empty mean none.
+        /// Endpoints that the request itself names; they win over all other sources. Nil and empty mean none.
         public var pinnedTo: [HTTPDNSEndpoint]?
-        /// Whether mappings, routes, providers and the answers cached from them are passed over: the system resolver answers,
-        /// and only its own answers are cached (``HTTPDNSResolver/Configuration/Cache/systemTimeToLive``). ``pinnedTo``,
-        /// literals and `localhost` are decided before it.
+        /// Whether mappings, routes, providers and the answers cached from them are skipped.
+        ///
+        /// The system resolver answers, and only its own answers are cached
+        /// (``HTTPDNSResolver/Configuration/Cache/systemTimeToLive``). ``pinnedTo``, literals and `localhost` are decided
+        /// before it.
         public var bypass = false
-        /// The families allowed; nil means the route's or the resolver's setting.
+        /// The families allowed; nil means the setting of the route or the resolver.
         public var families: HTTPDNSAddress.Families?
-        /// The network on whose behalf is asked, for answers close to it (RFC 7871); nil means the route's setting. Answers
-        /// for different networks are kept apart.
+        /// The client network that is sent with the lookup, for answers close to it (RFC 7871); nil means the route's setting.
+        ///
+        /// Answers for different networks are kept apart.
         public var clientSubnet: HTTPDNSAddressBlock?
-        /// What places the question in a rollout by key (``HTTPDNSRoute/Rollout/Stickiness/key``), such as a user's number;
-        /// nil means the host's name. It has no say in anything else, and is kept nowhere.
+        /// The key of the query in a rollout by key (``HTTPDNSRoute/Rollout/Stickiness/key``), such as a user's number; nil
+        /// means the host's name.
+        ///
+        /// It affects nothing else, and is not stored.
         public var rolloutKey: String?
-        /// How long it may take; nil means the resolver's setting, and never more than that.
+        /// The time limit of the query; nil means the resolver's setting, which is also the maximum.
         public var timeLimit: Duration?
         /// A cached answer that was asked for before this moment, on the resolver's clock, is not good enough: it serves only
         /// when asking anew brings nothing. Mappings, literals and ``pinnedTo`` are as they are.
         package var freshAfter: MonotonicTime?
 
-        /// Creates a question about a host on a port.
+        /// Creates a query for a host on a port.
         public init(_ host: HTTPDNSHost, port: UInt16) {
             self.host = host
             self.port = port

@@ -1,14 +1,14 @@
 public import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
-    /// Why a resolver cannot be made from its settings.
+    /// An error in the settings of a resolver.
     public struct ConfigurationError: Swift.Error, Hashable, Sendable, CustomStringConvertible {
-        /// What is wrong and what to do.
+        /// The mistake, and the suggested action.
         public var message: String
-        /// Where it was written.
+        /// The position of the setting in its source.
         public var location: HTTPDNSSourceLocation?
 
-        /// One line with both.
+        /// One line with location and message.
         public var description: String { (location.map { "\($0): " } ?? "") + message }
     }
 }

@@ -1,78 +1,86 @@
 public import HTTPDNSPrimitives
 
-/// Who is asked about a name.
+/// The providers and settings for the names of one pattern.
 public struct HTTPDNSRoute: Hashable, Sendable {
-    /// What happens when no provider has a usable answer.
+    /// The behavior when no provider has a usable answer.
     public enum Fallback: String, Hashable, Sendable {
         /// The request fails: fail closed.
         case none
-        /// The system resolver is asked: immediately while all providers rest after failures, after their hedge delay while
-        /// they owe answers, else after their share of the time, or half of the call's own limit.
+        /// The system resolver is queried.
+        ///
+        /// This happens immediately while all providers are in back-off after failures, after their hedge delay while their
+        /// answers are overdue, else after their share of the time, or half of the call's own limit.
         case system
     }
 
-    /// What the route says about its names.
+    /// The action of the route for its names.
     public enum Action: Hashable, Sendable {
-        /// The system resolver, and no provider.
+        /// Queries the system resolver, and no provider.
         case bypass
-        /// These providers, in this order.
+        /// Queries these providers, in this order.
         case providers([String], fallback: Fallback)
     }
 
-    /// In which order the providers of a route are asked.
+    /// The order in which the providers of a route are queried.
     public enum Order: String, Hashable, Sendable, CaseIterable {
-        /// As written; those that fail or keep silent come last until they answer again.
+        /// The given order. Providers that fail or do not answer are last until they answer again.
         case given
-        /// The one that answered fastest of late comes first.
+        /// The provider with the lowest recent latency first.
         case fastest
     }
 
-    /// What becomes of the providers' answers.
+    /// The use of the providers' answers.
     public enum Mode: String, Hashable, Sendable, CaseIterable {
-        /// They are used.
+        /// The answers are used.
         case use
-        /// They are compared with what the system resolver says, which is used: ``HTTPDNSResolver/Counters/shadowAgreed``,
-        /// ``HTTPDNSResolver/Counters/shadowDiffered``, ``HTTPDNSResolver/Counters/shadowFailed``. No request waits for them,
-        /// and none goes to an address of theirs.
+        /// The answers are compared with those of the system resolver, which are used.
+        ///
+        /// See ``HTTPDNSResolver/Counters/shadowAgreed``, ``HTTPDNSResolver/Counters/shadowDiffered``,
+        /// ``HTTPDNSResolver/Counters/shadowFailed``. No request waits for the providers, and no request is sent to an address
+        /// of theirs.
         case shadow
     }
 
-    /// The names that it is about.
+    /// The names that the route covers.
     public var pattern: HTTPDNSRoute.Pattern
-    /// What it says.
+    /// The action of the route for its names.
     public var action: Action
-    /// The families asked for; nil means the resolver's own setting.
+    /// The families to query; nil means the resolver's own setting.
     public var families: HTTPDNSAddress.Families?
-    /// In which order its providers are asked.
+    /// The order in which its providers are queried.
     public var order: Order = .given
-    /// How long past its time to live an answer may serve while nothing newer is to be had; nil means the cache's setting,
-    /// zero never.
-    public var staleLimit: Duration?
-    /// Whether the other providers are always asked before a negative answer is used; addresses from any of them win.
+    /// The time past its time to live that an answer may be served while no newer one is available.
     ///
-    /// If not, they are asked unless the answer is earned: one of the provider's answers about its last 20 names had
-    /// addresses, or was a negative answer that another provider confirmed. They are also asked about a name that had
-    /// addresses within the stale limit.
+    /// Nil means the cache's setting; zero disables stale answers.
+    public var staleLimit: Duration?
+    /// Whether the other providers are always queried before a negative answer is used; addresses from any of them win.
+    ///
+    /// If not, they are queried unless the provider has earned trust: one of its answers about its last 20 names had addresses,
+    /// or was a negative answer that another provider confirmed. They are also queried for a name that had addresses within the
+    /// stale limit.
     public var wantsSecondOpinion = false
-    /// The network on whose behalf the providers are asked (RFC 7871); nil says nothing about anyone.
+    /// The client network that is sent to the providers (RFC 7871); nil sends none.
     public var clientSubnet: HTTPDNSAddressBlock?
-    /// Whether records of type HTTPS are asked for and followed (RFC 9460).
+    /// Whether records of type HTTPS are queried and followed (RFC 9460).
     public var usesServices = false
-    /// Blocks of addresses that its names may have whoever says so, besides those of the policy.
+    /// Blocks of addresses that are allowed for its names from every source, in addition to those of the policy.
     public var allowed: [HTTPDNSAddressBlock] = []
     /// If not empty, the only blocks of addresses that its names may have; all other addresses are refused.
     public var only: [HTTPDNSAddressBlock] = []
-    /// Whether its names are resolved by it at all. If not, they take the system path, past mappings too: the resolver's
-    /// ``HTTPDNSResolver/KillSwitch`` has the route off, as said by ``HTTPDNSResolver/KillSwitch/Origin/file``.
+    /// Whether the route is in use.
+    ///
+    /// If not, its names are resolved by the system resolver, and mappings are skipped too: the resolver's
+    /// ``HTTPDNSResolver/KillSwitch`` has the route off, with the origin ``HTTPDNSResolver/KillSwitch/Origin/file``.
     public var isEnabled = true
-    /// Which share of the questions it is for; nil means all.
+    /// The share of the queries that the route applies to; nil means all.
     public var rollout: HTTPDNSRoute.Rollout?
-    /// What becomes of the providers' answers.
+    /// The use of the providers' answers.
     public var mode: Mode = .use
-    /// Whether a client may connect to the addresses of the system resolver when none of those it was given can be
-    /// connected to; nil means as the fallback says: with `system` it may, with `none` not.
+    /// Whether a client may connect to the addresses of the system resolver when all addresses it was given fail to connect.
+    ///
+    /// Nil follows the fallback: `system` allows it, `none` does not.
     public var connectFallback: Bool?
-    /// Where it was written.
+    /// The position of the route in its source.
     public var location: HTTPDNSSourceLocation?
 
     /// Creates a route.

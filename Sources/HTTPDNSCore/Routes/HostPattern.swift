@@ -1,14 +1,14 @@
 extension HTTPDNSRoute {
-    /// Which names a route or a mapping is about.
+    /// The names that a route or a mapping covers.
     public enum Pattern: Hashable, Sendable, CustomStringConvertible {
-        /// This name and no other.
+        /// Exactly this name.
         case exact(HTTPDNSName)
         /// Every name below this one, at any depth, but not the name itself: `*.shop.example`.
         case suffix(HTTPDNSName)
-        /// Every name but the internal ones: `*`. For routes only.
+        /// Every name except the internal ones: `*`. For routes only.
         case any
 
-        /// Reads `name`, `*.suffix` or `*`.
+        /// Parses `name`, `*.suffix` or `*`.
         /// - Throws: ``HTTPDNSName/Error``.
         public init(_ text: String) throws(HTTPDNSName.Error) {
             if text == "*" {

@@ -1,23 +1,24 @@
 extension HTTPDNSRoute {
-    /// Which share of the questions a route is for, while it is being introduced.
+    /// The share of the queries that a route applies to while it is being introduced.
     ///
-    /// Those within it go the route's way; all others go to the system resolver, as if the route said bypass. A mapping
-    /// stands before every route, and is for all.
+    /// The route applies to queries within the rollout; all others are resolved by the system resolver, as if the route were a
+    /// bypass. Mappings precede every route, and apply to all queries.
     ///
-    /// It sticks: who is within stays within while the percentage grows, in this process and in every other one.
+    /// The rollout is sticky: a key within it stays within while the percentage grows, in this process and in every other one.
     public struct Rollout: Hashable, Sendable {
-        /// What a place in the order of the rollout belongs to.
+        /// The unit that is drawn for the rollout.
         public enum Stickiness: String, Hashable, Sendable, CaseIterable {
             /// The process: one draw for each resolver, for all of its routes.
             case process
-            /// The key that the question gives (``HTTPDNSResolver/Query/rolloutKey``), such as a user's number. A question
-            /// without one is placed by its host name: all requests to a host then go the same way, in every process.
+            /// The key of the query (``HTTPDNSResolver/Query/rolloutKey``), such as a user's number.
+            ///
+            /// A query without a key uses its host name: all requests to a host are then treated the same, in every process.
             case key
         }
 
         /// The share in percent, 0 to 100, to two decimals.
         public var percent: Double
-        /// What is placed.
+        /// The unit that is drawn.
         public var by: Stickiness
 
         /// Creates a rollout. A resolver refuses a percentage outside 0 to 100, or with more than two decimals.

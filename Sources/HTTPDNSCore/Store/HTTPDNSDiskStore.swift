@@ -8,17 +8,16 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Keeps answers in one file, so that the first requests after a restart wait for nobody.
+/// A store that keeps answers in one file, so that the first requests after a restart need no lookup.
 ///
-/// - The file is replaced in one step (a temporary file in the same folder, `fsync`, `rename`), so that it is always a whole
-///   one, old or new, also after a crash and with several processes that write it. The last to write wins.
-/// - It is readable and writable for its owner alone (mode 0600). One that belongs to another user, that others may write,
-///   or that is a symbolic link is refused: who may write it decides where requests go, within the address policy.
-/// - It has a checksum (CRC-32C). One that is cut off or altered by accident is refused as a whole.
-/// - A file that is there and is no snapshot, or belongs to another user, is never replaced.
+/// - The file is replaced in one step (a temporary file in the same folder, `fsync`, `rename`). It is always a complete file,
+///   old or new, also after a crash and with several processes that write it. The last writer wins.
+/// - It is readable and writable for its owner alone (mode 0600). A file is refused if it belongs to another user, is writable
+///   for others, or is a symbolic link: its writer decides where requests go, within the address policy.
+/// - It has a checksum (CRC-32C). A truncated or accidentally altered file is refused as a whole.
+/// - An existing file that is no snapshot, or belongs to another user, is never replaced.
 ///
-/// The work is done on a thread of its own. Saves of one value are carried out one after the other, in the order of the
-/// calls.
+/// The work runs on a dedicated thread. Saves of one value run one after the other, in the order of the calls.
 ///
 /// The folder must exist; choose one that no other user may write.
 public final class HTTPDNSDiskStore: HTTPDNSResolutionStore {
@@ -31,12 +30,11 @@ public final class HTTPDNSDiskStore: HTTPDNSResolutionStore {
 
     /// Creates a store; nothing is read or written yet.
     /// - Parameters:
-    ///   - path: The path of the file; a relative one is seen from the working directory at the time of each call.
-    ///   - maximumBytes: The largest file that is written or read, 64 KiB at least. An answer takes 80 to 120 bytes as a
-    ///     rule.
-    ///   - maximumEntries: The most answers that are written or returned, at least 1. Of more, those that were received last
+    ///   - path: The path of the file. A relative path starts at the working directory at the time of each call.
+    ///   - maximumBytes: The largest file that is written or read, 64 KiB at least. An answer typically takes 80 to 120 bytes.
+    ///   - maximumEntries: The maximum number of answers that are written or returned, at least 1. The answers received last
     ///     are kept.
-    ///   - wallClock: Tells how old temporary files are that crashed processes left behind.
+    ///   - wallClock: The clock for the age of temporary files that crashed processes left behind.
     public convenience init(
         path: String,
         maximumBytes: HTTPDNSByteCount = .mebibytes(4),
@@ -67,10 +65,11 @@ public final class HTTPDNSDiskStore: HTTPDNSResolutionStore {
         self.work = work
     }
 
-    /// The answers in the file, those received last in front; none when there is no file. Of several answers about one thing
-    /// the newest is returned.
-    /// - Throws: ``HTTPDNSResolutionStoreError``; nothing of the file is used then. `CancellationError` as soon as the task
-    ///   is cancelled.
+    /// Returns the answers in the file, those received last first; none when there is no file.
+    ///
+    /// Of several answers for the same key the newest is returned.
+    /// - Throws: ``HTTPDNSResolutionStoreError``; no part of the file is used then. `CancellationError` as soon as the task is
+    ///   cancelled.
     public func load() async throws -> [HTTPDNSStoredResolution] {
         try await run(.notReadable) { [file, maximumBytes, maximumEntries] in
             guard let octets = try file.contents(maximumBytes: maximumBytes) else { return [] }
@@ -78,13 +77,14 @@ public final class HTTPDNSDiskStore: HTTPDNSResolutionStore {
         }
     }
 
-    /// Replaces the file. It has at most as many answers and bytes as the limits allow, those received last in front. Left
-    /// out are answers without an address, with one of a family that was not asked for, or with a text of more than 65,535
-    /// bytes.
+    /// Replaces the file.
+    ///
+    /// It has at most as many answers and bytes as the limits allow, those received last first. Left out are answers without an
+    /// address, with an address of a family that was not queried, or with a text of more than 65,535 bytes.
     ///
     /// The first call also removes temporary files that crashed processes left behind ten minutes ago or earlier.
-    /// - Throws: ``HTTPDNSResolutionStoreError``; what was saved before is still there then. `CancellationError` as soon as
-    ///   the task is cancelled; the file may still be replaced.
+    /// - Throws: ``HTTPDNSResolutionStoreError``; the earlier contents are still there then. `CancellationError` as soon as the
+    ///   task is cancelled; the file may still be replaced.
     public func save(_ resolutions: [HTTPDNSStoredResolution]) async throws {
         try await run(.notWritable) { [self] in
             let isFirst = hasRemovedLeftovers.withLock { done in

@@ -1,17 +1,17 @@
-/// Keeps answers for after a restart, or for other processes: see ``HTTPDNSDiskStore``.
+/// A store that keeps answers across restarts, or for other processes: see ``HTTPDNSDiskStore``.
 ///
-/// A store is an optional copy and never in the way: a resolver loads it once when it starts, saves to it now and then, and
-/// goes on without it when it is slow, empty or broken. What it holds is checked again before it is used: the address
-/// policy holds for it, and so do the limits of the cache.
+/// A store is an optional copy, and no request depends on it. A resolver loads it once when it starts, saves to it at
+/// intervals, and continues without it when it is slow, empty or broken. Its contents are checked again before they are used:
+/// the address policy and the limits of the cache apply to them.
 public protocol HTTPDNSResolutionStore: Sendable {
-    /// All answers that were saved last; none when nothing was saved yet. In no particular order.
-    /// - Throws: ``HTTPDNSResolutionStoreError`` when what was saved cannot be read or cannot be trusted as a whole, and
+    /// Returns all answers that were saved last, in no particular order; none when nothing was saved yet.
+    /// - Throws: ``HTTPDNSResolutionStoreError`` when the contents cannot be read or cannot be trusted as a whole, and
     ///   `CancellationError`.
     func load() async throws -> [HTTPDNSStoredResolution]
 
-    /// Replaces everything that was saved before. A store that has limits keeps the answers that were received last.
+    /// Replaces the earlier contents. A store with limits keeps the answers that were received last.
     ///
-    /// After an error the earlier contents are still there, or the new ones are; never a part of them.
-    /// - Throws: ``HTTPDNSResolutionStoreError``, and `CancellationError`; what was begun may still be completed then.
+    /// After an error the store has the earlier contents or the new ones, never a part of them.
+    /// - Throws: ``HTTPDNSResolutionStoreError``, and `CancellationError`. A save that has begun may still complete then.
     func save(_ resolutions: [HTTPDNSStoredResolution]) async throws
 }

@@ -1,30 +1,31 @@
 public import HTTPDNSPrimitives
 
-/// A positive answer as it is kept outside of the process: with the calendar time, since no other clock outlives one.
+/// A positive answer as it is kept outside of the process, with calendar times: no other clock is valid across processes.
 public struct HTTPDNSStoredResolution: Hashable, Sendable {
-    /// The name that was asked for.
+    /// The queried name.
     public var host: HTTPDNSName
-    /// The families that were asked for; all ``addresses`` are of these.
+    /// The queried families; all ``addresses`` are of these.
     public var families: HTTPDNSAddress.Families
-    /// A text that tells what answered: the route's pattern and its providers. An answer whose route the settings no longer
-    /// have is not used.
+    /// A text that identifies the source of the answer: the route's pattern and its providers.
+    ///
+    /// An answer whose route the settings no longer contain is not used.
     public var route: String
-    /// The network in whose name was asked (RFC 7871); nil when none was told.
+    /// The client network of the query (RFC 7871); nil when none was sent.
     public var clientSubnet: HTTPDNSAddressBlock?
     /// The addresses, in the answer's order; at least one.
     public var addresses: [HTTPDNSAddress]
     /// The name of the provider that answered.
     public var provider: String
-    /// The most private scope that the provider might answer then; nil when that is not known.
+    /// The most private scope that the provider was allowed to answer at that time; nil when that is not known.
     public var providerScope: HTTPDNSAddressPolicy.Scope?
     /// The name at the end of the alias chain; nil when the answer had no alias.
     public var canonicalName: HTTPDNSName?
-    /// When the answer was sent for, in milliseconds since 1970-01-01 00:00 UTC.
+    /// The time the query was sent, in milliseconds since 1970-01-01 00:00 UTC.
     public var receivedAt: Int64
-    /// How long the answer lives from then on. Stores keep whole nanoseconds.
+    /// The lifetime of the answer from then on. Stores keep whole nanoseconds.
     public var timeToLive: Duration
 
-    /// Creates a stored answer. Nothing is checked; what makes no sense is left out by stores.
+    /// Creates a stored answer. Nothing is checked; stores leave out invalid answers.
     public init(
         host: HTTPDNSName,
         families: HTTPDNSAddress.Families,

@@ -1,12 +1,12 @@
 public import HTTPDNSPrimitives
 
 extension HTTPDNSResolver.KillSwitch {
-    /// What is turned off.
+    /// The extent of an entry in the kill switch.
     public enum Scope: Hashable, Sendable, CustomStringConvertible {
         /// All names.
         case everything
-        /// The names that the route with this pattern decides about; without such a route, those that it would decide
-        /// about if it were there.
+        /// The names that the route with this pattern decides about. Without such a route, the names that it would decide about
+        /// if it existed.
         case route(HTTPDNSRoute.Pattern)
 
         /// `everything`, or the pattern.
@@ -18,9 +18,9 @@ extension HTTPDNSResolver.KillSwitch {
         }
     }
 
-    /// Who has turned something off.
+    /// The origin of an entry in the kill switch.
     public enum Origin: String, Hashable, Sendable, CaseIterable {
-        /// The configuration file: `enabled: false`, of the whole or of a route.
+        /// The configuration file: `enabled: false`, for everything or for a route.
         case file
         /// The environment variable `HTTPDNS_DISABLED` at start.
         case environment
@@ -30,13 +30,13 @@ extension HTTPDNSResolver.KillSwitch {
         case socket
     }
 
-    /// Something that is off.
+    /// An entry of the kill switch: something that is off.
     public struct Off: Hashable, Sendable {
-        /// What is off.
+        /// The extent of the entry.
         public var scope: Scope
-        /// Who turned it off.
+        /// The origin that turned it off.
         public var origin: Origin
-        /// Since when, on the resolver's clock.
+        /// The time it was turned off, on the resolver's clock.
         public var since: MonotonicTime
 
         /// Creates a record.

@@ -2,13 +2,13 @@ package import HTTPDNSPrimitives
 internal import Synchronization
 
 extension HTTPDNSResolver {
-    /// Turns the resolver off and on while it runs, whole or for the names of one route.
+    /// A switch that turns the resolver off and on while it runs, wholly or for the names of one route.
     ///
-    /// Off means that the next request takes the system path, as with ``HTTPDNSResolver/Query/bypass``: mappings, providers
-    /// and what is cached of them are passed over. Literals and `pinnedTo` are as always. What is off is a set: each
-    /// ``Origin`` turns off and on by its own word, and something is on when nobody has it off.
+    /// Off means that the next request is resolved by the system resolver, as with ``HTTPDNSResolver/Query/bypass``: mappings,
+    /// providers and answers cached from them are skipped. Literals and `pinnedTo` still apply. Each ``Origin`` turns scopes
+    /// off and on separately, and a scope is on when no origin has it off.
     ///
-    /// Asking whether all is on is one atomic read.
+    /// Checking that everything is on is one atomic read.
     public final class KillSwitch: Sendable {
         private let state = Lock(SwitchState())
         /// Twice the generation, and one more while something is off; written under the lock and read without.
@@ -29,27 +29,27 @@ extension HTTPDNSResolver {
         /// A switch that is on.
         package init(timeSource: any TimeSource = SystemTimeSource()) { self.timeSource = timeSource }
 
-        /// Turns something off. Idempotent: who has it off already keeps the time since when.
+        /// Turns a scope off. Idempotent: a scope that this origin has already turned off keeps its time.
         public func turnOff(_ scope: Scope = .everything, by origin: Origin = .api) {
             change(by: origin) { $0.turnOff(scope, by: origin, at: $1) }
         }
 
-        /// Takes back what was turned off. Idempotent.
+        /// Turns a scope on again. Idempotent.
         ///
-        /// It takes back the very scope: a route that was turned off by itself stays off when everything is turned on again,
-        /// and ``offs`` shows it. ``Origin/api`` and ``Origin/socket`` are both an operator's word, and each takes back what
-        /// the other said; file and environment take back their own.
+        /// It removes exactly this scope: a route that was turned off separately stays off when everything is turned on again,
+        /// and ``offs`` shows it. ``Origin/api`` and ``Origin/socket`` both represent operators, and each also removes entries
+        /// of the other. File and environment remove only their own.
         public func turnOn(_ scope: Scope = .everything, by origin: Origin = .api) {
             change(by: origin) { state, _ in state.turnOn(scope, by: origin) }
         }
 
-        /// Whether nobody has everything off. Single routes may be off nevertheless, see ``offs``.
+        /// Whether no origin has everything off. Single routes may be off nevertheless, see ``offs``.
         public var isOn: Bool { isFullyOn || state.withLock { $0.everything == nil } }
 
-        /// All that is off: everything before single routes, these by their patterns; empty when all is on.
+        /// All entries: everything before single routes, these by their patterns; empty when all is on.
         public var offs: [Off] { state.withLock { $0.offs } }
 
-        /// Grows with each turn that changed something; 0 before the first.
+        /// A number that grows with each turn that changed something; 0 before the first.
         public var generation: UInt64 { published.load(ordering: .acquiring) >> 1 }
 
         /// Whether nothing at all is off.

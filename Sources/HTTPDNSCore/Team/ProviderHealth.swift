@@ -1,36 +1,38 @@
 public import HTTPDNSPrimitives
 
 extension HTTPDNSResolver.Status {
-    /// How one provider does at a moment: what the resolver goes by when it chooses whom to ask.
+    /// The present health of one provider, which decides the order of queries.
     public struct Provider: Hashable, Sendable {
-        /// Whether a provider is asked in its turn.
+        /// The state of a provider in the order of queries.
         public enum State: Hashable, Sendable {
-            /// It is asked in its turn.
+            /// The provider is queried in its turn.
             case healthy
-            /// It owes an answer for longer than it usually takes; the healthy ones are asked before it.
+            /// An answer of the provider is overdue; healthy providers are queried before it.
             case suspect
-            /// It failed, or asked to be left alone. It is asked only when no other provider and no system resolver has an answer.
-            /// After `until` one query is copied to it, and its answer makes it healthy again.
+            /// The provider failed, or asked for a pause.
+            ///
+            /// It is queried only when no other provider and no system resolver has an answer. After `until` one query is
+            /// copied to it, and an answer makes it healthy again.
             case quarantined(until: MonotonicTime, why: String)
         }
 
         /// The provider's name.
         public var name: String
-        /// Whether it is asked in its turn.
+        /// The state of the provider in the order of queries.
         public var state: State
-        /// The mean latency of its answers, in which new ones count more; nil before the first.
+        /// The mean latency of its answers, weighted towards new ones; nil before the first.
         public var latency: Duration?
-        /// The latency that 95 of 100 answers do not pass, at most a quarter too high; nil before the fifth.
+        /// The 95th percentile of its latency, at most a quarter too high; nil before the fifth answer.
         public var percentile95: Duration?
-        /// How many queries had a definite answer.
+        /// The number of queries with a definite answer.
         public var successes: Int
-        /// How many queries failed.
+        /// The number of failed queries.
         public var failures: Int
-        /// How many queries are under way.
+        /// The number of queries in flight.
         public var inFlight: Int
-        /// How many queries wait for one of those to end.
+        /// The number of queries that wait for one of those to end.
         public var queued: Int
-        /// How many queries were sent.
+        /// The number of queries sent.
         public var queries: Int
 
         /// Creates a report.

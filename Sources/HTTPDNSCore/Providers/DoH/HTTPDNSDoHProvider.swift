@@ -2,19 +2,19 @@ internal import HTTPDNSCurl
 internal import HTTPDNSMessages
 package import HTTPDNSPrimitives
 
-/// DNS over HTTPS (RFC 8484), through a transport of its own that is pinned to the service's addresses.
+/// A provider for DNS over HTTPS (RFC 8484), with its own transport that is pinned to the service's addresses.
 ///
-/// A, AAAA and HTTPS are requests at the same time, which share one connection where the service speaks HTTP/2. Every
-/// request tries the service's addresses in turn, beginning with the one that answered last; each has an equal share of
-/// the time that is left. An address that cannot be connected to, or answers with status 408, 421 or 5xx, is left for the
-/// next one, and rests for five minutes while others answer. One that is connected to and keeps silent about a name is left
-/// for the next one as well, and does not rest. A connection that breaks under a request is dialed again once,
-/// because a query may be repeated without harm (RFC 9110 section 9.2.2). Every other response is final: no other status
-/// and no error code inside a message makes it ask again.
+/// A, AAAA and HTTPS are concurrent requests, which share one connection if the service speaks HTTP/2. Every request tries the
+/// service's addresses in turn, beginning with the one that answered last; each gets an equal share of the remaining time. If
+/// connecting fails, or the response has status 408, 421 or 5xx, the request continues with the next address. The failed
+/// address is not used for five minutes while others answer. An address that accepts the connection and then does not answer is
+/// left for the next one as well, without such a back-off. A connection that breaks under a request is dialed again once,
+/// because a query may be repeated safely (RFC 9110 section 9.2.2). Every other response is final: no other status and no error
+/// code inside a message leads to a retry.
 ///
-/// An answer goes through 8 aliases at most; a longer chain fails its family, as two different aliases of one name do.
-/// The time to live of an answer is the least of its alias chain, no longer than the response's `max-age`, less its
-/// `Age` (RFC 8484 section 5.1). `max-age=0`, `no-store` and `no-cache` speak to HTTP caches and are not looked at.
+/// An answer may have a chain of at most 8 aliases. A longer chain fails its family, as two different aliases of one name do.
+/// The time to live of an answer is the least of its alias chain, no longer than the response's `max-age`, less its `Age` (RFC
+/// 8484 section 5.1). `max-age=0`, `no-store` and `no-cache` are meant for HTTP caches and are ignored.
 public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     /// The name from the settings.
     public let name: String
@@ -27,9 +27,9 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     private let channel: ServiceChannel
     private let time: any TimeSource
 
-    /// Creates the provider. Nothing is sent until the first query.
+    /// Creates the provider. Nothing is sent before the first query.
     /// - Throws: ``HTTPDNSProviderConfigurationError`` when the URL is not an https URL (http is allowed for a loopback
-    ///   address), is by name without bootstrap addresses, or has a user name, a fragment or an unknown template in it.
+    ///   address), has a host name without bootstrap addresses, or has a user name, a fragment or an unknown template in it.
     public convenience init(_ configuration: Configuration) throws(HTTPDNSProviderConfigurationError) {
         try self.init(
             configuration,
@@ -54,19 +54,20 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
         self.time = time
     }
 
-    /// Whether the other is a DoH provider with equal settings.
+    /// Returns whether the other provider is a DoH provider with equal settings.
     public func isEquivalent(to other: any HTTPDNSProvider) -> Bool {
         (other as? HTTPDNSDoHProvider).map { $0 === self || $0.configuration == configuration } ?? false
     }
 
-    /// Asks for every family of the query at once, and for services beside them where they are wanted.
+    /// Queries every family concurrently, and HTTPS records with them if the query asks for them.
     ///
-    /// A family whose message says that the server failed or refused has ``HTTPDNSProviderAnswer/Family/failed(_:)``, and so
-    /// has one whose request failed while the other's did not, or that has no answer 500 ms after the other's addresses. The
-    /// same holds for services, which are waited for as long again as the addresses took: 50 ms at least, 500 ms at most.
+    /// A family has ``HTTPDNSProviderAnswer/Family/failed(_:)`` in three cases: its message reports that the server failed or
+    /// refused, its request failed while the other's did not, or it has no answer 500 ms after the other's addresses. The same
+    /// holds for HTTPS records. The provider waits for them as long again as the addresses took: 50 ms at least, 500 ms at
+    /// most.
     ///
-    /// A client subnet is cut to 24 bits of IPv4 or 56 of IPv6, and sent to the service with every question (RFC 7871).
-    /// - Throws: ``HTTPDNSProviderError`` when no family's request brought a message; `CancellationError` when the task is
+    /// A client subnet is cut to 24 bits of IPv4 or 56 of IPv6, and sent to the service with every query (RFC 7871).
+    /// - Throws: ``HTTPDNSProviderError`` when no family's request received a message; `CancellationError` when the task is
     ///   cancelled.
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         let deadline = time.now() + query.timeLimit
@@ -103,7 +104,7 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
         return answer
     }
 
-    /// Cuts the requests in flight, ends the connections and the transport's thread. Idempotent.
+    /// Cancels the requests in flight, and ends the connections and the transport's thread. Idempotent.
     public func shutdown() async {
         await channel.shutdown()
     }

@@ -2,13 +2,13 @@ package import HTTPDNSCurl
 public import HTTPDNSPrimitives
 
 extension HTTPDNSJSONProvider {
-    /// Whose JSON DNS it is: where it is asked, and what it takes besides name and type.
+    /// A JSON DNS dialect: its default URL and addresses, and the query parameters it accepts.
     public struct Service: Sendable {
-        /// The service's own URL.
+        /// The default URL of the service.
         public let url: String
         /// The addresses behind ``url``, in the order to try.
         public let bootstrap: [HTTPDNSAddress]
-        /// Whether it takes a client subnet (`edns_client_subnet`, RFC 7871).
+        /// Whether the service accepts a client subnet (`edns_client_subnet`, RFC 7871).
         public let takesClientSubnet: Bool
         let account: Account?
 
@@ -32,16 +32,18 @@ extension HTTPDNSJSONProvider {
             takesClientSubnet: false
         )
 
-        /// Alidns without an account: `https://dns.alidns.com/resolve` at 223.5.5.5 and 223.6.6.6. It limits queries by
-        /// the address that they come from.
+        /// Alidns without an account: `https://dns.alidns.com/resolve` at 223.5.5.5 and 223.6.6.6.
+        ///
+        /// The service limits queries by their source address.
         public static let alidns = Service(
             url: "https://dns.alidns.com/resolve",
             bootstrap: alidnsAddresses,
             takesClientSubnet: true
         )
 
-        /// Alidns with an account: every query is signed by SHA-256, with the time of the machine's clock. Needs the package
-        /// trait `Signing`.
+        /// Alidns with an account: every query is signed with SHA-256 and the time of the machine's clock.
+        ///
+        /// Needs the package trait `Signing`.
         /// - Parameters:
         ///   - account: The account (`uid`): letters, digits, `-`, `_` and `.`.
         ///   - accessKey: The identifier of the access key (`ak`), in the same characters.
@@ -83,23 +85,25 @@ extension HTTPDNSJSONProvider {
     public struct Configuration: Sendable {
         /// The name of the provider.
         public var name: String
-        /// Whose protocol the service speaks.
+        /// The dialect that the service speaks.
         public var service: Service
-        /// Where it is asked. A query of the URL's own is kept.
+        /// The URL of the service. A query of the URL's own is kept.
         public var url: String
-        /// The service's addresses, in the order to try. Required unless the URL has an address literal: the name is never
-        /// looked up. Beside a literal they are further addresses of the same service.
+        /// The service's addresses, in the order to try.
+        ///
+        /// Required unless the URL has an address literal: the name is never looked up. In addition to a literal they are
+        /// further addresses of the same service.
         public var bootstrap: [HTTPDNSAddress]
-        /// The authorities that the service's certificate must end at.
+        /// The certificate authorities that are trusted for the service's certificate.
         public var trustRoots: HTTPDNSTrust.Roots = .system
         /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``).
         public var answers: HTTPDNSAddressPolicy.Scope = .public
 
-        /// Creates settings with the service's own URL and addresses, or those of another service that speaks as it does.
+        /// Creates settings with the service's own URL and addresses, or those of another service with the same dialect.
         /// - Parameters:
         ///   - name: The name of the provider.
-        ///   - service: Whose protocol the service speaks.
-        ///   - url: Where it is asked; nil means at the service's own URL.
+        ///   - service: The dialect that the service speaks.
+        ///   - url: The URL to query; nil means the service's own URL.
         ///   - bootstrap: Its addresses; nil means those of the service for its own URL, and none for another.
         public init(name: String, service: Service, url: String? = nil, bootstrap: [HTTPDNSAddress]? = nil) {
             self.name = name

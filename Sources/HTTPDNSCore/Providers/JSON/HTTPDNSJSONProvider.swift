@@ -1,13 +1,13 @@
 internal import HTTPDNSMessages
 package import HTTPDNSPrimitives
 
-/// DNS over HTTPS with answers in JSON, as Google, Cloudflare and Alidns offer it beside RFC 8484, through a transport of
-/// its own that is pinned to the service's addresses.
+/// A provider for DNS over HTTPS with answers in JSON, as Google, Cloudflare and Alidns offer it besides RFC 8484.
 ///
-/// A and AAAA are two requests at the same time, which share one connection where the service speaks HTTP/2. Addresses of
-/// the service, time limits, statuses and the life of answers are treated as by ``HTTPDNSDoHProvider``.
+/// It has its own transport that is pinned to the service's addresses. A and AAAA are two concurrent requests, which share one
+/// connection if the service speaks HTTP/2. Addresses of the service, time limits, statuses and the lifetime of answers are
+/// treated as by ``HTTPDNSDoHProvider``.
 ///
-/// Records of type HTTPS are not asked for: ``HTTPDNSProviderAnswer/services`` stays nil.
+/// Records of type HTTPS are not queried: ``HTTPDNSProviderAnswer/services`` stays nil.
 public final class HTTPDNSJSONProvider: HTTPDNSProvider {
     /// The name from the settings.
     public let name: String
@@ -21,11 +21,11 @@ public final class HTTPDNSJSONProvider: HTTPDNSProvider {
     private let time: any TimeSource
     private let clock: WallClock
 
-    /// Creates the provider. Nothing is sent until the first query.
+    /// Creates the provider. Nothing is sent before the first query.
     /// - Throws: ``HTTPDNSProviderConfigurationError`` when the URL is not an https URL (http is allowed for a loopback
-    ///   address), is by name without bootstrap addresses, or has a user name, a fragment or a parameter of the query in it;
-    ///   for an account of Alidns also when its secret cannot be read, its identifiers are no words, or the package trait
-    ///   `Signing` is off.
+    ///   address), has a host name without bootstrap addresses, or has a user name, a fragment or a parameter of the query in
+    ///   it. For an account of Alidns also when its secret cannot be read, its identifiers have other characters than allowed,
+    ///   or the package trait `Signing` is off.
     public convenience init(_ configuration: Configuration) throws(HTTPDNSProviderConfigurationError) {
         try self.init(
             configuration,
@@ -54,14 +54,14 @@ public final class HTTPDNSJSONProvider: HTTPDNSProvider {
         self.clock = clock
     }
 
-    /// Asks for every family of the query at once.
+    /// Queries every family concurrently.
     ///
-    /// A client subnet is cut to 24 bits of IPv4 and 56 of IPv6, and passed on to services that take one; Cloudflare does
-    /// not. Without one, a service does as it likes: Google and Alidns go by the address that the request comes from.
+    /// A client subnet is cut to 24 bits of IPv4 and 56 of IPv6, and sent to services that accept one; Cloudflare does not.
+    /// Without one, the service decides: Google and Alidns use the source address of the request.
     ///
-    /// A family whose answer says that the server failed or refused has ``HTTPDNSProviderAnswer/Family/failed(_:)``, and so
-    /// has one whose request failed while the other's did not, or that has no answer 500 ms after the other's addresses.
-    /// - Throws: ``HTTPDNSProviderError`` when no family's request brought an answer; `CancellationError` when the task is
+    /// A family has ``HTTPDNSProviderAnswer/Family/failed(_:)`` in three cases: its answer reports that the server failed or
+    /// refused, its request failed while the other's did not, or it has no answer 500 ms after the other's addresses.
+    /// - Throws: ``HTTPDNSProviderError`` when no family's request received an answer; `CancellationError` when the task is
     ///   cancelled.
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         let deadline = time.now() + query.timeLimit
@@ -83,15 +83,16 @@ public final class HTTPDNSJSONProvider: HTTPDNSProvider {
         }
     }
 
-    /// Cuts the requests in flight, ends the connections and the transport's thread. Idempotent.
+    /// Cancels the requests in flight, and ends the connections and the transport's thread. Idempotent.
     public func shutdown() async {
         await channel.shutdown()
     }
 }
 
 extension HTTPDNSJSONProvider {
-    /// Whether the other asks the same service in the same way. Secrets are the same when they are read from the same file or
-    /// variable; one behind a closure is like no other.
+    /// Returns whether the other provider queries the same service in the same way.
+    ///
+    /// Secrets are equal when they are read from the same file or variable. A secret from a closure equals no other.
     public func isEquivalent(to other: any HTTPDNSProvider) -> Bool {
         guard let other = other as? HTTPDNSJSONProvider else { return false }
         return other === self || other.configuration.isSame(as: configuration)
