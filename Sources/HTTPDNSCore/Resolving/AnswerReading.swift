@@ -1,20 +1,20 @@
 internal import HTTPDNSPrimitives
 
-/// What a provider's answer comes to, over all families that were asked for.
+/// The combined outcome of a provider's answer, over all queried families.
 enum AnswerReading: Equatable, Sendable {
     /// At least one address.
     case addresses([HTTPDNSAddress], timeToLive: Duration, canonicalName: HTTPDNSName?, missing: HTTPDNSProviderError?)
-    /// The name exists, without an address of the families asked for.
+    /// The name exists, without an address of the queried families.
     case noAddresses(timeToLive: Duration?)
     /// The name does not exist.
     case noSuchName(timeToLive: Duration?)
     /// No definite answer; the next source may have one.
     case failed(String)
 
-    /// More addresses of one family than this are cut off: no service needs them, and a hostile answer could hold thousands.
+    /// The limit on addresses of one family. No service needs more, and a hostile answer could hold thousands.
     static let maximumAddressesPerFamily = 16
 
-    /// The addresses of the families asked for, each once, no more of a family than are used, IPv4 first.
+    /// Returns the addresses of the queried families without duplicates, at most the limit for each family, IPv4 first.
     static func usable(_ addresses: [HTTPDNSAddress], families: HTTPDNSAddress.Families) -> [HTTPDNSAddress] {
         HTTPDNSAddress.Family.allCases.filter { families.contains($0) }.flatMap { family in
             var unique: [HTTPDNSAddress] = []
@@ -26,7 +26,7 @@ enum AnswerReading: Equatable, Sendable {
         }
     }
 
-    /// The families that were asked for, and failed or broke the contract of ``HTTPDNSProviderAnswer/Family``.
+    /// Returns the queried families that failed or broke the contract of ``HTTPDNSProviderAnswer/Family``.
     static func failedFamilies(of answer: HTTPDNSProviderAnswer, families: HTTPDNSAddress.Families)
         -> HTTPDNSAddress.Families
     {
@@ -40,12 +40,12 @@ enum AnswerReading: Equatable, Sendable {
         return failed
     }
 
-    /// Reads an answer.
+    /// Combines the outcomes of an answer.
     ///
-    /// - IPv4 addresses stand before IPv6 ones; in which order they are tried is the transport's to say.
-    /// - Addresses of one family suffice. When the other family failed, `missing` says how.
-    /// - Without an address, a failed family leaves the question open, unless the other said that the name does not exist:
-    ///   that holds for all families (RFC 8020). A family that says "no data" proves that the name exists.
+    /// - IPv4 addresses precede IPv6 ones. The transport decides in which order they are tried.
+    /// - Addresses of one family suffice. When the other family failed, `missing` has its error.
+    /// - Without an address, a failed family makes the result indefinite, unless the other family reported that the name does
+    ///   not exist: that holds for all families (RFC 8020). A family with "no data" proves that the name exists.
     init(_ answer: HTTPDNSProviderAnswer, families: HTTPDNSAddress.Families) {
         let outcomes = [(HTTPDNSAddress.Family.v4, answer.v4), (.v6, answer.v6)]
             .filter { families.contains($0.0) }
@@ -87,7 +87,7 @@ enum AnswerReading: Equatable, Sendable {
         }
     }
 
-    /// One family's outcome, with what breaks the contract of ``HTTPDNSProviderAnswer/Family`` put right.
+    /// The outcome of one family, with violations of the contract of ``HTTPDNSProviderAnswer/Family`` corrected.
     private struct Outcome {
         var family: HTTPDNSAddress.Family
         var answer: HTTPDNSProviderAnswer.Family
@@ -121,6 +121,6 @@ enum AnswerReading: Equatable, Sendable {
 }
 
 extension HTTPDNSAddress.Family {
-    /// The type of DNS record that holds addresses of the family.
+    /// The type of DNS record for addresses of the family.
     var recordType: String { self == .v4 ? "A" : "AAAA" }
 }

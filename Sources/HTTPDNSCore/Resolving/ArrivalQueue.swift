@@ -1,4 +1,4 @@
-/// Elements in the order of their arrival, with removal from the middle. Each may stand in it once.
+/// A queue in the order of arrival, with removal from the middle. It contains each element at most once.
 struct ArrivalQueue<Element: Hashable & Sendable>: Sendable {
     private var order: [Element] = []
     private var members: Set<Element> = []
@@ -7,7 +7,7 @@ struct ArrivalQueue<Element: Hashable & Sendable>: Sendable {
     var isEmpty: Bool { members.isEmpty }
     var count: Int { members.count }
 
-    /// The element that came first, of those that are left.
+    /// The earliest of the remaining elements.
     var first: Element? { order[head...].first(where: members.contains) }
 
     mutating func append(_ element: Element) {
@@ -25,14 +25,15 @@ struct ArrivalQueue<Element: Hashable & Sendable>: Sendable {
         return nil
     }
 
-    /// - Returns: Whether it was there.
+    /// Removes an element.
+    /// - Returns: Whether it was in the queue.
     @discardableResult
     mutating func remove(_ element: Element) -> Bool {
         defer { compact() }
         return members.remove(element) != nil
     }
 
-    /// Removed elements stay in `order` until they outnumber the rest, so that every operation is constant on average and
+    /// Removed elements stay in `order` until they outnumber the others. So every operation takes amortized constant time, and
     /// the memory stays in proportion to the members.
     private mutating func compact() {
         guard order.count > 2 * members.count + 16 else { return }

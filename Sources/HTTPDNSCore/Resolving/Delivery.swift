@@ -1,4 +1,4 @@
-/// What someone who waits for a flight is given.
+/// The result that a waiter of a lookup receives.
 enum Delivery: Sendable {
     case answer(CachedAnswer)
     case failed(HTTPDNSResolver.Error)

@@ -1,12 +1,13 @@
 internal import Synchronization
 
-/// How many flights may still be started, over all shards.
+/// The number of lookups that may still be started, over all shards.
 final class FlightBudget: Sendable {
     private let left: Atomic<Int>
 
     init(_ maximum: Int) { left = Atomic(maximum) }
 
-    /// Takes one, if one is left.
+    /// Takes one from the budget.
+    /// - Returns: Whether one was left.
     func take() -> Bool {
         if left.subtract(1, ordering: .relaxed).newValue >= 0 { return true }
         left.add(1, ordering: .relaxed)

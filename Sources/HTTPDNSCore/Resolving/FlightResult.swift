@@ -1,22 +1,23 @@
 internal import HTTPDNSPrimitives
 
-/// What a flight comes back with.
+/// The result of a lookup.
 enum FlightResult: Sendable {
     /// A definite answer.
     case answer(KnownAnswer)
-    /// The system's answer after all providers failed as the error says.
+    /// The system resolver's answer, after all providers failed with the given error.
     case fallback(KnownAnswer, HTTPDNSResolver.Error)
-    /// Nobody had a definite answer. `spared` says that the system resolver was not asked, because a stale answer serves.
+    /// No source had a definite answer. `spared` means that the system resolver was not queried, because a stale answer is
+    /// served.
     case failure(HTTPDNSResolver.Error, sentAt: MonotonicTime, spared: Bool)
-    /// Nobody was asked, because the machine had no thread for the lookup or no provider could send a query: nothing is known
-    /// about the name, and nothing is remembered.
+    /// No query was sent, because there was no thread for the lookup or no provider could send one. Nothing is known about the
+    /// name, and nothing is cached.
     case busy(HTTPDNSResolver.Error, sentAt: MonotonicTime)
 }
 
-/// The work of a flight.
+/// The task of a lookup.
 struct FlightWork: Sendable {
     let task: Task<Void, Never>
-    /// Delivered when the system resolver is to be asked now, where it stands in for providers.
+    /// Delivered when the system resolver is to be queried now, for a route with the system resolver as fallback.
     let hurry: OneShot<Void>
 
     func cancel() { task.cancel() }

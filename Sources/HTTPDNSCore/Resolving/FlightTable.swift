@@ -1,41 +1,41 @@
 internal import HTTPDNSPrimitives
 
-/// Who waits for which question in flight: at most one flight for a key, shared by all who ask while it lasts.
+/// A table of the lookups in flight and their waiters: at most one lookup for a key, shared by all concurrent queries.
 ///
-/// A value without I/O; its methods return what is to be done once the lock round it is let go.
+/// A value without I/O. Its methods return the work that is to be done after the lock around it is released.
 struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: Sendable {
     struct FlightID: Hashable, Sendable { fileprivate var number: UInt64 }
     struct WaiterID: Hashable, Sendable { fileprivate var number: UInt64 }
 
-    /// A place in a flight.
+    /// A waiter's entry in a lookup.
     struct Seat: Hashable, Sendable {
         var flight: FlightID
         var waiter: WaiterID
     }
 
-    /// What a flight that has ended leaves to do.
+    /// The remaining work after the end of a lookup.
     struct Landing: Sendable {
-        /// All who still wait, to be given the result.
+        /// All present waiters, which receive the result.
         var waiters: [Waiter]
-        /// Whether the result may be cached: not when everything cached was removed since the flight began.
+        /// Whether the result may be cached: not when the cache was cleared since the lookup began.
         var isCurrent: Bool
     }
 
     private struct Flight: Sendable {
         var key: Key
-        /// Under which settings it began.
+        /// The version of the settings under which the lookup began.
         var epoch: UInt16
         var startedAt: MonotonicTime
-        /// Whether its result only completes an answer within its life: then nobody else can use it.
+        /// Whether the result only adds families to a cached answer within its lifetime. Other queries cannot use it then.
         var isPartial = false
         var waiters: [WaiterID: Waiter] = [:]
         var work: Work?
         var isCurrent = true
-        /// Whether its work goes on when all threads of the runtime are blocked.
+        /// Whether its task continues when all threads of the runtime are blocked.
         var isOnOwnThreads = false
-        /// Whether a lookup of its own was begun. Not so while the answer is to come with a batch of names.
+        /// Whether its own query was started. False while the answer is expected from a batch of names.
         var isBegun = true
-        /// Whether it goes on when nobody waits.
+        /// Whether the lookup continues without waiters.
         var landsAnyway = false
     }
 
@@ -43,19 +43,20 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
     private var current: [Key: FlightID] = [:]
     private var lastNumber: UInt64 = 0
 
-    /// How many flights are under way.
+    /// The number of lookups in flight.
     var count: Int { flights.count }
 
-    /// Whether a question about a key is under way that a new one may share.
+    /// Returns whether a lookup for a key is in flight that a new query may share.
     func isUnderWay(_ key: Key) -> Bool { current[key] != nil }
 
-    /// Whether the question about a key that is under way goes by newer settings than these: then theirs must be had first.
+    /// Returns whether the lookup in flight for a key uses newer settings than these. The caller then has to read the newer
+    /// settings first.
     func isOutdated(_ key: Key, epoch: UInt16) -> Bool {
         guard let flight = current[key].flatMap({ flights[$0] }) else { return false }
         return ResolvingSettings.isNewer(flight.epoch, than: epoch)
     }
 
-    /// The start of the flight that a question about a key would share; nil when there is none.
+    /// Returns the start of the lookup that a query for a key would share; nil when there is none.
     func startTime(_ key: Key, epoch: UInt16) -> MonotonicTime? {
         guard let flight = current[key].flatMap({ flights[$0] }), flight.epoch == epoch, !flight.isPartial else {
             return nil
@@ -63,17 +64,19 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
         return flight.startedAt
     }
 
-    /// Whether somebody waits for a flight.
+    /// Returns whether a lookup has waiters.
     func hasWaiters(_ flight: FlightID) -> Bool { flights[flight]?.waiters.isEmpty == false }
 
-    /// Takes a place in the flight for a key. One that began under older settings is left to those who wait for it already, and so is
-    /// one on the runtime's threads when a blocking call asks.
+    /// Adds a waiter to the lookup for a key.
+    ///
+    /// A lookup that began under older settings keeps its present waiters and gets no new one. The same holds for a lookup on
+    /// the runtime's threads when the caller is a blocking call.
     /// - Parameters:
-    ///   - onOwnThreads: Whether a blocking call asks.
-    ///   - epoch: The settings that the question goes by; see ``isOutdated(_:epoch:)``.
-    ///   - now: The start of a new flight.
-    ///   - mayStart: Asked when there is no flight to share: whether there may be one more.
-    /// - Returns: The place, and whether the caller has to start the flight; nil when it may not.
+    ///   - onOwnThreads: Whether the caller is a blocking call.
+    ///   - epoch: The version of the query's settings; see ``isOutdated(_:epoch:)``.
+    ///   - now: The start of a new lookup.
+    ///   - mayStart: Called when there is no lookup to share. Returns whether another one may start.
+    /// - Returns: The waiter's entry, and whether the caller has to start the lookup; nil when no lookup may start.
     mutating func join(
         _ key: Key,
         _ waiter: Waiter,
@@ -84,7 +87,7 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
     ) -> (seat: Seat, starts: Bool)? {
         lastNumber += 1
         let waiterID = WaiterID(number: lastNumber)
-        // In place: with a copy of the flight at hand, each who joins would copy all its waiters.
+        // The lookup is changed in place: a copy would make each new waiter copy all other waiters.
         let isShared = { (flight: Flight) in
             flight.epoch == epoch && !flight.isPartial && (flight.isOnOwnThreads || !onOwnThreads)
         }
@@ -106,11 +109,11 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
         return (Seat(flight: flight, waiter: waiterID), true)
     }
 
-    /// Opens a flight without waiters, for questions that come later.
+    /// Opens a lookup without waiters, for later queries.
     /// - Parameters:
-    ///   - inBatch: Whether its answer is to come with a batch of names, and not with a lookup of its own.
-    ///   - isPartial: Whether its result only completes an answer within its life.
-    /// - Returns: Nil when there is one for the key already, or may be no more.
+    ///   - inBatch: Whether its answer is expected from a batch of names, and not from its own query.
+    ///   - isPartial: Whether its result only adds families to a cached answer within its lifetime.
+    /// - Returns: Nil when there is one for the key already, or no further one may start.
     mutating func open(
         _ key: Key,
         epoch: UInt16 = 0,
@@ -134,38 +137,38 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
         return flight
     }
 
-    /// Whether a lookup of its own was begun for a flight, or the flight has ended.
+    /// Returns whether the lookup's own query was started, or the lookup has ended.
     func isBegun(_ flight: FlightID) -> Bool { flights[flight]?.isBegun ?? true }
 
-    /// Notes that a lookup of its own is begun for a flight of a batch.
-    /// - Returns: Whether the caller has to start it; not when it was begun before, or the flight has ended.
+    /// Records that a batched lookup gets its own query.
+    /// - Returns: Whether the caller has to start it; false when it was started before, or the lookup has ended.
     mutating func begin(_ flight: FlightID) -> Bool {
         guard flights[flight]?.isBegun == false else { return false }
         flights[flight]?.isBegun = true
         return true
     }
 
-    /// The work of a flight that was started.
+    /// Returns the task of a started lookup.
     func work(of flight: FlightID) -> Work? { flights[flight]?.work }
 
-    /// All who wait in flights for such keys. They stay in their places.
+    /// Returns all waiters of lookups with matching keys. They stay in the table.
     func waiters(where isMeant: (Key) -> Bool) -> [Waiter] {
         flights.values.filter { !$0.waiters.isEmpty && isMeant($0.key) }.flatMap { $0.waiters.values }
     }
 
-    /// Notes the work of a flight that was started.
-    /// - Returns: The work when nobody waits for it any more, to be cancelled.
+    /// Stores the task of a started lookup.
+    /// - Returns: The task, to be cancelled, when the lookup has no waiters any more.
     mutating func attach(_ work: Work, to flight: FlightID) -> Work? {
         guard flights[flight] != nil else { return work }
         flights[flight]?.work = work
         return nil
     }
 
-    /// Gives up a place. The others in the flight notice nothing.
-    /// - Parameter letsItLand: Whether the flight goes on when this was the last place, for those who ask later.
-    /// - Returns: Whether that ended the flight, and its work, to be cancelled.
+    /// Removes a waiter. The lookup's other waiters are not affected.
+    /// - Parameter letsItLand: Whether the lookup continues for later queries when this was the last waiter.
+    /// - Returns: Whether that ended the lookup, and its task, to be cancelled.
     mutating func leave(_ seat: Seat, letsItLand: Bool = false) -> (ended: Bool, work: Work?) {
-        // In place: a copy of the flight would copy all its waiters, for each of them that leaves.
+        // The lookup is changed in place: a copy would make each waiter that leaves copy all other waiters.
         guard flights[seat.flight]?.waiters.removeValue(forKey: seat.waiter) != nil else { return (false, nil) }
         if letsItLand { flights[seat.flight]?.landsAnyway = true }
         guard let flight = flights[seat.flight], flight.waiters.isEmpty, !flight.landsAnyway else {
@@ -175,22 +178,22 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
         return (true, flight.work)
     }
 
-    /// Ends a flight and frees its key.
-    /// - Returns: Nil when nobody wants its result any more.
+    /// Ends a lookup and frees its key.
+    /// - Returns: Nil when the lookup was already removed.
     mutating func land(_ id: FlightID) -> Landing? {
         guard let flight = flights[id] else { return nil }
         remove(id, flight)
         return Landing(waiters: Array(flight.waiters.values), isCurrent: flight.isCurrent)
     }
 
-    /// Lets all flights go on for those who wait, and nobody else: the next who asks starts a new one.
+    /// Detaches all lookups: they continue for their present waiters, and the next query starts a new one.
     mutating func supersedeAll() {
         for id in flights.keys { flights[id]?.isCurrent = false }
         current.removeAll()
     }
 
-    /// Ends everything.
-    /// - Returns: All who waited, and all work to be cancelled.
+    /// Removes all lookups.
+    /// - Returns: All waiters, and all tasks to be cancelled.
     mutating func removeAll() -> (waiters: [Waiter], work: [Work]) {
         defer {
             flights.removeAll()

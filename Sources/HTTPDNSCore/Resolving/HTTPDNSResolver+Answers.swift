@@ -1,15 +1,15 @@
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
-    /// The answer to a question about a name, from the cache or from a flight of one's own or of others.
+    /// Returns the answer for a name, from the cache, a new lookup or one in flight.
     ///
-    /// An answer past its life waits for a new one no longer than the cache's `staleAfter`, and not at all while asking
-    /// fails.
+    /// While an expired answer is available, the query waits for a new one no longer than the cache's `staleAfter`. While
+    /// refreshing fails, it does not wait.
     /// - Parameters:
     ///   - turns: The kill switch's generation before `name` was decided.
-    ///   - isRepeated: Whether the question has waited before, and was counted.
-    /// - Returns: Nil when newer settings have been at the name already.
-    /// - Throws: `SwitchedOffMeanwhile` too.
+    ///   - isRepeated: Whether the query has waited before, and was counted.
+    /// - Returns: Nil when newer settings have already been used for the name.
+    /// - Throws: Also `SwitchedOffMeanwhile`.
     func answer(
         _ name: NameQuestion,
         to question: HTTPDNSResolver.Query,
@@ -59,7 +59,7 @@ extension HTTPDNSResolver {
         let mayAsk = mayAsk(inquiry)
         let waiter = OneShot<Delivery>()
         let shared = answerForAllClients(name.key, by: settings.resolving, at: started)
-        // One lock for all of it, or a flight that lands in between would be flown a second time.
+        // One lock for the whole step. Otherwise a lookup that completes in between would be started a second time.
         let step = cache.shard(for: name.key).state.withLock { state -> Step? in
             guard let known = state.known(name.key, by: settings.resolving, at: started) else { return nil }
             let finding = CachedAnswer.find(known.answer, orForAllClients: shared, at: started)
@@ -72,7 +72,7 @@ extension HTTPDNSResolver {
             guard limit > .zero, !Task.isCancelled else { return Step(finding: finding) }
             let epoch = settings.resolving.epoch
             if state.flights.isOutdated(name.key, epoch: epoch) { return nil }
-            // A lookup that has kept others waiting for that long already does not keep this question waiting.
+            // A lookup that others have already waited for that long does not delay this query.
             if let flightStart = state.flights.startTime(name.key, epoch: epoch), started - flightStart >= staleAfter,
                 finding.answerInReserve?.mayServe(at: started) == true
             {
@@ -110,19 +110,20 @@ extension HTTPDNSResolver {
         }
         if !isRepeated { counting.count(place.starts ? AnswerCount.miss : .joined) }
         if place.starts { start(inquiry, place.seat.flight) }
-        // A shutdown between the first look and the taking of a place would find nobody to tell.
+        // A shutdown between the first check and the registration of the waiter would not find the waiter.
         do { try requireRunning(question) } catch { waiter.deliver(.shutDown) }
         // The same holds for a turn of the kill switch since the decision.
         if name.bypass == nil, killSwitch.generation != turns, isSwitchedOff(question) { waiter.deliver(.switchedOff) }
 
         let stale = step.finding.answerInReserve
-        // The wait counts from the start of the lookup. An answer that will not serve any more when the wait is over is no
-        // reason to wait less.
+        // The wait counts from the start of the lookup. It is not shortened for an answer that may no longer be served when the
+        // wait is over.
         let wait = staleAfter - max(started - step.flightStart, .zero)
         let patience = stale?.mayServe(at: started + wait) == true ? min(limit, wait) : limit
         let isShort = isRepeated || patience < configuration.timeLimit
         var timing = Timing(inquiry: inquiry, flight: place.seat.flight, started: started, end: started + patience)
-        // The lookup of a full limit ends by itself, with its reasons; after a suspension it does so later.
+        // A lookup with the full limit ends at its own time limit, with its attempts in the error. After a suspension it does
+        // so later.
         if !isShort { timing.end = timing.end + configuration.timeLimit / 2 }
         if inquiry.hasFallback, patience == limit, isShort || !step.isBegun {
             timing.systemAt = started + (step.isBegun ? limit / 2 : systemDelay(inquiry, limit))
@@ -142,33 +143,33 @@ extension HTTPDNSResolver {
         )
     }
 
-    /// What looking into the cache came to.
+    /// The result of the cache lookup.
     private struct Step {
         var finding: CachedAnswer.Finding
-        /// Nil when nobody is asked, be it that there was no room for one more flight.
+        /// Nil when no lookup is started or joined, or when there is no room for another lookup.
         var place: (seat: AnswerCache.Flights.Seat, starts: Bool)?
-        /// Whether the flight has a lookup of its own. Else its answer is to come with a batch of names.
+        /// Whether the lookup has its own query. If not, its answer is expected from a batch of names.
         var isBegun = true
         var flightStart = MonotonicTime(nanoseconds: 0)
     }
 
-    /// The moments at which a wait for a flight goes on without it.
+    /// The times at which a wait for a lookup ends or changes course.
     private struct Timing {
         var inquiry: Inquiry
         var flight: AnswerCache.Flights.FlightID
         var started: MonotonicTime
         /// The end of the wait.
         var end: MonotonicTime
-        /// The latest moment to ask the system resolver; nil leaves it to the flight.
+        /// The latest time to query the system resolver; nil leaves it to the lookup.
         var systemAt: MonotonicTime?
     }
 
-    /// Someone's wait for a flight.
+    /// A query's wait for a lookup.
     private struct Wait {
         var name: NameQuestion
         var settings: LiveSettings
         var seat: AnswerCache.Flights.Seat
-        /// What serves when nothing newer comes.
+        /// The answer that is served when there is no newer one.
         var stale: CachedAnswer?
         var started: MonotonicTime
         var limit: Duration
@@ -185,7 +186,7 @@ extension HTTPDNSResolver {
             var resolution = try use(answer, for: wait.name, question, by: wait.settings, at: now)
             count(.awaited(fromSystem: resolution.source == .system, isStale: false), of: answer)
             resolution.isCached = false
-            // A life of nothing serves those who waited for it, and is not a life that is over.
+            // An answer with a lifetime of zero is served to its waiters, and is not stale for them.
             resolution.isStale = false
             resolution.elapsed = now - wait.started
             return resolution
@@ -193,8 +194,8 @@ extension HTTPDNSResolver {
             if let resolution = try useStale(wait, question, at: now) { return resolution }
             throw error.seen(from: question, through: wait.name.passage)
         case .timedOut:
-            // The flight goes on within its own limit. Else a first provider that is dead would take all the time of
-            // every hasty caller, and the healthy one behind it would never be asked.
+            // The lookup continues within its own limit. Otherwise an unresponsive first provider would use up the time of
+            // every caller with a short limit, and the healthy one behind it would never be queried.
             leave(wait.seat, wait.name.key, letsItLand: true)
             if let resolution = try useStale(wait, question, at: now) { return resolution }
             throw timedOut(question, wait.name, wait.limit)
@@ -202,7 +203,7 @@ extension HTTPDNSResolver {
             leave(wait.seat, wait.name.key)
             throw CancellationError()
         case .switchedOff:
-            // A question that is still on comes back to the flight.
+            // A query that is still on joins the lookup again.
             leave(wait.seat, wait.name.key, letsItLand: !isSwitchedOff(question))
             throw SwitchedOffMeanwhile()
         case .shutDown:
@@ -224,10 +225,11 @@ extension HTTPDNSResolver {
         return resolution
     }
 
-    /// Tells that an answer serves past its life: once, however many questions it serves until there is a newer one.
+    /// Sends an event that an answer is served past its lifetime: once, however many queries it serves until there is a newer
+    /// one.
     private func tellStale(_ resolution: HTTPDNSResolver.Resolution, of answer: CachedAnswer) {
         if answer.isToldStale { return }
-        // What is cached may be the same answer with a later failure.
+        // The cached answer may be the same answer with a later failure.
         let key = answer.key
         let isFirst = cache.shard(for: key).state.withLock { state in
             let known = state.table.find(key)
@@ -244,8 +246,9 @@ extension HTTPDNSResolver {
         }
     }
 
-    /// The time that a caller waits for a batch of names before it has a lookup of its own: half of its limit, and no longer
-    /// than for providers that it would ask itself.
+    /// Returns the time that a caller waits for a batch of names before its lookup gets its own query.
+    ///
+    /// It is half of the caller's limit, and no longer than for providers that the lookup itself would query.
     private func systemDelay(_ inquiry: Inquiry, _ limit: Duration) -> Duration {
         guard case .providers(let names, _) = inquiry.route?.action else { return limit / 2 }
         return switch inquiry.settings.team.reliance(on: names) {
@@ -255,9 +258,8 @@ extension HTTPDNSResolver {
         }
     }
 
-    /// Waits for a flight.
-    /// - Parameter timing: Nil for a call that started the flight and has the resolver's whole limit, by which the flight
-    ///   ends.
+    /// Waits for a lookup.
+    /// - Parameter timing: Nil for a call that started the lookup and has the resolver's whole limit, at which the lookup ends.
     private func delivery(to waiter: OneShot<Delivery>, timing: Timing?) async -> Delivery {
         let timeSource = fixed.timeSource
         let timer = timing.map { timing in
@@ -278,7 +280,7 @@ extension HTTPDNSResolver {
         }
     }
 
-    /// Lets a flight ask the system resolver besides its providers. A flight of a batch gets a lookup of its own for that.
+    /// Makes a lookup query the system resolver in addition to its providers. A batched lookup gets its own query for that.
     private func askSystemNow(_ timing: Timing) {
         let (begins, work) = cache.shard(for: timing.inquiry.key).state.withLock { state in
             (state.flights.begin(timing.flight), state.flights.work(of: timing.flight))
@@ -295,7 +297,7 @@ extension HTTPDNSResolver {
         work?.cancel()
     }
 
-    /// What a look into the cache comes to; nil when there is nothing to use.
+    /// Returns the resolution for a cache result; nil when there is nothing to use.
     func use(
         _ finding: CachedAnswer.Finding,
         for name: NameQuestion,
@@ -320,7 +322,7 @@ extension HTTPDNSResolver {
         }
     }
 
-    /// The resolution that a cached answer makes for one question, counted as what the cache gave at once.
+    /// Returns the resolution of a cached answer for one query, counted as a cache hit.
     func hit(
         _ answer: CachedAnswer,
         for name: NameQuestion,
@@ -334,7 +336,7 @@ extension HTTPDNSResolver {
             if resolution.isStale { tellStale(resolution, of: answer) }
             return resolution
         } catch {
-            // What the policy refused is counted where it was.
+            // A refusal by the policy is counted where it happens.
             if error.code != .policyRefused { counting.count(.negativeHit) }
             throw error
         }
@@ -344,7 +346,7 @@ extension HTTPDNSResolver {
         (answer.origin?.counters ?? counting.unrouted.answers).add(to: count.rawValue)
     }
 
-    /// The resolution that an answer makes for one question.
+    /// Returns the resolution of an answer for one query.
     private func use(
         _ answer: CachedAnswer,
         for name: NameQuestion,
@@ -373,7 +375,8 @@ extension HTTPDNSResolver {
         return resolution
     }
 
-    /// Lets only allowed addresses through. What may be dialled whoever of them is meant needs no look at each.
+    /// Removes addresses that are not allowed. Answers from a source whose scope is allowed as a whole need no check of each
+    /// address.
     private func applyPolicy(
         to resolution: inout HTTPDNSResolver.Resolution,
         of answer: CachedAnswer,
@@ -408,7 +411,7 @@ extension HTTPDNSResolver {
         if left.count < endpoints.count { resolution.endpoints = left }
     }
 
-    /// The route whose rules about addresses hold for a question: that of its own name, wherever `via` rules led.
+    /// Returns the route whose address rules apply to a query: that of its own name, wherever `via` rules led.
     private func policyRoute(_ origin: AnswerOrigin, _ question: HTTPDNSResolver.Query, _ routes: RouteTable)
         -> HTTPDNSRoute?
     {
@@ -442,7 +445,7 @@ extension HTTPDNSResolver {
         let error =
             answer.header.details?.negative
             ?? .noAddresses(answer.host, settings.resolving.configuration.usableFamilies, says: "the cache")
-        // Askers with different reasons to ask the system share its answer.
+        // Queries with different reasons for using the system resolver share its answer.
         guard answer.header.origin?.source == .system, error.code == .nameNotFound else { return error }
         return .unknownToSystem(inquiry(for: name, by: settings))
     }
@@ -458,7 +461,7 @@ extension HTTPDNSResolver {
 }
 
 extension CachedAnswer.Finding {
-    /// The answer that serves when asking brings nothing newer: one past its life, or one that was not new enough.
+    /// The answer that is served when refreshing brings no newer one: one past its lifetime, or one that was not new enough.
     var answerInReserve: CachedAnswer? {
         switch self {
         case .fresh(let answer), .stale(let answer, _): answer
@@ -468,13 +471,13 @@ extension CachedAnswer.Finding {
 }
 
 extension CachedAnswer {
-    /// Whether the question wants a newer answer, and asking for one has not just failed.
+    /// Returns whether the query requires a newer answer, and refreshing has not just failed.
     func isTooOld(for question: HTTPDNSResolver.Query) -> Bool {
         guard let moment = question.freshAfter, sentAt < moment else { return false }
         return header.details?.failure.map { $0.retryAt <= moment } ?? true
     }
 
-    /// Whether it may serve when there is nothing newer.
+    /// Returns whether the answer may be served when there is no newer one.
     func mayServe(at now: MonotonicTime) -> Bool {
         kind == .addresses && isFresh(at: now) || isStale(at: now)
     }

@@ -1,8 +1,8 @@
 internal import HTTPDNSPrimitives
 
-/// What is done once a question about a name has its answer, whichever way it came.
+/// The steps after a query has its answer, from whichever source.
 extension HTTPDNSResolver {
-    /// Counts the way, compares in shadow mode, and notes why no provider was asked.
+    /// Counts the source, compares in shadow mode, and records the reason that no provider was queried.
     func concluded(_ resolution: HTTPDNSResolver.Resolution, _ name: NameQuestion, by settings: LiveSettings)
         -> HTTPDNSResolver.Resolution
     {
@@ -17,7 +17,7 @@ extension HTTPDNSResolver {
         return resolution
     }
 
-    /// Addresses of last resort, where a rule has some, after every source failed.
+    /// Returns addresses of last resort, if a rule has some, after every source failed.
     /// - Throws: The failure, when there are none.
     func lastResort(
         after error: HTTPDNSResolver.Error,
@@ -47,7 +47,7 @@ extension HTTPDNSResolver {
         rule.targets = passage.lastResort
         resolution.rule = rule
         resolution.identity = passage.identity
-        // As short as the first pause after a failure: as soon as a source answers again, its addresses are used.
+        // As short as the first back-off after a failure: as soon as a source answers again, its addresses are used.
         resolution.timeToLive = Lifetimes.backoff(afterFailures: 1)
         resolution.failedAttempts = error.attempts
         counting.count(.lastResort)

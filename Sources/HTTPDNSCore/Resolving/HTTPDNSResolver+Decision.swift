@@ -1,13 +1,13 @@
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
-    /// What can be said about a question without cache or network.
+    /// The outcome of the steps that need neither cache nor network.
     enum Decision {
         case settled(HTTPDNSResolver.Resolution)
         case lookFor(NameQuestion)
     }
 
-    /// Goes through what needs neither cache nor network: the request, literals, the switch, mappings, rollouts.
+    /// Applies the steps that need neither cache nor network: the request, literals, the kill switch, mappings, rollouts.
     func decide(
         _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings
@@ -33,7 +33,7 @@ extension HTTPDNSResolver {
             let key = AnswerKey(name, families: question.families, isBypass: true)
             return .lookFor(NameQuestion(key: key, bypass: .request, generation: generation))
         }
-        // The switch is stronger than every mapping: what is wrong may be the mappings.
+        // The kill switch precedes every mapping: the mappings may be the cause of the trouble.
         if let off = off(for: name, by: settings) {
             let key = AnswerKey(name, families: question.families, isBypass: true)
             return .lookFor(
@@ -55,7 +55,7 @@ extension HTTPDNSResolver {
         return try decide(question, by: first, chain, settings)
     }
 
-    /// What was prepared for a rule, where neither families nor policy could take an address out of it.
+    /// Returns the prepared answer of a rule, if neither families nor policy could remove an address from it.
     private func prepared(
         _ rule: IndexedRule,
         _ question: HTTPDNSResolver.Query,
@@ -103,7 +103,7 @@ extension HTTPDNSResolver {
         return .settled(resolution)
     }
 
-    /// The question at the end of the rules, when these have no addresses, or for the last resort only.
+    /// Returns the cache lookup at the end of the rules, when these have no addresses, or only addresses of last resort.
     private func lookFor(
         _ question: HTTPDNSResolver.Query,
         _ rule: HTTPDNSResolver.AppliedMapping,
@@ -130,7 +130,7 @@ extension HTTPDNSResolver {
             )
         )
         if isBypass { return name }
-        // A name that rules led to can be off while the one asked for is on.
+        // The target of `via` rules can be off while the queried name is on.
         if !chain.names.isEmpty, let off = off(for: chain.target, by: settings) {
             name.key = AnswerKey(chain.target, families: question.families, isBypass: true)
             name.bypass = .switchedOff
@@ -146,7 +146,7 @@ extension HTTPDNSResolver {
         return killSwitch.off(for: name, decidedBy: settings.resolving.routes.entry(for: name)?.route.pattern)
     }
 
-    /// Sends a question to the system resolver that is outside its route's rollout, or whose route is in shadow mode.
+    /// Sends a query to the system resolver if it is outside its route's rollout, or its route is in shadow mode.
     private func roll(
         _ name: NameQuestion,
         _ question: HTTPDNSResolver.Query,
@@ -158,7 +158,9 @@ extension HTTPDNSResolver {
         return name
     }
 
-    /// The key without the trailing dot of its name where the system resolver is asked in no case, which alone minds the dot.
+    /// Returns the key without the trailing dot of its name, if the system resolver is never queried for it.
+    ///
+    /// Only the system resolver treats names with a trailing dot differently.
     private func withoutUselessDot(_ key: AnswerKey, by settings: LiveSettings) -> AnswerKey {
         guard key.host.isAbsolute, !key.isBypass,
             case .providers(_, fallback: .none) = settings.resolving.routes.entry(for: key.host)?.route.action
@@ -197,14 +199,14 @@ extension HTTPDNSResolver {
         return name
     }
 
-    /// Both loopbacks, whatever the system thinks of `localhost` (RFC 6761 section 6.3).
+    /// Returns both loopback addresses, whatever the system has for `localhost` (RFC 6761 section 6.3).
     private func loopbacks(_ question: HTTPDNSResolver.Query) -> [HTTPDNSEndpoint] {
         [HTTPDNSAddress(v4: 127, 0, 0, 1), HTTPDNSAddress(family: .v6, high: 0, low: 1)].map {
             HTTPDNSEndpoint(address: $0, port: question.port)
         }
     }
 
-    /// Who is asked about a name.
+    /// Returns the lookup for a name: its route, providers and families.
     func inquiry(for question: NameQuestion, by settings: LiveSettings) -> Inquiry {
         inquiry(about: question.key, bypass: question.bypass, by: settings.resolving)
     }
@@ -220,7 +222,7 @@ extension HTTPDNSResolver {
             }
         }
         let chosen = key.families ?? entry?.route.families ?? settings.configuration.families
-        // The system resolver is asked for both: its queries cost nothing, and the hosts file may have `::1`.
+        // The system resolver is queried for both families: its queries cost nothing, and the hosts file may have `::1`.
         let isFree = chosen != nil || reason != nil || ipv6.exists(at: fixed.timeSource.coarseNow())
         return Inquiry(
             settings: settings,
@@ -232,7 +234,7 @@ extension HTTPDNSResolver {
         )
     }
 
-    /// A resolution of addresses that the request, the URL or a mapping names.
+    /// Returns a resolution of addresses that the request, the URL or a mapping names.
     func settle(
         _ endpoints: [HTTPDNSEndpoint],
         _ source: HTTPDNSResolver.Resolution.Source,
@@ -254,7 +256,7 @@ extension HTTPDNSResolver {
         return resolution
     }
 
-    /// Those of the endpoints that the policy lets through, in their order.
+    /// Returns the endpoints that the policy allows, in their order.
     /// - Throws: ``HTTPDNSResolver/Error`` with code `policyRefused` when none is left.
     func allowed(
         _ endpoints: [HTTPDNSEndpoint],

@@ -1,10 +1,10 @@
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
-    /// Starts the flight that everyone who asks for the key will share.
+    /// Starts the lookup that all queries for the key share.
     /// - Parameters:
-    ///   - deadline: When it ends; nil means after the resolver's limit.
-    ///   - hurries: Whether the system resolver of a fallback is asked immediately.
+    ///   - deadline: The time at which it ends; nil means after the resolver's limit.
+    ///   - hurries: Whether the system resolver of a fallback is queried immediately.
     func start(
         _ inquiry: Inquiry,
         _ flight: AnswerCache.Flights.FlightID,
@@ -14,7 +14,8 @@ extension HTTPDNSResolver {
     ) {
         let hurry = OneShot<Void>()
         if hurries { hurry.deliver(()) }
-        // Detached: it serves all who wait, and must not end, or see the task-local values, with the one who came first.
+        // A detached task: it serves all waiters. So it must neither end with the first caller nor inherit its task-local
+        // values.
         let task = CallWork.detached { [self] in
             guard let result = await self.fly(inquiry, hurry, until: deadline) else { return }
             self.land(result, inquiry, flight, isRefresh: isRefresh)
@@ -23,8 +24,8 @@ extension HTTPDNSResolver {
         cache.shard(for: inquiry.key).state.withLock { $0.flights.attach(work, to: flight) }?.cancel()
     }
 
-    /// Asks the providers of the route, and the system resolver where the route says so.
-    /// - Returns: Nil when the flight was cancelled, because nobody waits any more.
+    /// Queries the providers of the route, and the system resolver where the route requires it.
+    /// - Returns: Nil when the lookup was cancelled, because it has no waiters any more.
     private func fly(_ inquiry: Inquiry, _ hurry: OneShot<Void>, until end: MonotonicTime?) async -> FlightResult? {
         let clock = fixed.timeSource
         let started = clock.now()
@@ -60,18 +61,17 @@ extension HTTPDNSResolver {
             }
         }
         let error = failure(of: inquiry, attempts, isTimeout: isTimeout && clock.now() >= deadline)
-        // Nothing was asked, and a stale answer does not serve: the next question must not wait after the setting is
-        // corrected.
+        // No query was sent, and no stale answer is served: the next query must not wait once the setting is corrected.
         if !attempts.isEmpty, attempts.allSatisfy(\.isLocal), !hasAnswer(inquiry, of: nil, at: clock.now()) {
             return .busy(error, sentAt: started)
         }
         return .failure(error, sentAt: started, spared: false)
     }
 
-    /// A system resolver that may still be needed gets the share of the time that one provider gets.
+    /// Returns the share of the time for a system resolver that may still be needed: the same as for one provider.
     func systemShare(of limit: Duration, beside providers: [String]) -> Duration { limit / (providers.count + 1) }
 
-    /// Why providers gave no answer.
+    /// Returns the error for providers without an answer.
     func failure(of inquiry: Inquiry, _ attempts: [HTTPDNSResolver.ProviderAttempt], isTimeout: Bool)
         -> HTTPDNSResolver.Error
     {
@@ -102,8 +102,8 @@ extension HTTPDNSResolver {
         )
     }
 
-    /// Whether addresses of a source are cached that may serve, within their life or past it.
-    /// - Parameter source: Nil means any.
+    /// Returns whether addresses from a source are cached that may be served, within their lifetime or past it.
+    /// - Parameter source: Nil means any source.
     func hasAnswer(_ inquiry: Inquiry, of source: HTTPDNSResolver.Resolution.Source?, at now: MonotonicTime) -> Bool {
         let key = inquiry.key
         guard let known = cache.shard(for: key).state.withLock({ $0.table.find(key) }), known.kind == .addresses,
@@ -112,8 +112,10 @@ extension HTTPDNSResolver {
         return now < known.expiresAt || known.isStale(at: now)
     }
 
-    /// The system's answer serves no longer than until the providers may be asked again. Its "no such name" is no answer:
-    /// the providers, which know better, were not heard.
+    /// Queries the system resolver after the providers failed.
+    ///
+    /// Its answer is cached no longer than until the providers may be queried again. Its "no such name" is not used: the
+    /// providers, which are more reliable, gave no answer.
     func fallBack(
         to answer: KnownAnswer,
         _ inquiry: Inquiry,
@@ -135,7 +137,7 @@ extension HTTPDNSResolver {
         }
     }
 
-    /// What a provider's answer comes to, with a life of its own.
+    /// Converts a provider's answer to a cacheable one with its own lifetime.
     func known(_ reply: ProviderTeam.Answer, _ inquiry: Inquiry) -> KnownAnswer {
         let origin = inquiry.settings.origins.provider(reply.provider, inquiry.route)
         var answer: KnownAnswer
@@ -147,7 +149,8 @@ extension HTTPDNSResolver {
             answer.canonicalName = name == inquiry.host ? nil : name
             answer.failedFamilies = AnswerReading.failedFamilies(of: reply.answer, families: inquiry.queried)
             answer.refreshAt = refreshMoment(of: answer)
-            // A family that is absent is so for as long as the addresses of the other serve. One that failed is missing.
+            // A missing family stays missing for as long as the addresses of the other are used. A failed family counts as
+            // missing.
             if !answer.failedFamilies.isEmpty {
                 answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial)
             }
@@ -172,7 +175,7 @@ extension HTTPDNSResolver {
                 life: negativeLife(of: reply, timeToLive)
             )
         case .failed(let failure):
-            // The team hands over definite answers alone; a failure would be remembered as nothing at all.
+            // The provider pool returns definite answers only; a failure here would be cached as "no addresses".
             let error = HTTPDNSResolver.Error(code: .providersFailed, host: inquiry.host.description, message: failure)
             answer = KnownAnswer(.nothing(error), origin: origin, sentAt: reply.sentAt, life: .zero)
         }
@@ -181,21 +184,22 @@ extension HTTPDNSResolver {
         return answer
     }
 
-    /// A negative answer that no other provider confirmed is asked for again soon.
+    /// A negative answer that no other provider confirmed has a short lifetime.
     private func negativeLife(of reply: ProviderTeam.Answer, _ timeToLive: Duration?) -> Duration {
         let life = Lifetimes.negative(timeToLive)
         return reply.isUnconfirmed ? min(life, Lifetimes.negativeWithoutSOA) : life
     }
 
-    /// When a use of an answer asks anew, shortly before its life is over: not all at the same moment.
+    /// Returns the time from which a use of an answer refreshes it, shortly before its lifetime ends. It varies, so that
+    /// answers are not all refreshed at the same moment.
     func refreshMoment(of answer: KnownAnswer) -> MonotonicTime {
         Lifetimes.refreshMoment(of: answer, chance: chance())
     }
 
-    /// A number in -1...1 that spreads what came together.
+    /// Returns a random number in -1...1 that spreads simultaneous refreshes.
     private func chance() -> Double { Double(random(2001)) / 1000 - 1 }
 
-    /// Puts a flight's result into the cache and frees its key in one step, then tells all who waited.
+    /// Caches a lookup's result and frees its key in one step, then delivers it to all waiters.
     func land(
         _ result: FlightResult,
         _ inquiry: Inquiry,
@@ -211,7 +215,7 @@ extension HTTPDNSResolver {
         let landed = cache.shard(for: key).state.withLock { state -> Landed? in
             guard let landing = state.flights.land(flight) else { return nil }
             var landed = Landed(waiters: landing.waiters, isCurrent: landing.isCurrent)
-            // What began under older settings is kept if it would be the same under those in use now.
+            // The result of a lookup under older settings is kept if the present settings would give the same one.
             landed.isCurrent = landing.isCurrent && current.keeps(result, of: inquiry)
             guard landed.isCurrent, let known = state.known(key, by: current, at: now) else {
                 landed.isCurrent = false
@@ -255,7 +259,7 @@ extension HTTPDNSResolver {
         for waiter in landed.waiters { waiter.deliver(delivery) }
     }
 
-    /// Keeps an answer where questions with any client subnet find it.
+    /// Caches an answer under the key without a client subnet, where queries with any client subnet find it.
     private func keepForAllClients(
         _ answer: KnownAnswer,
         _ key: AnswerKey,
@@ -273,7 +277,7 @@ extension HTTPDNSResolver {
         }
     }
 
-    /// The answer for all clients that a question with a client subnet may use; nil for other questions.
+    /// Returns the answer for all clients that a query with a client subnet may use; nil for other queries.
     func answerForAllClients(
         _ key: AnswerKey,
         by settings: ResolvingSettings,
@@ -286,18 +290,18 @@ extension HTTPDNSResolver {
         return answer
     }
 
-    /// What landing left to do once the lock is let go.
+    /// The remaining work of a completed lookup after the lock is released.
     struct Landed {
         var waiters: [OneShot<Delivery>]
         var isCurrent: Bool
         var change = AnswerTable.Change()
-        /// What was cached before.
+        /// The previously cached answer.
         var before: CachedAnswer?
-        /// The answer as it serves.
+        /// The answer as it is served.
         var known: KnownAnswer?
     }
 
-    /// What those who waited are given: the answer as it was taken in, which may have more than the flight brought.
+    /// Returns the result for the waiters: the answer as it was cached, which may have more addresses than the lookup returned.
     private func delivery(of result: FlightResult, _ known: KnownAnswer?, _ key: AnswerKey) -> Delivery {
         switch result {
         case .failure(let error, _, _), .busy(let error, _): .failed(error)
@@ -307,10 +311,10 @@ extension HTTPDNSResolver {
 }
 
 extension ResolvingSettings {
-    /// Whether what a flight brought holds under these settings, which may be newer than its own.
+    /// Returns whether the result of a lookup is valid under these settings, which may be newer than its own.
     fileprivate func keeps(_ result: FlightResult, of inquiry: Inquiry) -> Bool {
         if inquiry.settings === self { return true }
-        // A failure says something about the providers that were asked, and these may be others now.
+        // A failure concerns the providers that were queried, and these may have changed.
         guard let answer = result.answer else { return false }
         return answer.origin.basis === (inquiry.key.isBypass ? routes.none : routes.basis(for: inquiry.host))
     }

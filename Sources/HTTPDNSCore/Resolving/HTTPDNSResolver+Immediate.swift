@@ -2,8 +2,10 @@ internal import HTTPDNSPrimitives
 internal import Synchronization
 
 extension HTTPDNSResolver {
-    /// The answer when it needs no waiting: pinned, literal, mapped to addresses, fresh in the cache, or stale while asking
-    /// is of no use; else nil. A use shortly before the end of an answer's life starts asking anew in the background.
+    /// Returns the answer if it needs no wait; else nil.
+    ///
+    /// It needs none when it is pinned, literal, mapped to addresses, fresh in the cache, or stale while no provider may be
+    /// queried. A use shortly before the end of an answer's lifetime starts a refresh in the background.
     /// - Throws: ``HTTPDNSResolver/Error`` for an address that the policy refuses, or a cached negative answer or failure.
     package func immediateResolution(for question: HTTPDNSResolver.Query) throws(HTTPDNSResolver.Error)
         -> HTTPDNSResolver.Resolution?
@@ -19,10 +21,11 @@ extension HTTPDNSResolver {
         }
     }
 
-    /// A fresh answer out of the cache about which nothing but itself has a say: the way of most questions. It reads the
-    /// number of the settings, once, and not the settings: the answer is known to be usable under that number, and there are
-    /// no mappings, rollouts and rules about addresses under it that would have to be looked at.
-    /// - Returns: Nil when there is more to it, whatever that is.
+    /// Returns a fresh cached answer to which no other rule applies: the path of most queries.
+    ///
+    /// It reads the version of the settings once, and not the settings themselves: the answer is known to be usable under that
+    /// version, which has no mappings, rollouts or address rules to be checked.
+    /// - Returns: Nil in all other cases.
     private func plainHit(_ question: HTTPDNSResolver.Query) -> HTTPDNSResolver.Resolution? {
         let word = live.word
         guard word.isPlain, killSwitch.isFullyOn, case .name(let host) = question.host,

@@ -19,7 +19,7 @@ extension HTTPDNSResolver {
             let inquiry = inquiry(for: name, by: settings)
             guard inquiry.bypassReason == nil, let route = inquiry.route, !route.usesServices,
                 case .providers(let names, _) = route.action, !names.isEmpty,
-                // While they cannot be relied on, the fallback is asked name by name.
+                // While the providers are unreliable, the fallback is queried name by name.
                 !inquiry.hasFallback || inquiry.settings.team.reliance(on: names) != .none
             else { continue }
             let key = Batch.Key(pattern: route.pattern, families: inquiry.queried)
@@ -40,7 +40,7 @@ extension HTTPDNSResolver {
         }
     }
 
-    /// Names of one route that are asked for together.
+    /// Names of one route that are queried together.
     private struct Batch: Sendable {
         struct Key: Hashable {
             var pattern: HTTPDNSRoute.Pattern
@@ -52,7 +52,7 @@ extension HTTPDNSResolver {
         var inquiries: [Inquiry] = []
     }
 
-    /// What resolving a name comes to; after the batches it finds most answers in the cache.
+    /// Returns the error of resolving a name; nil for a success. After the batches it finds most answers in the cache.
     private func failure(of host: HTTPDNSName) async -> HTTPDNSResolver.Error? {
         do {
             _ = try await resolve(HTTPDNSResolver.Query(.name(host), port: ServiceRoute.port))
@@ -90,7 +90,7 @@ extension HTTPDNSResolver {
         let settings = any.inquiry.settings
         let limit = settings.configuration.timeLimit
         let deadline = now + limit
-        // As for a single name, the system resolver has its share of the time after the providers.
+        // As for a single name, the system resolver gets its share of the time after the providers.
         let share = any.inquiry.hasFallback ? systemShare(of: limit, beside: batch.names) : .zero
         let assignment = assignment(any.inquiry, batch.route, batch.names, until: deadline - share)
         let opened = flights
@@ -104,8 +104,9 @@ extension HTTPDNSResolver {
         }
     }
 
-    /// Ends a flight that the batch had no answer for. Callers that joined it get a lookup of their own, unless one was begun
-    /// for them before: a fallback may still help them.
+    /// Ends a lookup for which the batch had no answer.
+    ///
+    /// A fallback may still have one: callers that joined the lookup get its own query, unless one was started before.
     private func abandon(_ inquiry: Inquiry, _ flight: AnswerCache.Flights.FlightID, until deadline: MonotonicTime) {
         let (begins, ends) = cache.shard(for: inquiry.key).state.withLock { state -> (Bool, Bool) in
             if state.flights.isBegun(flight) { return (false, false) }

@@ -1,7 +1,7 @@
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
-    /// Asks again about an answer in use. Only the families that it lacks are asked for, until it is nearly over.
+    /// Refreshes an answer in use. Until its lifetime is nearly over, only its missing families are queried.
     func refresh(_ answer: CachedAnswer, _ inquiry: Inquiry, at now: MonotonicTime) {
         var inquiry = inquiry
         let failed = answer.header.details?.failedFamilies ?? []
@@ -16,8 +16,8 @@ extension HTTPDNSResolver {
         refresh(inquiry)
     }
 
-    /// Asks anew in the background, unless someone does already, or nobody may be asked.
-    /// - Returns: Whether it does.
+    /// Refreshes an answer in the background, unless a lookup is in flight already or no source may be queried.
+    /// - Returns: Whether a refresh was started.
     @discardableResult
     func refresh(_ inquiry: Inquiry) -> Bool {
         guard mayAsk(inquiry) else { return false }
@@ -41,7 +41,7 @@ extension HTTPDNSResolver {
         return true
     }
 
-    /// Whether asking can bring anything now: not while all providers of the route rest after failing.
+    /// Returns whether a lookup can succeed now: not while all providers of the route are in back-off after failures.
     func mayAsk(_ inquiry: Inquiry) -> Bool {
         guard case .providers(let names, _) = inquiry.route?.action, inquiry.bypassReason == nil, !names.isEmpty else {
             return true

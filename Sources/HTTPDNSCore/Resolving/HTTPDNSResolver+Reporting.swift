@@ -1,7 +1,7 @@
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
-    /// Counts and tells what a flight brought. It runs outside of all locks.
+    /// Counts the result of a lookup and sends its events. It runs outside of all locks.
     func report(
         _ landed: Landed,
         _ result: FlightResult,

@@ -1,7 +1,7 @@
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
-    /// What an answer comes to, with the HTTPS records of its name followed where the route wants that.
+    /// Converts a provider's answer to a cacheable one, and follows the HTTPS records of its name if the route requires it.
     func followServices(
         of first: ProviderTeam.Answer,
         _ assignment: ProviderTeam.Assignment,
@@ -61,8 +61,9 @@ extension HTTPDNSResolver {
         }
     }
 
-    /// The name's own addresses, when its services could not be asked for. Without addresses the question is open: the
-    /// services may be the only way there is.
+    /// Returns the name's own addresses, when its HTTPS records could not be queried.
+    ///
+    /// Without addresses the result is indefinite: only the HTTPS records may lead to an address.
     private func withoutServices(_ plain: KnownAnswer, _ error: HTTPDNSProviderError, _ inquiry: Inquiry)
         -> FlightResult
     {
@@ -120,7 +121,7 @@ extension HTTPDNSResolver {
     }
 }
 
-/// The resolver's source of chance as the standard library wants it.
+/// The resolver's random source as a generator of the standard library.
 private struct Chance: RandomNumberGenerator {
     let random: @Sendable (UInt64) -> UInt64
 

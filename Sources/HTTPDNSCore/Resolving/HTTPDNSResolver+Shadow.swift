@@ -2,15 +2,16 @@ internal import HTTPDNSPrimitives
 internal import Synchronization
 
 extension HTTPDNSResolver {
-    /// Compares what providers say about a name with what the system resolver said, once. Nobody waits for it, and no
-    /// address of the providers gets any further.
-    /// - Parameter key: What the providers are asked.
+    /// Compares the providers' answer for a name with the system resolver's, once.
+    ///
+    /// No request waits for the comparison, and the providers' addresses are not used for anything else.
+    /// - Parameter key: The key of the query to the providers.
     func compare(_ key: AnswerKey, withSystem system: ShadowWord, by settings: LiveSettings) {
         var inquiry = inquiry(about: key, bypass: nil, by: settings.resolving)
         guard case .providers(let names, _) = inquiry.route?.action, !names.isEmpty else { return }
-        // Families that providers are not asked for are not compared.
+        // Families that providers are not queried for are not compared.
         let system = system.limited(to: inquiry.queried)
-        // The system resolver has had its say.
+        // The system resolver's answer is already known.
         inquiry.route?.action = .providers(names, fallback: .none)
         let now = fixed.timeSource.coarseNow()
         let known = cache.shard(for: key).state.withLock { $0.known(key, by: settings.resolving, at: now) }
@@ -25,12 +26,12 @@ extension HTTPDNSResolver {
         case .stale(_, mayAsk: true), .nothing:
             guard shadows.wait(key, system) else { return }
             let asked = inquiry
-            // Detached, because it is no part of the request: neither its priority nor its end.
+            // A detached task, because it is no part of the request: it has neither its priority nor its end.
             Task.detached { [self] in shadows.finish(key, await providersWord(asked)) }
         }
     }
 
-    /// What the providers of a route say about a name, through cache and flights as for a request.
+    /// Returns the answer of a route's providers for a name, through cache and lookups as for a request.
     private func providersWord(_ inquiry: Inquiry) async -> ShadowWord {
         guard mayAsk(inquiry) else { return .failed }
         let now = fixed.timeSource.now()
@@ -49,12 +50,12 @@ extension HTTPDNSResolver {
         guard let place else { return .failed }
         if place.starts { start(inquiry, place.seat.flight) }
         if live.isClosed { waiter.deliver(.shutDown) }
-        // A flight ends by itself within the resolver's limit.
+        // A lookup always ends within the resolver's limit.
         guard case .answer(let answer) = await waiter.value() else { return .failed }
         return word(of: answer, inquiry)
     }
 
-    /// What an answer says, as far as its addresses may be used. One of which nothing may be used is worth no more than none.
+    /// Returns the usable addresses of an answer. An answer without usable addresses counts as one without addresses.
     private func word(of answer: CachedAnswer, _ inquiry: Inquiry) -> ShadowWord {
         guard let origin = answer.origin, origin.source == .provider else { return .failed }
         guard answer.kind == .addresses else { return .nothing }

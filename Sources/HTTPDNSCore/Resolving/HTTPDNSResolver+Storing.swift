@@ -2,11 +2,11 @@ internal import HTTPDNSPrimitives
 internal import Synchronization
 
 extension HTTPDNSResolver {
-    /// How long answers may be newer than the store: a crash loses no more than this, and a busy resolver writes no more
-    /// often.
+    /// The maximum age of answers that the store does not have yet: a crash loses no more than this, and a busy resolver writes
+    /// no more often.
     static let saveInterval: Duration = .seconds(30)
 
-    /// How long a start waits for a store.
+    /// The time that a start waits for a store.
     private static let restoreLimit: Duration = .seconds(1)
 
     /// Restores the answers of the store, and begins to resolve the names of the settings in the background.
@@ -33,7 +33,7 @@ extension HTTPDNSResolver {
         await task.value
     }
 
-    /// Starts for a question that may wait no longer than a limit.
+    /// Starts the resolver for a query with a time limit.
     func startFirst(limit: Duration?) async {
         let clock = fixed.timeSource
         let end = clock.now() + min(limit ?? HTTPDNSResolver.restoreLimit, HTTPDNSResolver.restoreLimit)
@@ -57,13 +57,13 @@ extension HTTPDNSResolver {
             tellFailure(of: "loading", error)
             return 0
         }
-        // What was cleared while a slow store was read does not come back out of it.
+        // Answers that were cleared while a slow store was read are not restored.
         guard self.clearings.load(ordering: .acquiring) == clearings else { return 0 }
         let now = fixed.timeSource.now()
         let wallNow = fixed.wallClock.now()
         let settings = live.current.resolving
         var count = 0
-        // Oldest first, so that the newest are the last to leave a cache that has not room for all.
+        // Oldest first, so that the newest are the last to be evicted from a cache that is too small for all.
         for resolution in stored.reversed() {
             guard let (key, answer) = restored(resolution, by: settings, wallNow: wallNow, now: now) else { continue }
             cache.restore(answer, for: key, at: now, epoch: settings.epoch)
@@ -101,7 +101,7 @@ extension HTTPDNSResolver {
                 maximumTimeToLive: configuration.cache.maximumTimeToLive
             )
         else { return nil }
-        // The address policy goes by what the provider may answer now, and what it might then: the more public of both.
+        // The address policy uses the scope that the provider may answer now, or the one at that time: the more public of both.
         if let scope = stored.providerScope, scope < provider.answerScope {
             origin = AnswerOrigin(
                 source: .provider,
@@ -125,16 +125,16 @@ extension HTTPDNSResolver {
         return (AnswerKey(stored.host, clientSubnet: subnet), answer)
     }
 
-    /// How long a shutdown waits for a store.
+    /// The time that a shutdown waits for a store.
     static let lastSaveLimit: Duration = .seconds(2)
 
-    /// Saves what is cached, and leaves a store behind that takes too long.
+    /// Saves the cached answers, and abandons a store that takes too long.
     func saveLast() async {
         let clock = fixed.timeSource
         _ = await LimitedWork.run(until: clock.now() + HTTPDNSResolver.lastSaveLimit, on: clock) { await self.save() }
     }
 
-    /// Saves what is cached. Called now and then while there is something new, and by ``shutdown()``.
+    /// Saves the cached answers. Called at intervals while there is a change, and by ``shutdown()``.
     func save() async {
         guard let store, unsaved.exchange(false, ordering: .relaxed) else { return }
         let now = fixed.timeSource.now()
@@ -145,15 +145,15 @@ extension HTTPDNSResolver {
             try await store.save(stored)
             observation.tell(.snapshotSaved) { $0.count = stored.count }
         } catch {
-            // What was not saved stays to be saved, with the next answer or at the end.
+            // Answers that could not be saved are saved with the next answer or at the end.
             unsaved.store(true, ordering: .relaxed)
             isSaveDue.store(false, ordering: .relaxed)
             tellFailure(of: "saving", error)
         }
     }
 
-    /// Providers' answers for the routes' own families are kept; those of the system cost nobody anything, and services
-    /// are asked for anew.
+    /// Providers' answers for the routes' own families are kept. Answers of the system resolver cost nothing to look up again,
+    /// and HTTPS records are queried again.
     private func stored(
         _ answer: CachedAnswer,
         by settings: ResolvingSettings,
@@ -181,7 +181,7 @@ extension HTTPDNSResolver {
         )
     }
 
-    /// Takes note that there is something to save, and sees to it that it is saved.
+    /// Records that there is a change to save, and schedules a save.
     func noteUnsaved() {
         unsaved.store(true, ordering: .relaxed)
         guard store != nil, !isSaveDue.exchange(true, ordering: .relaxed) else { return }
@@ -189,7 +189,7 @@ extension HTTPDNSResolver {
         let deadline = timeSource.now() + HTTPDNSResolver.saveInterval
         let task = Task.detached { [weak self] in
             guard (try? await timeSource.sleep(until: deadline)) != nil, let self else { return }
-            // From here on a new answer sets up a save of its own, and a shutdown does not stop this one.
+            // From here on a new answer schedules its own save, and a shutdown does not stop this one.
             self.saver.withLock { $0 = nil }
             self.isSaveDue.store(false, ordering: .relaxed)
             await self.save()
@@ -206,7 +206,8 @@ extension HTTPDNSResolver {
 }
 
 extension HTTPDNSRoute {
-    /// What tells a route in a store: its pattern and whom it asks. After a change of these its answers are not used.
+    /// The identification of a route in a store: its pattern and its providers. After a change of these its answers are not
+    /// used.
     fileprivate var storedName: String {
         guard case .providers(let names, _) = action else { return pattern.description }
         return "\(pattern) > \(names.joined(separator: ", "))"

@@ -1,18 +1,21 @@
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-/// The resolver's part in a turn of the kill switch: providers' answers about names that go off are wrong, and in use.
+/// The resolver's reaction to a turn of the kill switch: providers' answers for names that are turned off must no longer be
+/// used.
 extension HTTPDNSResolver {
-    /// The number of names that are looked up ahead concurrently: half of the threads of the system resolver. Names that are
-    /// asked for meanwhile find threads in the other half.
+    /// The number of names that are looked up in advance concurrently: half of the system resolver's threads.
+    ///
+    /// The other half stays free for names that are queried meanwhile.
     private var lookAheadWidth: Int { max(fixed.systemThreads, SystemResolver.maximumThreads) / 2 }
 
-    /// Sends the questions that wait for providers to the system path, and looks up the names in use there ahead of the next
-    /// questions. It returns immediately.
+    /// Moves the queries that wait for providers to the system resolver, and looks up the names in use there in advance.
+    ///
+    /// It returns immediately.
     func moveToSystemPath() {
         let settings = live.current
-        // A flight has the name at the end of its `via` rules, and the switch decides about the one asked for as well. With
-        // such rules each question that waits decides for itself.
+        // A lookup has the name at the end of its `via` rules, but the queried name can be off as well. With such rules each
+        // waiting query decides for itself.
         let hasVia = settings.mappings.index.hasVia
         for shard in cache.shards {
             let waiters = shard.state.withLock { state in
@@ -24,7 +27,7 @@ extension HTTPDNSResolver {
         Task.detached { [weak self] in await self?.lookUpAhead(run) }
     }
 
-    /// Whether a question would be passed to the system resolver by the switch as it stands now.
+    /// Returns whether the kill switch, in its present state, would send a query to the system resolver.
     func isSwitchedOff(_ question: HTTPDNSResolver.Query) -> Bool {
         guard !killSwitch.isFullyOn, case .lookFor(let name)? = try? decide(question, by: live.current) else {
             return false
@@ -36,12 +39,13 @@ extension HTTPDNSResolver {
         killSwitch.off(for: host, decidedBy: settings.resolving.routes.entry(for: host)?.route.pattern) != nil
     }
 
-    /// Looks up the names in use that are off, those with the newest answers first. Only a few at a time, and no further ones
-    /// once the resolver is shut down or a newer run has begun.
+    /// Looks up the names in use that are off, those with the newest answers first.
+    ///
+    /// It looks up only a few concurrently, and stops once the resolver is shut down or a newer run has begun.
     private func lookUpAhead(_ run: Int) async {
         let settings = live.current
         var names = namesInUse(by: settings).makeIterator()
-        /// The next name, if there is to be one: it may have been switched on again.
+        /// Returns the next name that is still off; nil at the end.
         func next() -> AnswerKey? {
             while !live.isClosed, lookAheads.load(ordering: .relaxed) == run,
                 let name = names.next()
@@ -61,8 +65,8 @@ extension HTTPDNSResolver {
         }
     }
 
-    /// The names with addresses of providers in the cache, and those that `via` rules lead from to such a name; the newest
-    /// answers first.
+    /// Returns the names with cached addresses of providers, and the names that `via` rules lead to them; the newest answers
+    /// first.
     private func namesInUse(by settings: LiveSettings) -> [AnswerKey] {
         let now = fixed.timeSource.now()
         let known = cache.answers.filter { answer in
@@ -98,10 +102,10 @@ extension HTTPDNSResolver {
         guard let place else { return }
         if place.starts { start(inquiry, place.seat.flight) }
         if live.isClosed { waiter.deliver(.shutDown) }
-        // A flight ends by itself within the resolver's limit.
+        // A lookup always ends within the resolver's limit.
         _ = await waiter.value()
     }
 }
 
-/// A name was switched off while a question waited for its providers: the question takes the system path.
+/// A name was turned off while a query waited for its providers: the query continues with the system resolver.
 struct SwitchedOffMeanwhile: Error {}

@@ -1,8 +1,8 @@
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
-    /// Asks the system resolver.
-    /// - Returns: A definite answer or a failure; nil when the flight was cancelled.
+    /// Queries the system resolver.
+    /// - Returns: A definite answer or a failure; nil when the lookup was cancelled.
     func askSystem(_ inquiry: Inquiry, until deadline: MonotonicTime) async -> FlightResult? {
         let clock = fixed.timeSource
         let sentAt = clock.now()
@@ -73,7 +73,7 @@ extension HTTPDNSResolver {
 }
 
 extension HTTPDNSResolver.Error {
-    /// The same failure of the system resolver, when providers had failed before it.
+    /// Returns the same failure of the system resolver, with the earlier failures of providers.
     func after(_ attempts: [HTTPDNSResolver.ProviderAttempt], _ inquiry: Inquiry) -> HTTPDNSResolver.Error {
         guard !attempts.isEmpty else { return self }
         if code == .timedOut, let limit {

@@ -10,10 +10,10 @@ public final class HTTPDNSResolver: Sendable {
     public let mappings: HTTPDNSMappingStore
     /// The switch that turns the resolver off and on.
     public let killSwitch: HTTPDNSResolver.KillSwitch
-    /// What is known of its providers by their names.
+    /// The learned state of its providers, by name.
     package let directory = ProviderDirectory()
 
-    /// What cannot change while it runs. What can is in ``live``.
+    /// The settings that cannot change while the resolver runs. The others are in ``live``.
     let fixed: HTTPDNSResolver.Configuration
     let live: LiveCell
     let retired = RetiredProviders()
@@ -23,31 +23,32 @@ public final class HTTPDNSResolver: Sendable {
     let cache: AnswerCache
     let flightBudget: FlightBudget
     let shadows: ShadowComparisons
-    /// Where this process stands in the order of rollouts by process.
+    /// The position of this process in rollouts by process.
     let rolloutPlace: UInt64
     let observation: ResolverObservation
     var counting: ResolverCounting { observation.counting }
     let ipv6: IPv6Route
     let store: (any HTTPDNSResolutionStore)?
-    /// Whether the cache has something that the store has not.
+    /// Whether the cache has changes that the store does not have.
     let unsaved = Atomic(false)
-    /// Whether a task sleeps until it may be saved.
+    /// Whether a save is scheduled.
     let isSaveDue = Atomic(false)
-    /// How often everything cached was removed.
+    /// The number of times that the whole cache was cleared.
     let clearings = Atomic(0)
-    /// The task that will save it, while it sleeps.
+    /// The task of the next save, while it sleeps.
     let saver = Lock<Task<Void, Never>?>(nil)
-    /// Whether nothing is left to be done at the start.
+    /// Whether the work at the start is done.
     let isStarted: Atomic<Bool>
     /// Whether the store was read.
     let isRestored = Atomic(false)
-    /// The work at the start, once it was begun.
+    /// The task of the start, once it has begun.
     let starting = Lock<Task<Void, Never>?>(nil)
-    /// The number of times that names in use were looked up ahead on the system path. The newest run ends the ones before.
+    /// The number of runs that look up names in use in advance on the system path. The newest run ends the earlier ones.
     let lookAheads = Atomic(0)
 
-    /// Names that are asked for at the same time: far more than a service needs, and a few dozen megabytes at most when
-    /// a stranger chooses the names.
+    /// The maximum number of concurrent lookups.
+    ///
+    /// It is far more than a service needs, and a few dozen megabytes at most when an attacker chooses the names.
     package static let maximumFlights = 16_384
 
     /// Creates a resolver. No lookup starts before ``start()`` or the first query.
@@ -57,12 +58,12 @@ public final class HTTPDNSResolver: Sendable {
         try self.init(configuration, isEnabled: true)
     }
 
-    /// As ``init(_:)``, with the system's resolver, the bound and the source of chance given.
+    /// Creates a resolver as ``init(_:)`` does, with the given system resolver, limit and random source.
     /// - Parameters:
-    ///   - isEnabled: Whether the file has it switched on.
+    ///   - isEnabled: Whether the file has the resolver switched on.
     ///   - systemResolver: Nil means one with the threads of the settings.
-    ///   - maximumFlights: How many names may be asked for at the same time.
-    ///   - random: A number below its argument, each with the same chance.
+    ///   - maximumFlights: The maximum number of concurrent lookups.
+    ///   - random: A function that returns a uniform random number below its argument.
     package init(
         _ configuration: HTTPDNSResolver.Configuration,
         isEnabled: Bool = true,
@@ -124,13 +125,13 @@ public final class HTTPDNSResolver: Sendable {
         if let resolution = try immediateResolution(for: question) { return resolution }
         let started = fixed.timeSource.now()
         if !isStarted.load(ordering: .acquiring) { await startFirst(limit: question.timeLimit) }
-        // Whether it has waited, and was counted, and went on to the system path.
+        // Whether the query has waited, was counted, and continued with the system resolver.
         var isRepeated = false
         while true {
             let turns = killSwitch.generation
             let settings = live.current
             switch try decide(question, by: settings) {
-            // A mapping may have come since the first look.
+            // A mapping may have been added since the first check.
             case .settled(let resolution): return resolution
             case .lookFor(let name):
                 do {
@@ -142,9 +143,9 @@ public final class HTTPDNSResolver: Sendable {
                         turns: turns,
                         isRepeated: isRepeated
                     )
-                    // Nil when newer settings were there first: then the question goes by those.
+                    // Nil when newer settings were used first: then the query uses those.
                     guard let answer else { continue }
-                    // What a provider said is not used any more when the name was switched off meanwhile.
+                    // A provider's answer is not used if the name was turned off meanwhile.
                     guard answer.source == .provider, killSwitch.generation != turns, isSwitchedOff(question) else {
                         return answer
                     }
@@ -161,13 +162,13 @@ public final class HTTPDNSResolver: Sendable {
     /// Returns the route that decides about a name; nil means bypass.
     public func route(for host: HTTPDNSName) -> HTTPDNSRoute? { live.current.resolving.routes.entry(for: host)?.route }
 
-    /// Which addresses may be dialled, by the settings in use.
+    /// The policy for addresses that may be dialed, from the settings in use.
     package var policy: HTTPDNSAddressPolicy { live.current.resolving.configuration.policy }
 
-    /// The number of the settings in use.
+    /// The version of the settings in use.
     package var liveGeneration: LiveGeneration { live.generation }
 
-    /// Who has a name switched off; nil when it is on.
+    /// Returns the kill switch entry for a name; nil when the name is on.
     package func off(for host: HTTPDNSName) -> HTTPDNSResolver.KillSwitch.Off? {
         if killSwitch.isFullyOn { return nil }
         return killSwitch.off(for: host, decidedBy: route(for: host)?.pattern)
@@ -194,7 +195,7 @@ public final class HTTPDNSResolver: Sendable {
             for task in work { task.cancel() }
         }
         let settings = live.current.resolving
-        // Those that a reload took out of use may still be at work for flights that began before it.
+        // Providers that a reload took out of use may still serve lookups that began before it.
         let providers = settings.configuration.providers + retired.providers
         for team in [settings.team] + retired.teams { team.shutdown() }
         saver.withLock { $0 }?.cancel()
@@ -208,6 +209,7 @@ public final class HTTPDNSResolver: Sendable {
     /// The health of each provider, in the order of the settings.
     public var providerHealth: [HTTPDNSResolver.Status.Provider] { live.current.resolving.team.health }
 
+    /// Checks that the resolver is running.
     /// - Throws: ``HTTPDNSResolver/Error`` after ``shutdown()``.
     func requireRunning(_ question: HTTPDNSResolver.Query) throws(HTTPDNSResolver.Error) {
         if live.isClosed { throw .shutDown(host: question.host.description) }
@@ -237,7 +239,7 @@ extension HTTPDNSResolver {
 }
 
 extension HTTPDNSMappings {
-    /// The mappings of settings.
+    /// Creates the mappings of the settings.
     init(settings: HTTPDNSResolver.Configuration) throws(HTTPDNSResolver.ConfigurationError) {
         do {
             try self.init(settings.mappings)

@@ -1,6 +1,6 @@
 package import HTTPDNSPrimitives
 
-/// How a piece of work under a time limit ended.
+/// The outcome of an operation under a time limit.
 package enum LimitedWork<Success: Sendable>: Sendable {
     case succeeded(Success)
     case failed(any Error)
@@ -9,16 +9,16 @@ package enum LimitedWork<Success: Sendable>: Sendable {
 
     /// Runs `operation` until `deadline`.
     ///
-    /// At the deadline, or when the calling task is cancelled, the operation's task is cancelled and left behind, and this
-    /// returns without waiting for it: the limit also holds for work that does not listen.
+    /// At the deadline, or when the calling task is cancelled, the operation's task is cancelled and this returns without
+    /// waiting for it. So the limit also holds for an operation that ignores cancellation.
     package static func run(
         until deadline: MonotonicTime,
         on timeSource: any TimeSource,
         operation: @escaping @Sendable () async throws -> Success
     ) async -> LimitedWork<Success> {
         let ending = OneShot<LimitedWork<Success>>()
-        // Detached, because the work is done for everyone who waits and not for the task that came first: task-local
-        // values of that one have no place in it.
+        // A detached task, because the operation serves all waiters and not only the first caller: task-local values of that
+        // caller must not be visible in it.
         let work = CallWork.detached {
             do {
                 ending.deliver(.succeeded(try await operation()))

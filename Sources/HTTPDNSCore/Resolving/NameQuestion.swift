@@ -1,33 +1,33 @@
 internal import HTTPDNSPrimitives
 
-/// A question that the request, literals and mappings left open: what to look for in the cache, and whom to ask else.
+/// A query that the request, literals and mappings left open: the key to look up in the cache, and the source otherwise.
 struct NameQuestion: Sendable {
-    /// The name to ask about is the question's own, or the one at the end of its `via` rules.
+    /// The key. Its name is the query's own, or the one at the end of its `via` rules.
     var key: AnswerKey
-    /// Why the system resolver is asked, when it is not for the name's route to say.
+    /// The reason that the system resolver is queried, unless the name's route decides.
     var bypass: BypassReason?
     var generation: UInt64
-    /// The mapping rule on the way here.
+    /// The mapping rule that applied.
     var passage: RulePassage?
-    /// What is counted of it.
+    /// The counts to add for it.
     var counts: [OccurrenceCount] = []
-    /// Who has it switched off, for ``BypassReason/switchedOff``.
+    /// The kill switch entry, for ``BypassReason/switchedOff``.
     var off: HTTPDNSResolver.KillSwitch.Off?
-    /// What the providers would be asked, to be compared with the answer.
+    /// The key of the query to the providers whose answer is to be compared.
     var shadow: AnswerKey?
 
     var host: HTTPDNSName { key.host }
 }
 
-/// What the mapping rules on the way to a name say about the result.
+/// The effect of the mapping rules that led to a name.
 final class RulePassage: Sendable {
     let rule: HTTPDNSResolver.AppliedMapping
     let identity: HTTPDNSName?
-    /// The least time to live of the rules.
+    /// The shortest time to live of the rules.
     let timeToLive: Duration?
-    /// What serves when no source has an address; empty without a rule that says so.
+    /// The addresses for the case that no source has one; empty without such a rule.
     let lastResort: [HTTPDNSMapping.Target]
-    /// Whether results are as without any rule, as long as a source has addresses.
+    /// Whether results are the same as without a rule, as long as a source has addresses.
     var isSilent: Bool { !lastResort.isEmpty && rule.via.isEmpty }
 
     init(

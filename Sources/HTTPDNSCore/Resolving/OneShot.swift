@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-/// A value that is handed over once, to one task that waits for it: of several deliveries the first wins.
+/// A value that is delivered once, to one waiting task. The first of several deliveries wins.
 package final class OneShot<Value: Sendable>: Sendable {
     private enum State: Sendable {
         case empty
@@ -12,7 +12,7 @@ package final class OneShot<Value: Sendable>: Sendable {
 
     package init() {}
 
-    /// Hands over `value`, unless a value was handed over before.
+    /// Delivers `value`, unless a value was delivered before.
     /// - Returns: Whether this delivery won.
     @discardableResult
     package func deliver(_ value: Value) -> Bool {
@@ -31,8 +31,9 @@ package final class OneShot<Value: Sendable>: Sendable {
         return won
     }
 
-    /// The value, as soon as there is one. For one task only. It does not watch for cancellation: whoever wants that
-    /// delivers a value that says so.
+    /// Returns the value, as soon as it is delivered. For one task only.
+    ///
+    /// It does not react to cancellation: a caller that needs that delivers a value for it.
     package func value() async -> Value {
         await withCheckedContinuation { continuation in
             let ready: Value? = state.withLock { state in

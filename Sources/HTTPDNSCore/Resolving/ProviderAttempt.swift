@@ -10,17 +10,17 @@ extension HTTPDNSResolver {
         /// The duration of the attempt.
         public var elapsed: Duration
 
-        /// Whether it cost no query, and is worth another try as soon as somebody has corrected a setting
+        /// Whether it sent no query, and may be repeated as soon as a setting is corrected
         /// (``HTTPDNSProviderError/Code/isLocal``).
         var isLocal = false
 
-        /// What ``provider`` says for the system resolver.
+        /// The value of ``provider`` for the system resolver.
         static let systemName = "system"
 
         /// Creates a record of an attempt.
         public init(provider: String, failure: String, elapsed: Duration) {
             self.provider = provider
-            // A provider's text may carry what a stranger's server said.
+            // A provider's text may contain text from an untrusted server.
             self.failure = failure.onOneLine(limit: 200)
             self.elapsed = elapsed
         }

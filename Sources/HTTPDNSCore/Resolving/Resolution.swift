@@ -31,7 +31,7 @@ extension HTTPDNSResolver {
             /// None: the request is sent to a Unix socket. There are no addresses.
             public static var unixSocket: Source { Source(word: .unixSocket) }
 
-            /// All sources that there are.
+            /// All sources.
             package static let all = Word.allCases.map(Source.init(word:))
 
             /// The identifier in JSON and logs.
@@ -63,7 +63,7 @@ extension HTTPDNSResolver {
         private var elapsedNanoseconds: Int64 = 0
         /// The generation of the mappings at that time.
         public var generation: UInt64 = 0
-        /// Why the system resolver was asked, where it was not the name's route that said so.
+        /// The reason that the system resolver was queried, unless the name's route decided it.
         var reason: BypassReason?
         /// The source of the addresses.
         public var source: Source
@@ -86,7 +86,7 @@ extension HTTPDNSResolver {
             ageNanoseconds = age
         }
 
-        /// The prepared answer of a mapping rule.
+        /// Creates a resolution from the prepared answer of a mapping rule.
         init(_ answer: MappedAddresses, port: UInt16, generation: UInt64) {
             content = .mapped(answer, port: port)
             source = .mapping
@@ -189,13 +189,13 @@ extension HTTPDNSResolver {
             return route.action == .bypass ? Bypass(.route) : nil
         }
 
-        /// Whether the system resolver answered in place of the providers of ``route``.
+        /// Whether the system resolver answered instead of the providers of ``route``.
         package var isFallback: Bool {
             guard source == .system, reason == nil, case .providers? = route?.action else { return false }
             return true
         }
 
-        /// An answer of the system resolver as one in place of the providers of a route.
+        /// Returns an answer of the system resolver as one instead of the providers of a route.
         package func inPlaceOfProviders(of route: HTTPDNSRoute) -> HTTPDNSResolver.Resolution {
             var resolution = self
             resolution.route = route
@@ -213,7 +213,7 @@ extension HTTPDNSResolver {
             if case .cached(let answer, _) = content { answer } else { nil }
         }
 
-        /// The details as they read now, wherever they are.
+        /// The current details, wherever they are stored.
         private var fields: ResolutionDetails.Fields {
             details?.fields
                 ?? ResolutionDetails.Fields(

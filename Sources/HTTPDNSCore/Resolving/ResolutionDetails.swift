@@ -1,6 +1,8 @@
 internal import HTTPDNSPrimitives
 
-/// What a resolution tells beside its addresses and times, behind one reference, so that resolutions are cheap to pass on.
+/// The details of a resolution other than its addresses and times.
+///
+/// They are behind one reference, so that resolutions are cheap to pass on.
 final class ResolutionDetails: Sendable {
     struct Fields: Hashable, Sendable {
         var provider: String?

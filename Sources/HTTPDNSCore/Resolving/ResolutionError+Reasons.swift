@@ -9,7 +9,7 @@ extension HTTPDNSResolver.Error {
         )
     }
 
-    /// The question itself forbids both families.
+    /// The query itself excludes both families.
     static func noFamily(host: String) -> HTTPDNSResolver.Error {
         HTTPDNSResolver.Error(
             code: .noAddresses,
@@ -28,7 +28,8 @@ extension HTTPDNSResolver.Error {
         )
     }
 
-    /// `source` names the provider or the system resolver.
+    /// The name does not exist.
+    /// - Parameter source: The name of the provider, or of the system resolver.
     static func noSuchName(_ host: HTTPDNSName, says source: String) -> HTTPDNSResolver.Error {
         HTTPDNSResolver.Error(
             code: .nameNotFound,
@@ -38,7 +39,7 @@ extension HTTPDNSResolver.Error {
         )
     }
 
-    /// Not even the system resolver is asked.
+    /// The name cannot be in the DNS, and not even the system resolver is queried.
     static func outsideDNS(_ host: HTTPDNSName) -> HTTPDNSResolver.Error {
         HTTPDNSResolver.Error(
             code: .nameNotFound,
@@ -97,7 +98,7 @@ extension HTTPDNSResolver.Error {
         return error
     }
 
-    /// The system resolver, which is the only one to be asked, does not know the name.
+    /// The system resolver, the only source for the name, does not know it.
     static func unknownToSystem(_ inquiry: Inquiry) -> HTTPDNSResolver.Error {
         let host = inquiry.host
         let unknown = "the system resolver does not know \(host)"
@@ -127,7 +128,7 @@ extension HTTPDNSResolver.Error {
         return HTTPDNSResolver.Error(code: .nameNotFound, host: host.description, message: message, hint: hint)
     }
 
-    /// Every source that was asked failed.
+    /// Every queried source failed.
     static func allFailed(_ inquiry: Inquiry, _ attempts: [HTTPDNSResolver.ProviderAttempt]) -> HTTPDNSResolver.Error {
         let host = inquiry.host
         if attempts.allSatisfy({ $0.provider == HTTPDNSResolver.ProviderAttempt.systemName }) {
@@ -153,7 +154,7 @@ extension HTTPDNSResolver.Error {
         attempts.map(\.description).joined(separator: "; ")
     }
 
-    /// The error for someone who asked about another name, from which `via` rules led here.
+    /// Returns the error for a query whose name led here through `via` rules.
     func seen(from question: HTTPDNSResolver.Query, through passage: RulePassage?) -> HTTPDNSResolver.Error {
         guard let rule = passage?.rule, !rule.via.isEmpty else { return self }
         var error = self

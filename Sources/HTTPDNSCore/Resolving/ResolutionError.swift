@@ -25,7 +25,7 @@ extension HTTPDNSResolver {
             /// The resolver is shut down.
             public static let shutDown = Code(description: "shut-down")
 
-            /// All codes that there are.
+            /// All codes.
             package static let all: [Code] = [
                 .nameNotFound, .noAddresses, .policyRefused, .providersFailed, .systemFailed, .timedOut, .overloaded,
                 .invalidName, .shutDown,

@@ -28,8 +28,9 @@ extension HTTPDNSResolver {
         public var rolloutKey: String?
         /// The time limit of the query; nil means the resolver's setting, which is also the maximum.
         public var timeLimit: Duration?
-        /// A cached answer that was asked for before this moment, on the resolver's clock, is not good enough: it serves only
-        /// when asking anew brings nothing. Mappings, literals and ``pinnedTo`` are as they are.
+        /// The time, on the resolver's clock, after which a cached answer must have been requested.
+        ///
+        /// An older answer is served only when a refresh fails. Mappings, literals and ``pinnedTo`` are not affected.
         package var freshAfter: MonotonicTime?
 
         /// Creates a query for a host on a port.

@@ -85,7 +85,7 @@ extension HTTPDNSResolver {
         /// blocks); a thread ends when no lookup waits. As many threads again may be blocked in lookups without a caller. A
         /// reload does not change it.
         public var systemThreads: Int = 16
-        /// The most that ``systemThreads`` may be.
+        /// The maximum of ``systemThreads``.
         package static let maximumSystemThreads = 1024
         /// The clock.
         public var timeSource: any TimeSource = SystemTimeSource()

@@ -1,38 +1,38 @@
 internal import HTTPDNSPrimitives
 
-/// What one side of a comparison says about a name.
+/// The answer of one side of a comparison for a name.
 enum ShadowWord: Hashable, Sendable {
     case addresses(Set<HTTPDNSAddress>)
-    /// There is no such name, or no address of it.
+    /// The name does not exist, or has no address.
     case nothing
     case failed
 
-    /// The same without the addresses of other families.
+    /// Returns the same answer without the addresses of other families.
     func limited(to families: HTTPDNSAddress.Families) -> ShadowWord {
         guard case .addresses(let addresses) = self else { return self }
         let left = addresses.filter { families.contains($0.family) }
         return left.isEmpty ? .nothing : .addresses(left)
     }
 
-    /// What the comparison comes to. Answers that have one address in common agree: those of large services are drawn anew
-    /// for each asker.
+    /// Returns the result of a comparison.
+    ///
+    /// Answers with one address in common agree: large services draw new addresses for each query.
     static func verdict(system: ShadowWord, providers: ShadowWord) -> OccurrenceCount {
         switch (system, providers) {
         case (_, .failed): .shadowFailed
         case (.addresses(let left), .addresses(let right)):
             left.isDisjoint(with: right) ? .shadowDiffered : .shadowAgreed
         case (.nothing, .nothing): .shadowAgreed
-        // Also where the system failed: the request fails now, and would not with the providers' answer.
+        // Also when the system resolver failed: the request fails now, and would not with the providers' answer.
         default: .shadowDiffered
         }
     }
 }
 
-/// Comparisons of providers' answers with the system's: those that wait for the providers, and the differences that were
-/// told.
+/// The comparisons of providers' answers with the system's: those that wait for the providers, and the reported differences.
 ///
-/// However many requests there are for a name, one task waits for its providers; what the system said is kept as a count for
-/// each of its answers.
+/// However many requests there are for a name, one task waits for its providers. Each answer of the system is kept with a
+/// count.
 final class ShadowComparisons: Sendable {
     private struct Difference: Hashable {
         var host: HTTPDNSName
@@ -45,7 +45,7 @@ final class ShadowComparisons: Sendable {
         var told: Set<Difference> = []
     }
 
-    /// More differences than this are not remembered as told.
+    /// The maximum number of differences that are remembered as reported.
     private static let maximumTold = 1024
 
     private let observation: ResolverObservation
@@ -53,11 +53,11 @@ final class ShadowComparisons: Sendable {
 
     init(_ observation: ResolverObservation) { self.observation = observation }
 
-    /// How many names wait for their providers.
+    /// The number of names that wait for their providers.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Lets what the system said wait for the providers.
-    /// - Returns: Whether it is the first about the key: then the caller sees to it that ``finish(_:_:host:)`` comes.
+    /// Adds an answer of the system that waits for the providers.
+    /// - Returns: Whether it is the first for the key: then the caller must call ``finish(_:_:host:)``.
     func wait(_ key: AnswerKey, _ system: ShadowWord) -> Bool {
         state.withLock { state in
             let isFirst = state.waiting[key] == nil
@@ -66,7 +66,7 @@ final class ShadowComparisons: Sendable {
         }
     }
 
-    /// Counts all comparisons that wait for the providers' word about a key.
+    /// Counts all comparisons that wait for the providers' answer for a key.
     func finish(_ key: AnswerKey, _ providers: ShadowWord) {
         let waiting = state.withLock { $0.waiting.removeValue(forKey: key) } ?? [:]
         for (system, times) in waiting { count(key.host, system: system, providers: providers, times: times) }

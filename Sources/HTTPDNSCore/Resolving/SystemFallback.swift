@@ -1,20 +1,20 @@
 internal import HTTPDNSPrimitives
 
-/// One lookup on a route whose providers the system resolver stands in for.
+/// A lookup on a route whose providers have the system resolver as fallback.
 ///
-/// - Providers that can be relied on are asked first. The system resolver is asked when they have failed, when their share of
-///   the time is over, or when a caller's limit is half over; whichever answer comes first is used. A query under way goes
-///   on, so that its answer or failure is learned.
+/// - Reliable providers are queried first. The system resolver is queried when they have failed, when their share of the time
+///   is over, or when a caller's limit is half over. The first answer is used. A query in flight continues, so that its answer
+///   or failure counts for the provider's health.
 /// - The system resolver has its share of the time also when the end of the providers' share is noticed late, as on a busy
 ///   machine or after a suspension.
-/// - Providers that owe answers are waited for no longer than their hedge delay.
-/// - While all rest, the system resolver is asked immediately, and a provider whose quarantine is over gets one query as a
-///   probe. They are asked themselves only if the system resolver has no address.
-/// - While a stale answer of a provider can serve, the system resolver is not asked.
+/// - Providers with overdue answers are waited for no longer than their hedge delay.
+/// - While all providers are in back-off, the system resolver is queried immediately, and a provider whose quarantine is over
+///   gets one query as a probe. The providers are queried only if the system resolver has no address.
+/// - While a stale answer of a provider can be served, the system resolver is not queried.
 struct SystemFallback: Sendable {
     private enum Event: Sendable {
         case providers(ProviderTeam.Outcome)
-        /// The providers have had their time.
+        /// The providers' share of the time is over.
         case due
         case system(FlightResult?)
     }
@@ -24,7 +24,7 @@ struct SystemFallback: Sendable {
     let assignment: ProviderTeam.Assignment
     let started: MonotonicTime
     let deadline: MonotonicTime
-    /// The least time that the system resolver has.
+    /// The minimum time for the system resolver.
     let share: Duration
 
     private var team: ProviderTeam { inquiry.settings.team }
@@ -37,7 +37,7 @@ struct SystemFallback: Sendable {
         /// The providers' failures.
         var attempts: [HTTPDNSResolver.ProviderAttempt]?
         var isTimeout = false
-        /// The system resolver's result, when it is no address.
+        /// The system resolver's result, when it has no address.
         var system: FlightResult?
 
         func cancel() {
@@ -46,11 +46,12 @@ struct SystemFallback: Sendable {
         }
     }
 
+    /// Runs the lookup.
     /// - Parameter hurry: Delivered by a caller whose limit is half over.
     /// - Returns: Nil when the task was cancelled.
     func run(_ hurry: OneShot<Void>) async -> FlightResult? {
         let (events, feed) = AsyncStream<Event>.makeStream()
-        // Its only waiter is the task below, which must not be left behind.
+        // Its only waiter is the task below, which must not be left waiting.
         defer { hurry.deliver(()) }
         if Task.isCancelled { return nil }
         var progress = Progress()
@@ -102,7 +103,7 @@ struct SystemFallback: Sendable {
                 }
                 progress.system = result
                 if progress.attempts != nil { return failure(progress) }
-                // Nothing else is left than providers that rest.
+                // Only providers in back-off are left.
                 if progress.asking == nil { progress.asking = ask(until: deadline, feed) }
             }
         }
@@ -110,8 +111,10 @@ struct SystemFallback: Sendable {
         return nil
     }
 
-    /// The providers are asked before this returns: a task that begins late would take from their time. The task is not
-    /// cancelled with this lookup when the system resolver was faster.
+    /// Queries the providers.
+    ///
+    /// The query is sent before this returns: a task that starts late would reduce their time. The task is not cancelled with
+    /// this lookup when the system resolver was faster.
     private func ask(until deadline: MonotonicTime, _ feed: AsyncStream<Event>.Continuation) -> Task<Void, Never> {
         var assignment = assignment
         assignment.deadline = deadline
@@ -133,7 +136,7 @@ struct SystemFallback: Sendable {
         }
     }
 
-    /// The system's own answer, past its life, is worth no more than a new one.
+    /// The system's own expired answer is worth no more than a new one.
     private var mustSpareSystem: Bool { resolver.hasAnswer(inquiry, of: .provider, at: clock.now()) }
 
     private func spared(_ attempts: [HTTPDNSResolver.ProviderAttempt]) -> FlightResult {
