@@ -1,10 +1,10 @@
 package import HTTPDNSPrimitives
 internal import Synchronization
 
-/// The answers that are remembered and the questions that are under way, in shards with a lock each, so that threads that
-/// ask for different names do not wait for each other.
+/// The cached answers and the lookups in flight, in shards with a lock each.
 ///
-/// Answers and questions of one name share a shard: looking, finding nothing and taking a place in a flight is one step.
+/// Threads that use different names rarely wait for each other. Answers and lookups of one name share a shard: reading the
+/// cache, finding no answer and joining a lookup is one step under one lock.
 package struct AnswerCache: Sendable {
     typealias Flights = FlightTable<AnswerKey, OneShot<Delivery>, FlightWork>
 
@@ -13,8 +13,8 @@ package struct AnswerCache: Sendable {
             var table: AnswerTable
             var flights = Flights()
 
-            /// What is known about a key, as far as it may be used by these settings. What may not is removed.
-            /// - Returns: Nil when the settings are no longer the newest: the question has to be put anew.
+            /// Returns the cached data for a key, as far as these settings may use it. Unusable data is removed.
+            /// - Returns: Nil when the settings are no longer the newest: the query has to be decided again.
             mutating func known(_ key: AnswerKey, by settings: ResolvingSettings, at now: MonotonicTime) -> Known? {
                 guard let (answer, epoch) = table.findWithEpoch(key) else { return Known() }
                 if epoch == settings.epoch { return Known(answer: answer) }
@@ -28,7 +28,7 @@ package struct AnswerCache: Sendable {
             }
         }
 
-        /// What is known about a key.
+        /// The cached data for a key.
         struct Known: Sendable {
             var answer: CachedAnswer?
         }
@@ -41,27 +41,27 @@ package struct AnswerCache: Sendable {
     }
 
     let shards: [Shard]
-    /// Tells the cache from all others of the process.
+    /// The number that distinguishes the cache from all others of the process.
     private let number: UInt64
     private static let lastNumber = Atomic<UInt64>(0)
-    /// How far a hash is shifted so that its high bits are left, which number the shards.
+    /// The shift that leaves the high bits of a hash, which select the shard.
     private let shift: UInt64
 
-    /// More would not help: with 16, threads of a machine with 64 cores seldom meet.
+    /// The maximum number of shards. More would not help: with 16, threads of a machine with 64 cores seldom collide.
     private static let maximumShards = 16
-    /// A shard with fewer places than this would be full long before the cache is.
+    /// The minimum capacity of a shard. A smaller one would be full long before the cache is.
     private static let placesPerShard = 64
 
     /// - Parameters:
-    ///   - entries: How many keys are kept, at least 1. Names spread over the shards by chance, so a cache that is asked for
-    ///     nearly as many names as it has places keeps a few less.
-    ///   - bytes: How many bytes they may take.
+    ///   - entries: The maximum number of keys, at least 1. Names are distributed over the shards by their hash. So a cache
+    ///     with nearly as many names as its capacity keeps a few less.
+    ///   - bytes: The maximum number of bytes.
     package init(entries: Int, bytes: Int) {
         var count = Self.maximumShards
         while count > 1, entries / count < Self.placesPerShard { count /= 2 }
         number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
         shift = UInt64(64 - count.trailingZeroBitCount)
-        // The remainder is spread, so that the sum is the limit exactly.
+        // The remainder is distributed, so that the sum is exactly the limit.
         shards = (0..<count).map { number in
             Shard(
                 capacity: entries / count + (number < entries % count ? 1 : 0),
@@ -70,13 +70,14 @@ package struct AnswerCache: Sendable {
         }
     }
 
-    /// Where a key belongs.
+    /// Returns the shard of a key.
     func shard(for key: AnswerKey) -> Shard {
         shards[shards.count == 1 ? 0 : Int(truncatingIfNeeded: key.hash >> shift)]
     }
 
-    /// What is known about a key, marked as used, if it is known to be usable under the settings with this number. What the
-    /// thread used before it finds without a lock.
+    /// Returns the answer for a key, marked as used, if it is known to be usable under the settings with this version.
+    ///
+    /// Answers that the thread has used before are found without a lock.
     package func find(_ key: AnswerKey, epoch: UInt16 = 0) -> CachedAnswer? {
         let tag = NearAnswers.tag(of: key, in: number, epoch: epoch)
         let near = NearAnswers.ofThisThread
@@ -89,7 +90,7 @@ package struct AnswerCache: Sendable {
         return answer
     }
 
-    /// Takes in an answer that was kept from before a restart, unless something newer is known.
+    /// Adds an answer from before a restart, unless a newer one is known.
     package func restore(_ answer: KnownAnswer, for key: AnswerKey, at now: MonotonicTime, epoch: UInt16 = 0) {
         shard(for: key).state.withLock { state in
             guard state.table.find(key) == nil else { return }
@@ -97,16 +98,16 @@ package struct AnswerCache: Sendable {
         }
     }
 
-    /// How many keys are kept now.
+    /// The number of keys in the cache.
     var count: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.table.count } } }
 
-    /// The memory that all answers take, with their share of the tables.
+    /// The memory of all answers, with their share of the tables.
     package var byteCount: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.table.byteCount } } }
 
-    /// All answers at about this moment, in no order.
+    /// All answers at about this time, in no order.
     var answers: [CachedAnswer] { shards.flatMap { $0.state.withLock { $0.table.answers } } }
 
-    /// Forgets everything; questions under way still answer those who wait.
+    /// Removes everything. Lookups in flight still answer their waiters.
     func removeAll() {
         for shard in shards {
             shard.state.withLock { state in

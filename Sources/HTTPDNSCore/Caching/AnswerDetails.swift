@@ -1,18 +1,18 @@
 internal import HTTPDNSPrimitives
 
-/// What few cached answers have.
+/// The rarely used fields of a cached answer.
 final class AnswerDetails: Sendable {
     let canonicalName: HTTPDNSName?
     let failedAttempts: [HTTPDNSResolver.ProviderAttempt]
     /// The families that failed while another had addresses.
     let failedFamilies: HTTPDNSAddress.Families
     let services: ServiceRoute?
-    /// Why there is no address, for an answer that says so.
+    /// The reason that there is no address, for a negative answer.
     let negative: HTTPDNSResolver.Error?
-    /// How asking failed since the answer came.
+    /// The failure of a refresh since the answer was received.
     let failure: AnswerFailure?
     let clientSubnet: HTTPDNSAddressBlock?
-    /// Whether questions with any client subnet may use the answer.
+    /// Whether queries with any client subnet may use the answer.
     let holdsForAllClients: Bool
 
     init(
@@ -41,7 +41,7 @@ final class AnswerDetails: Sendable {
             && clientSubnet == nil && !holdsForAllClients
     }
 
-    /// About the memory that it takes: the object, and texts at their length with an allocation each.
+    /// The approximate memory: the object, and texts at their length with an allocation each.
     var byteCount: Int {
         let texts =
             failedAttempts.flatMap { [$0.provider, $0.failure] } + (canonicalName.map { [$0.description] } ?? [])
@@ -60,7 +60,7 @@ final class AnswerDetails: Sendable {
             } + 3 * allocationBytes
     }
 
-    /// The header of a string's or array's storage with the allocator's own.
+    /// The header of a string's or array's storage, with the allocator's own.
     private static let allocationBytes = 48
     /// The object's own fields.
     private static let fieldBytes = 480

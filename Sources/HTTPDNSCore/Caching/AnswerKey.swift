@@ -1,17 +1,17 @@
 internal import HTTPDNSMessages
 package import HTTPDNSPrimitives
 
-/// What one cached answer is about.
+/// The key of a cached answer.
 ///
-/// Ports share addresses, so the port is not part of it. The route is not either: it follows from the name, and each
-/// answer says which route it came by.
+/// Ports share addresses, so the port is not part of it. Neither is the route: it follows from the name, and each answer has
+/// its own route.
 package struct AnswerKey: Hashable, Sendable {
     let host: HTTPDNSName
-    /// The families that the question itself names; nil means those of the name's route.
+    /// The families that the query itself names; nil means those of the name's route.
     let families: HTTPDNSAddress.Families?
-    /// Whether the answer is that of the system resolver, whatever the routes say.
+    /// Whether the answer comes from the system resolver, regardless of the routes.
     let isBypass: Bool
-    /// The network that the question itself names; nil means that of the name's route.
+    /// The client network that the query itself names; nil means that of the name's route.
     let clientSubnet: HTTPDNSAddressBlock?
     let hash: UInt64
 

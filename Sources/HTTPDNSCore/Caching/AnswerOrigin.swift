@@ -1,18 +1,19 @@
 internal import HTTPDNSPrimitives
 
-/// Who answered, by which route: one object for all answers of a provider by a route.
+/// The provider and route of an answer: one object for all answers of a provider by a route.
 package final class AnswerOrigin: Sendable {
     let source: HTTPDNSResolver.Resolution.Source
     /// The provider's name; nil for the system resolver.
     let provider: String?
     let providerScope: HTTPDNSAddressPolicy.Scope?
-    /// What it rests on, and by which route it came.
+    /// The identity of the route's settings, which the answer depends on.
     let basis: RouteBasis
-    /// Where questions that it answers are counted, without a way through ``basis``: every request comes by here.
+    /// The counters of queries that it answers. They are stored here rather than read through ``basis``, because every request
+    /// uses them.
     let counters: StripedCounters
-    /// The most private scope whose addresses may all be dialled when they come from here.
+    /// The most private scope whose addresses may all be dialed when they come from this origin.
     let admittedScope: HTTPDNSAddressPolicy.Scope?
-    /// How long past its life such an answer may serve.
+    /// The time past its lifetime that such an answer may be served.
     let staleLimit: Duration
 
     package init(
@@ -34,6 +35,6 @@ package final class AnswerOrigin: Sendable {
         admittedScope = policy.admittedScope(from: source, providerScope: providerScope, route: route)
     }
 
-    /// The route that decided, as it stands in the settings now; nil without one.
+    /// The route that decided, as it is in the present settings; nil without one.
     var route: HTTPDNSRoute? { basis.route }
 }

@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-/// The origins of a resolver's answers, each made once.
+/// The origins of a resolver's answers, each created once.
 struct AnswerOrigins: Sendable {
     private struct Key: Hashable {
         var provider: String?
@@ -37,7 +37,7 @@ struct AnswerOrigins: Sendable {
         self.known = known
     }
 
-    /// Answers of a provider by a route.
+    /// Returns the origin of a provider's answers by a route.
     func provider(_ provider: any HTTPDNSProvider, _ route: HTTPDNSRoute?) -> AnswerOrigin {
         known[Key(provider: provider.name, pattern: route?.pattern)]
             ?? AnswerOrigin(
@@ -50,12 +50,12 @@ struct AnswerOrigins: Sendable {
             )
     }
 
-    /// Answers of the system resolver for names of a route, or of none.
+    /// Returns the origin of the system resolver's answers for names of a route, or of none.
     func system(_ route: HTTPDNSRoute?) -> AnswerOrigin {
         known[Key(provider: nil, pattern: route?.pattern)]
             ?? AnswerOrigin(
                 source: .system,
-                // Providers that are not among the settings count as public.
+                // Providers that are not in the settings count as public.
                 providerScope: route?.fallbackScope { _ in nil },
                 route: route,
                 policy: policy,

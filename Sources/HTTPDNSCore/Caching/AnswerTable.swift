@@ -2,43 +2,44 @@ internal import HTTPDNSPrimitives
 
 /// The cached answers of one shard, never more than its limits.
 ///
-/// Which answers stay is decided with one bit each (S3-FIFO): a new answer waits in a short line, and only if it was used
-/// by the time it comes to the front does it move to the long one, where those in use go round. A flood of names that are
-/// asked for once passes through the short line alone. Names that fell out of it of late are known by 16 bits of their
-/// hash and enter the long line at once when they come again.
+/// Eviction uses one bit for each answer (S3-FIFO). A new answer enters a short queue. If it was used by the time it reaches
+/// the front, it moves to the long queue, in which used answers are appended again. A flood of names that are queried once
+/// passes through the short queue alone. Names recently evicted from it are remembered by 16 bits of their hash, and enter the
+/// long queue directly when they are queried again.
 ///
-/// The bit is in the answer itself, where threads that have kept it set it too (``NearAnswers``). Answers are found by open addressing with linear probing.
+/// The bit is in the answer itself, where threads that hold the answer set it too (``NearAnswers``). Answers are found by open
+/// addressing with linear probing.
 struct AnswerTable: Sendable {
     private struct Slot: Sendable {
         var answer: CachedAnswer?
         var next: UInt32 = .max
         var previous: UInt32 = .max
         var hash: UInt32 = 0
-        /// Under which settings it is known to be usable.
+        /// The version of the settings under which it is known to be usable.
         var epoch: UInt16 = 0
         var isEstablished = false
     }
 
-    /// A line of slots, linked through them.
+    /// A queue of slots, linked through them.
     private struct Line: Sendable {
         var first: UInt32 = .max
         var last: UInt32 = .max
         var count = 0
     }
 
-    /// What an update did.
+    /// The effect of an update.
     struct Change {
-        /// Answers that had to leave for it.
+        /// The number of answers evicted for it.
         var evictions = 0
     }
 
     private let capacity: Int
     private let byteLimit: Int
-    /// The share of the line for newcomers: a tenth (Yang et al., SOSP 2023).
+    /// The share of the queue for new answers: a tenth (Yang et al., SOSP 2023).
     private let newcomerShare: Int
     private var slots: [Slot] = []
     private var freeSlots: [UInt32] = []
-    /// Slot numbers by the low bits of the hash; ``none`` where nothing is. Its size is a power of two, at most 3/4 full.
+    /// Slot numbers by the low bits of the hash; ``none`` for an empty position. The size is a power of two, at most 3/4 full.
     private var index: [UInt32] = Array(repeating: .max, count: 16)
     private var newcomers = Line()
     private var established = Line()
@@ -47,12 +48,12 @@ struct AnswerTable: Sendable {
     private(set) var byteCount = 0
 
     private static let none = UInt32.max
-    /// What a slot takes with the tables round it: itself, the index at most half empty, 2 bytes of memory of departed ones.
+    /// The memory of a slot with its tables: itself, the index at most half empty, 2 bytes for evicted names.
     static let bytesPerSlot = MemoryLayout<Slot>.stride + 8 + 2
 
     /// - Parameters:
-    ///   - capacity: How many answers are kept, at least 1.
-    ///   - byteLimit: How many bytes they may take; one answer is kept in any case.
+    ///   - capacity: The maximum number of answers, at least 1.
+    ///   - byteLimit: The maximum number of bytes; one answer is kept in any case.
     init(capacity: Int, byteLimit: Int) {
         self.capacity = max(capacity, 1)
         self.byteLimit = byteLimit
@@ -60,29 +61,29 @@ struct AnswerTable: Sendable {
         departed = Array(repeating: 0, count: self.capacity)
     }
 
-    /// How many answers are kept now.
+    /// The number of answers.
     var count: Int { newcomers.count + established.count }
 
-    /// The answer for a key, marked as used.
+    /// Returns the answer for a key, marked as used.
     func find(_ key: AnswerKey) -> CachedAnswer? {
         guard let answer = occupant(key)?.answer else { return nil }
         answer.noteUse()
         return answer
     }
 
-    /// The answer for a key, marked as used, with the settings under which it is known to be usable.
+    /// Returns the answer for a key, marked as used, with the version of the settings under which it is known to be usable.
     func findWithEpoch(_ key: AnswerKey) -> (answer: CachedAnswer, epoch: UInt16)? {
         guard let (place, answer) = occupant(key) else { return nil }
         answer.noteUse()
         return (answer, slots[place].epoch)
     }
 
-    /// Notes that the answer for a key is usable under other settings too.
+    /// Records that the answer for a key is usable under other settings too.
     mutating func confirm(_ key: AnswerKey, epoch: UInt16) {
         if let (place, _) = occupant(key) { slots[place].epoch = epoch }
     }
 
-    /// Puts an answer in the place of what is known about a key; nil removes that.
+    /// Replaces the data for a key; nil removes it.
     mutating func set(
         _ answer: CachedAnswer?,
         for key: AnswerKey,
@@ -113,7 +114,7 @@ struct AnswerTable: Sendable {
         return change
     }
 
-    /// Changes what is known about a key, from nothing if need be.
+    /// Changes the data for a key, or adds it.
     mutating func update(
         _ key: AnswerKey,
         at now: MonotonicTime,
@@ -128,7 +129,7 @@ struct AnswerTable: Sendable {
     /// All answers, in no order.
     var answers: [CachedAnswer] { slots.compactMap(\.answer) }
 
-    /// Forgets everything.
+    /// Removes everything.
     mutating func removeAll() {
         for answer in answers { answer.supersede() }
         self = AnswerTable(capacity: capacity, byteLimit: byteLimit)
@@ -136,7 +137,7 @@ struct AnswerTable: Sendable {
 
     // MARK: The index
 
-    /// The slot of a key, and what is in it.
+    /// Returns the slot of a key, and its content.
     @inline(__always)
     private func occupant(_ key: borrowing AnswerKey) -> (place: Int, answer: CachedAnswer)? {
         let hash = UInt32(truncatingIfNeeded: key.hash)
@@ -159,7 +160,7 @@ struct AnswerTable: Sendable {
         index[bucket] = place
     }
 
-    /// Takes a slot out of the index, and moves those behind it forward, so that no probe stops too early.
+    /// Removes a slot from the index, and moves the following ones forward, so that no probe ends too early.
     private mutating func leave(_ place: Int) {
         let mask = index.count - 1
         var hole = Int(slots[place].hash) & mask
@@ -199,7 +200,7 @@ struct AnswerTable: Sendable {
         if count * 4 > index.count * 3 { growIndex() } else { enter(place) }
     }
 
-    /// Grows by a quarter: doubling would leave half of the table empty for long.
+    /// Grows the table by a quarter: doubling would leave half of it empty for long.
     private mutating func reserveSlots() {
         guard slots.count == slots.capacity else { return }
         slots.reserveCapacity(min(capacity + 1, max(16, slots.count + slots.count / 4)))
@@ -231,7 +232,8 @@ struct AnswerTable: Sendable {
         freeSlots.append(UInt32(place))
     }
 
-    /// Gives up one answer. It ends, because each step moves a newcomer on, wipes a mark or removes an answer.
+    /// Evicts one answer. The loop ends, because each step moves a new answer to the long queue, clears a mark or removes an
+    /// answer.
     private mutating func evict(at now: MonotonicTime) {
         while true {
             let fromNewcomers = newcomers.count > newcomerShare || established.count == 0

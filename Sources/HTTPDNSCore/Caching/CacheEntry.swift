@@ -1,20 +1,20 @@
 internal import HTTPDNSPrimitives
 
-/// What is remembered of one key: the newest definite answer, and how often asking failed since.
+/// The cached state of one key: the newest definite answer, and the failed lookups since.
 ///
-/// A value-type state machine: time is an argument, and nothing happens by itself. ``CachedAnswer`` is the form in which it
-/// is kept and read.
+/// A value-type state machine: time is an argument, and there are no timers. ``CachedAnswer`` is the form in which it is stored
+/// and read.
 struct CacheEntry: Sendable {
-    /// Past its life it stays until something contradicts it, and may serve as a stale one.
+    /// The newest definite answer. It stays past its lifetime until another answer contradicts it, and may be served as stale.
     private(set) var answer: KnownAnswer?
     private(set) var failure: AnswerFailure?
 
     init() {}
 
-    /// An entry that knows this answer alone, whatever its life: for those who wait for it.
+    /// Creates an entry with this answer alone, whatever its lifetime: for its waiters.
     init(_ answer: KnownAnswer) { self.answer = answer }
 
-    /// The entry behind a cached answer.
+    /// Unpacks the entry of a cached answer.
     init(_ cached: CachedAnswer) {
         let header = cached.header
         failure = header.details?.failure
@@ -36,14 +36,14 @@ struct CacheEntry: Sendable {
         answer = known
     }
 
-    /// Whether nothing is worth a place in the cache.
+    /// Whether nothing is worth caching.
     var isEmpty: Bool { answer == nil && failure == nil }
 
-    /// Takes in a definite answer. It ends a row of failures.
+    /// Adds a definite answer, which ends a series of failures.
     ///
-    /// An answer that was sent for before the one known is dropped. One that may not be kept, because its life is over,
-    /// still removes the answer that it contradicts. A family that failed this time keeps the addresses known of it.
-    /// - Returns: The answer as it serves those who wait for it.
+    /// An answer that was requested before the present one is dropped. An answer that may not be cached, because its lifetime
+    /// is over, still removes the answer that it contradicts. A family that failed this time keeps its previous addresses.
+    /// - Returns: The answer as it is served to its waiters.
     @discardableResult
     mutating func install(_ new: KnownAnswer, at now: MonotonicTime) -> KnownAnswer {
         if let answer, answer.sentAt > new.sentAt { return new }
@@ -53,12 +53,13 @@ struct CacheEntry: Sendable {
         return merged
     }
 
-    /// Takes in what a question about the missing families alone came to, while the answer that lacks them is in use. After a
-    /// failure, or an answer that may be of another scope, they are asked for again once the answer is twice as old.
+    /// Adds the result of a lookup of the missing families alone, while the answer without them is in use.
+    ///
+    /// After a failure, or an answer that may have another scope, they are queried again once the answer is twice as old.
     /// - Parameters:
     ///   - new: Nil for a failure.
-    ///   - chance: In -1...1.
-    /// - Returns: The whole answer; nil when the one that lacks them is not in use any more.
+    ///   - chance: A number in -1...1.
+    /// - Returns: The whole answer; nil when the incomplete one is no longer in use.
     mutating func complete(with new: KnownAnswer?, at now: MonotonicTime, chance: Double) -> KnownAnswer? {
         guard var whole = answer, now < whole.expiresAt, case .addresses(let known) = whole.content else { return nil }
         if let new, new.origin.providerScope == whole.origin.providerScope {
@@ -77,14 +78,15 @@ struct CacheEntry: Sendable {
         return whole
     }
 
-    /// Takes in an answer that was kept from before a restart, unless something newer is known. It may be past its life.
+    /// Adds an answer from before a restart, unless a newer one is known. Its lifetime may be over.
     mutating func restore(_ kept: KnownAnswer) {
         if answer == nil, failure == nil { answer = kept }
     }
 
-    /// Takes in the system's answer after all providers failed: it serves until they may be asked again, and no longer
-    /// than any answer of the system.
-    /// - Returns: The answer with that life.
+    /// Adds the system resolver's answer after all providers failed.
+    ///
+    /// It is served until the providers may be queried again, and no longer than any answer of the system resolver.
+    /// - Returns: The answer with that lifetime.
     mutating func installFallback(
         _ new: KnownAnswer,
         after error: HTTPDNSResolver.Error,
@@ -100,10 +102,10 @@ struct CacheEntry: Sendable {
         return kept
     }
 
-    /// Takes note that asking failed for now. What is known stays.
+    /// Records a failed lookup. The cached answer stays.
     /// - Parameters:
-    ///   - spared: Whether the system resolver was not asked, because a stale answer could serve.
-    ///   - jitter: In 0...1.
+    ///   - spared: Whether the system resolver was not queried, because a stale answer could be served.
+    ///   - jitter: A number in 0...1.
     mutating func recordFailure(
         _ error: HTTPDNSResolver.Error,
         sentAt: MonotonicTime,

@@ -1,18 +1,19 @@
 internal import Synchronization
 
-/// What is marked on an answer while it stands in a cache, by whoever uses it and by the cache: one byte, without a lock.
+/// The marks that the cache and its users set on a cached answer: one byte, without a lock.
 private enum Mark {
-    /// It was used since the cache looked last.
+    /// It was used since the cache last checked.
     static let used: UInt8 = 1
-    /// The cache has something newer, or has let it go.
+    /// The cache has a newer answer, or has removed it.
     static let superseded: UInt8 = 2
-    /// It was told that the answer serves past its life.
+    /// An event was sent that the answer is served past its lifetime.
     static let toldStale: UInt8 = 4
 }
 
 extension CachedAnswer.Places {
-    /// Notes that the answer was used, unless its cache has let go of it. Written once only, for other threads read the memory
-    /// that it stands in.
+    /// Marks the answer as used, unless its cache has removed it.
+    ///
+    /// The mark is written only once, because other threads read the same memory.
     /// - Returns: Whether the cache still has it.
     @inline(__always)
     func noteUse() -> Bool {
@@ -25,28 +26,28 @@ extension CachedAnswer.Places {
 }
 
 extension CachedAnswer {
-    /// Notes that it was used.
+    /// Marks the answer as used.
     func noteUse() { _ = places.noteUse() }
 
     /// Whether its cache still has it.
     var stands: Bool { places.marks.pointee.load(ordering: .acquiring) & Mark.superseded == 0 }
 
-    /// Whether it was used since its cache looked last.
+    /// Whether it was used since its cache last checked.
     var wasUsed: Bool { places.marks.pointee.load(ordering: .relaxed) & Mark.used != 0 }
 
-    /// Whether it was told that it serves past its life.
+    /// Whether an event was sent that it is served past its lifetime.
     var isToldStale: Bool { places.marks.pointee.load(ordering: .relaxed) & Mark.toldStale != 0 }
 
-    /// Notes that it is told that it serves past its life.
-    /// - Returns: Whether it was not before.
+    /// Records that an event is sent that it is served past its lifetime.
+    /// - Returns: Whether none was sent before.
     @discardableResult
     func noteToldStale() -> Bool {
         places.marks.pointee.bitwiseOr(Mark.toldStale, ordering: .relaxed).oldValue & Mark.toldStale == 0
     }
 
-    /// Forgets that it was used.
+    /// Clears the mark of use.
     func forgetUse() { places.marks.pointee.bitwiseAnd(~Mark.used, ordering: .relaxed) }
 
-    /// Says that its cache does not have it any more. Those who got it before may go on using it.
+    /// Marks the answer as removed from its cache. Callers that hold it may continue to use it.
     func supersede() { places.marks.pointee.bitwiseOr(Mark.superseded, ordering: .releasing) }
 }

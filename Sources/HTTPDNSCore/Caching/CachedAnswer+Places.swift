@@ -1,13 +1,15 @@
 internal import Synchronization
 
 extension CachedAnswer {
-    /// The parts of an answer as pointers: reading through them counts no references, which is most of what a look-up costs.
+    /// The parts of an answer as pointers.
+    ///
+    /// Reads through them need no reference counting, which is most of a lookup's cost.
     struct Places {
         let header: UnsafePointer<Header>
         let marks: UnsafeMutablePointer<Atomic<UInt8>>
         let name: UnsafePointer<UInt8>
 
-        /// Whether the answer is the one for a key, whose hash was compared before.
+        /// Returns whether the answer is the one for a key, whose hash was compared before.
         @inline(__always)
         func match(_ key: AnswerKey) -> Bool {
             guard header.pointee.families == key.families?.rawValue ?? 0, header.pointee.isBypass == key.isBypass,

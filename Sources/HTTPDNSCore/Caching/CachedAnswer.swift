@@ -1,14 +1,13 @@
 package import HTTPDNSPrimitives
 internal import Synchronization
 
-/// What the cache keeps of one key: immutable, handed out by reference, in one piece of memory.
+/// A cached answer: immutable, passed by reference, in one memory block.
 ///
-/// The name and the addresses stand as bytes behind the fields, so that a name with two addresses takes about 110 bytes;
-/// what few answers have is in ``AnswerDetails``. The first of the bytes has the marks that the cache makes.
+/// The name and the addresses are bytes after the fields, so that a name with two addresses takes about 110 bytes. Rarely used
+/// fields are in ``AnswerDetails``. The first of the bytes has the marks that the cache sets.
 ///
-/// Safe to share, although `ManagedBuffer` is not `Sendable`: header and bytes are written by ``pack(_:_:)`` and
-/// ``copied()`` alone, before anyone else has a reference, and only read afterwards; the marks are read and written as an
-/// atomic.
+/// Sharing is safe, although `ManagedBuffer` is not `Sendable`: only ``pack(_:_:)`` and ``copied()`` write header and bytes,
+/// before the reference is shared, and all later accesses read. The marks are accessed as an atomic.
 package struct CachedAnswer: @unchecked Sendable {
     private let storage: ManagedBuffer<Header, UInt8>
 
@@ -16,7 +15,7 @@ package struct CachedAnswer: @unchecked Sendable {
         case addresses
         /// NXDOMAIN or no data; the details have the error.
         case nothing
-        /// Nothing is known but that asking failed.
+        /// No answer, only a failed lookup.
         case failureOnly
     }
 
@@ -40,16 +39,16 @@ package struct CachedAnswer: @unchecked Sendable {
         var widestScope: HTTPDNSAddressPolicy.Scope
     }
 
-    /// What the cache does with an answer.
+    /// The usability of a cached answer at a given time.
     package enum Finding: Sendable {
-        /// An answer within its life.
+        /// An answer within its lifetime.
         case fresh(CachedAnswer)
-        /// Addresses past their life, which may serve while nothing newer is to be had. `mayAsk` is false while the last
-        /// failure is too recent to ask again.
+        /// Expired addresses, which may be served while no newer ones are available. `mayAsk` is false while the last failure
+        /// is too recent for another lookup.
         case stale(CachedAnswer, mayAsk: Bool)
-        /// Asking failed, and it is too early to ask again.
+        /// The last lookup failed, and it is too early for another one.
         case backingOff(AnswerFailure)
-        /// Nothing that can be used: ask.
+        /// No usable data: a lookup is needed.
         case nothing
     }
 
@@ -60,7 +59,7 @@ package struct CachedAnswer: @unchecked Sendable {
         entry.isEmpty ? nil : pack(key, entry)
     }
 
-    /// Packs one answer for those who wait for it, whatever its life.
+    /// Packs one answer for its waiters, whatever its lifetime.
     static func make(_ key: AnswerKey, _ answer: KnownAnswer) -> CachedAnswer {
         pack(key, CacheEntry(answer))
     }
@@ -125,15 +124,14 @@ package struct CachedAnswer: @unchecked Sendable {
     var origin: AnswerOrigin? { read { $0.pointee.origin } }
     var services: ServiceRoute? { read { $0.pointee.details?.services } }
 
-    /// Reads a field where it stands. Through ``header`` all fields would be copied, which counts references, and each
-    /// access would be checked against writing, which there is none of.
+    /// Reads a field in place. Reading ``header`` would copy all fields, which counts references, and check each access for
+    /// exclusivity, although there are no writes.
     @inline(__always)
     private func read<Value>(_ body: (UnsafeMutablePointer<Header>) -> Value) -> Value {
         storage.withUnsafeMutablePointerToHeader(body)
     }
 
-    /// Where its parts stand in memory, for whoever keeps the answer itself besides: as long as that is kept, they stand
-    /// there.
+    /// The addresses of its parts in memory. They are valid as long as the caller keeps the answer itself.
     var places: Places {
         storage.withUnsafeMutablePointers { header, bytes in
             Places(
@@ -144,10 +142,10 @@ package struct CachedAnswer: @unchecked Sendable {
         }
     }
 
-    /// Whether it is the same object.
+    /// Returns whether both are the same object.
     func isIdentical(to other: CachedAnswer) -> Bool { storage === other.storage }
 
-    /// The same in another piece of memory, without marks.
+    /// Returns a copy in another memory block, without marks.
     func copied() -> CachedAnswer {
         storage.withUnsafeMutablePointers { header, bytes in
             let count = byteCountOfTail(header.pointee)
@@ -164,13 +162,13 @@ package struct CachedAnswer: @unchecked Sendable {
         CachedAnswer.nameStart + Int(header.nameCount) + Int(header.v4Count) * 4 + Int(header.v6Count) * 16
     }
 
-    /// Whether it is the answer for a key, whose hash was compared before.
+    /// Returns whether it is the answer for a key, whose hash was compared before.
     func matches(_ key: AnswerKey) -> Bool { places.match(key) }
 
-    /// Whether it is within its life.
+    /// Returns whether it is within its lifetime.
     package func isFresh(at now: MonotonicTime) -> Bool { now < expiresAt }
 
-    /// What can be used at `now`. A fresh answer goes before a failure: failing never shortens an answer's life.
+    /// Returns its usability at `now`. A fresh answer precedes a failure: a failed lookup never shortens an answer's lifetime.
     package func find(at now: MonotonicTime) -> Finding {
         if isFresh(at: now) { return .fresh(self) }
         let header = header
@@ -181,7 +179,7 @@ package struct CachedAnswer: @unchecked Sendable {
         return .nothing
     }
 
-    /// The answer that can be used at `now`, of it and of one for all clients, which its key is closer than.
+    /// Returns the usable answer at `now`, of the one for its own key and one for all clients. The own one is preferred.
     static func find(_ own: CachedAnswer?, orForAllClients shared: CachedAnswer?, at now: MonotonicTime) -> Finding {
         let finding = own?.find(at: now) ?? .nothing
         guard let shared else { return finding }
@@ -192,7 +190,7 @@ package struct CachedAnswer: @unchecked Sendable {
         }
     }
 
-    /// Whether it is an answer past its life that may still serve.
+    /// Returns whether it is past its lifetime and may still be served.
     func isStale(at now: MonotonicTime) -> Bool {
         guard kind == .addresses, now >= expiresAt, let limit = origin?.staleLimit,
             header.details?.services?.unavailable == nil
@@ -200,21 +198,21 @@ package struct CachedAnswer: @unchecked Sendable {
         return now < expiresAt + limit
     }
 
-    /// Whether a use at `now` asks anew in the background.
+    /// Returns whether a use at `now` refreshes it in the background.
     func wantsRefresh(at now: MonotonicTime) -> Bool {
         guard now >= refreshAt, kind == .addresses else { return false }
         return header.details?.failure.map { now >= $0.retryAt } ?? true
     }
 
-    /// Whether nothing of it is worth keeping at `now`.
+    /// Returns whether no part of it is worth keeping at `now`.
     func isSpent(at now: MonotonicTime) -> Bool {
         if case .nothing = find(at: now) { true } else { false }
     }
 
-    /// How many addresses there are.
+    /// The number of addresses.
     var addressCount: Int { read { Int($0.pointee.v4Count) + Int($0.pointee.v6Count) } }
 
-    /// The address at a place, IPv4 addresses first.
+    /// Returns the address at an index, IPv4 addresses first.
     package func address(at index: Int) -> HTTPDNSAddress {
         storage.withUnsafeMutablePointers { header, bytes in
             let v4Count = Int(header.pointee.v4Count)
@@ -230,13 +228,13 @@ package struct CachedAnswer: @unchecked Sendable {
         }
     }
 
-    /// Where to connect for a question on a port, in the order in which to try.
+    /// Returns the endpoints for a query on a port, in the order to try.
     func endpoints(port: UInt16) -> [HTTPDNSEndpoint] {
         if port == ServiceRoute.port, let services = header.details?.services { return services.endpoints }
         return (0..<addressCount).map { HTTPDNSEndpoint(address: address(at: $0), port: port) }
     }
 
-    /// The name that it is about.
+    /// The name of its key.
     var host: HTTPDNSName {
         storage.withUnsafeMutablePointers { header, bytes in
             let name = UnsafeBufferPointer(
@@ -250,7 +248,7 @@ package struct CachedAnswer: @unchecked Sendable {
         }
     }
 
-    /// The key that it is kept under.
+    /// The key under which it is cached.
     var key: AnswerKey {
         AnswerKey(
             host,
@@ -260,13 +258,13 @@ package struct CachedAnswer: @unchecked Sendable {
         )
     }
 
-    /// The memory that it takes, with the allocator's rounding to 16 bytes and its 8 bytes of bookkeeping (glibc).
+    /// The memory of the answer, with the allocator's rounding to 16 bytes and its 8 bytes of bookkeeping (glibc).
     var byteCount: Int {
         let object = CachedAnswer.objectBytes + MemoryLayout<Header>.size + byteCountOfTail(header)
         return (object + 8 + 15) / 16 * 16 + (header.details?.byteCount ?? 0)
     }
 
-    /// The place of the name behind the marks.
+    /// The offset of the name after the marks.
     private static let nameStart = 1
 
     /// The two words before an object's fields: its type and its reference counts.

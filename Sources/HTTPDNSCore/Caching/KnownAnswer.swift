@@ -1,31 +1,31 @@
 package import HTTPDNSPrimitives
 
-/// A definite answer about a name: addresses, or that there are none.
+/// A definite answer for a name: addresses, or the fact that there are none.
 package struct KnownAnswer: Sendable {
     package enum Content: Sendable {
-        /// Addresses in the order in which they are tried, at least one.
+        /// At least one address, in the order to try.
         case addresses([HTTPDNSAddress])
-        /// The name does not exist, or has no address of the families asked for.
+        /// The name does not exist, or has no address of the queried families.
         case nothing(HTTPDNSResolver.Error)
     }
 
     var content: Content
     var origin: AnswerOrigin
-    /// When the question was sent: from then on its age counts.
+    /// The time the query was sent, from which its age counts.
     var sentAt: MonotonicTime
-    /// How long it may be used after that.
+    /// The lifetime after that.
     var life: Duration
-    /// When a use of it starts asking anew in the background.
+    /// The time from which a use of it starts a refresh in the background.
     var refreshAt: MonotonicTime
     var canonicalName: HTTPDNSName?
     var failedAttempts: [HTTPDNSResolver.ProviderAttempt] = []
-    /// Families that were asked for and failed: what was known of them before is not contradicted.
+    /// The queried families that failed: their previous addresses are not contradicted.
     var failedFamilies: HTTPDNSAddress.Families = []
-    /// Whether HTTPS records were asked for in vain: what was known of them before is not contradicted.
+    /// Whether the query for HTTPS records failed: the previous records are not contradicted.
     package var servicesFailed = false
-    /// Whether questions with any client subnet may use it, which it was asked for with one.
+    /// Whether queries with any client subnet may use it, although the query had one.
     var holdsForAllClients = false
-    /// Where HTTPS records lead; nil without any.
+    /// The result of the HTTPS records; nil without any.
     var services: ServiceRoute?
 
     package init(
@@ -44,13 +44,13 @@ package struct KnownAnswer: Sendable {
 
     var expiresAt: MonotonicTime { sentAt + life }
 
-    /// Whether the system resolver said that the name does not exist.
+    /// Whether the system resolver reported that the name does not exist.
     var isUnknownToSystem: Bool {
         guard origin.source == .system, case .nothing(let error) = content else { return false }
         return error.code == .nameNotFound
     }
 
-    /// The same answer with another life, and nothing asked before its end.
+    /// Returns the same answer with another lifetime, and no refresh before its end.
     func living(_ life: Duration) -> KnownAnswer {
         var answer = self
         answer.life = life
@@ -58,7 +58,8 @@ package struct KnownAnswer: Sendable {
         return answer
     }
 
-    /// The answer with what `older` knew of the families that failed this time. It lives no longer than either.
+    /// Returns the answer with the addresses that `older` has of the families that failed this time. It lives no longer than
+    /// either.
     func keepingFailedFamilies(of older: KnownAnswer, at now: MonotonicTime) -> KnownAnswer {
         if servicesFailed, services == nil, now < older.expiresAt, let known = older.services {
             var answer = self
@@ -68,7 +69,7 @@ package struct KnownAnswer: Sendable {
             answer.refreshAt = min(refreshAt, answer.expiresAt)
             return answer.keepingFailedFamilies(of: older, at: now)
         }
-        // Addresses that one provider may not answer do not come in with the answer of another.
+        // Addresses that one provider may not answer must not be merged into the answer of another.
         guard !failedFamilies.isEmpty, now < older.expiresAt, origin.providerScope == older.origin.providerScope,
             case .addresses(let own) = content,
             case .addresses(let known) = older.content

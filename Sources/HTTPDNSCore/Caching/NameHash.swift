@@ -1,12 +1,12 @@
-/// The hash of a name, computed once when the name is read: its high bits choose the shard, its low bits the place in it.
+/// The hash of a name, computed once when the name is parsed: its high bits select the shard, its low bits the position.
 ///
-/// It folds eight bytes at a time with a 64 x 64 multiplication. Its keys are random in each process, so that a stranger
-/// who chooses names cannot choose where they land.
+/// It folds eight bytes at a time with a 64 x 64 multiplication. Its keys are random in each process, so that an attacker who
+/// chooses names cannot choose their positions.
 enum NameHash {
     private static let start = UInt64.random(in: .min ... .max)
     private static let multiplier = UInt64.random(in: .min ... .max) | 1
 
-    /// The hash of a name together with what else a key says.
+    /// Returns the hash of a name together with the other parts of a key.
     static func hash(_ name: HTTPDNSName, salt: UInt64) -> UInt64 {
         salt == 0 ? name.nameHash : fold(name.nameHash ^ salt, multiplier)
     }

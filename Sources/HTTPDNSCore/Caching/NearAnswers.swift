@@ -6,21 +6,23 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The answers that one thread used last, of all caches. It finds them again without a lock, and without writing to memory
-/// that another thread reads: a lock costs as much as the look-up itself, and several times that as soon as two threads want it.
+/// The answers that one thread used last, from all caches.
 ///
-/// What is here may be used as long as the cache says of the very answer that it stands: whoever replaces or removes it marks
-/// it first (``CachedAnswer/supersede()``). An answer that a thread uses all the time becomes a copy of its own, since
-/// counting references to one object from many threads is as slow as a lock.
+/// They are found again without a lock, and without writes to memory that another thread reads. A lock costs as much as the
+/// lookup itself, and several times that when two threads contend for it.
+///
+/// An answer may be used until its cache marks it as removed: a replacement or removal sets the mark first
+/// (``CachedAnswer/supersede()``). An answer that a thread uses all the time is copied for that thread, because counting
+/// references to one object from many threads is as slow as a lock.
 ///
 /// A view of memory that belongs to the thread: it must not be kept, or leave the thread.
 struct NearAnswers {
     private struct Entry {
-        /// Which key of which cache; see ``tag(of:in:)``.
+        /// The identification of a key and its cache; see ``tag(of:in:epoch:)``.
         var tag: UInt64 = 0
-        /// The mark on the answer in the cache, and the text of what is used.
+        /// The mark of the cached answer, and the bytes of the used one.
         var places: CachedAnswer.Places?
-        /// What is used: the answer in the cache, or the thread's own copy.
+        /// The used answer: the one in the cache, or the thread's own copy.
         var answer: CachedAnswer?
         /// The answer in the cache, kept for its mark.
         var original: CachedAnswer?
@@ -41,15 +43,16 @@ struct NearAnswers {
 
     private struct State {
         let entries: UnsafeMutablePointer<Entry>
-        /// Counts uses, and answers kept: each 64th use is looked at, and places are given up in turn.
+        /// A count of uses and of kept answers: each 64th use is checked, and positions are reused in turn.
         var ticks: UInt64 = 0
-        /// The tag of the use that was looked at last.
+        /// The tag of the last checked use.
         var lastTag: UInt64 = 0
     }
 
     private let state: UnsafeMutablePointer<State>
 
-    /// As many as a cache has places by default: 192 KiB a thread, which the system gives page by page as they are used.
+    /// As many as a cache has entries by default: 192 KiB for each thread, which the system allocates page by page on first
+    /// use.
     private static let setCount = 1024
     private static let ways = 4
 
@@ -67,7 +70,7 @@ struct NearAnswers {
     }
     #endif
 
-    /// Those of the thread that asks; nil when it has no memory for them.
+    /// The answers of the present thread; nil when it has no memory for them.
     @inline(__always)
     static var ofThisThread: NearAnswers? {
         guard let key = threadKey else { return nil }
@@ -97,15 +100,17 @@ struct NearAnswers {
         state.deallocate()
     }
 
-    /// What tells a key of one cache under the settings with one number from all others, once the key itself is compared: one
-    /// name has the same hash in all caches, and an odd factor keeps different numbers different. A process makes fewer caches
-    /// than 48 bits can number.
+    /// Returns the tag of a key of one cache under one version of the settings. It differs from all others once the key itself
+    /// is compared.
+    ///
+    /// One name has the same hash in all caches, and an odd factor keeps different numbers different. A process creates fewer
+    /// caches than 48 bits can number.
     @inline(__always)
     static func tag(of key: AnswerKey, in cache: UInt64, epoch: UInt16) -> UInt64 {
         key.hash ^ (cache << 16 | UInt64(epoch)) &* 0x9e37_79b9_7f4a_7c15
     }
 
-    /// The answer for a key, if this thread has it and it still stands in its cache.
+    /// Returns the answer for a key, if this thread has it and its cache still has it.
     @inline(__always)
     func find(_ key: AnswerKey, tag: UInt64) -> CachedAnswer? {
         let set = state.pointee.entries + set(of: tag)
@@ -118,7 +123,7 @@ struct NearAnswers {
         return nil
     }
 
-    /// Keeps an answer that came out of the cache, in the place of one that does not stand any more, or of any.
+    /// Keeps an answer from the cache. It replaces one that its cache has removed, or any other.
     func keep(_ answer: CachedAnswer, tag: UInt64) {
         let set = state.pointee.entries + set(of: tag)
         state.pointee.ticks &+= 1
@@ -128,7 +133,7 @@ struct NearAnswers {
         set[free ?? Int(state.pointee.ticks % UInt64(NearAnswers.ways))] = Entry(tag: tag, answer, using: answer)
     }
 
-    /// Two looks in a row at one answer, 64 uses apart, tell that the thread uses little else.
+    /// Two checks in a row with the same answer, 64 uses apart, show that the thread uses little else.
     private func look(at entry: UnsafeMutablePointer<Entry>) {
         defer { state.pointee.lastTag = entry.pointee.tag }
         guard state.pointee.lastTag == entry.pointee.tag, let original = entry.pointee.original,
