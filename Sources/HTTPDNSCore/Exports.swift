@@ -1,2 +1,2 @@
-// What a user of the resolver, or the author of a provider, writes: addresses and clocks. One import suffices.
+// Users of the resolver and authors of providers need addresses and clocks. One import suffices.
 @_exported public import HTTPDNSPrimitives

@@ -1,27 +1,27 @@
 package import HTTPDNSPrimitives
 
-/// What is known about one key of the cache at a moment, for people to look at.
+/// A readable report on one key of the cache at a moment.
 package struct AnswerReport: Sendable {
     /// The name.
     package var host: HTTPDNSName
-    /// The families that the question itself named; nil for those of the name's route.
+    /// The families that the query itself named; nil for those of the name's route.
     package var families: HTTPDNSAddress.Families?
-    /// The addresses, IPv4 first; empty for an answer that says so, and while nothing is known.
+    /// The addresses, IPv4 first; empty for a negative answer, and without an answer.
     package var addresses: [HTTPDNSAddress]
-    /// Where they came from; nil while nothing is known but that asking failed.
+    /// The source of the addresses; nil while only a failure is known.
     package var source: HTTPDNSResolver.Resolution.Source?
     /// The provider's name.
     package var provider: String?
-    /// The route that it came by.
+    /// The route of the answer.
     package var route: HTTPDNSRoute.Pattern?
-    /// How long ago it was asked for; nil while nothing is known.
+    /// The time since the answer was requested; nil without an answer.
     package var age: Duration?
-    /// How long it is still good; below zero for one that may only serve as a stale one.
+    /// The remaining lifetime; negative for an answer that may only be served as stale.
     package var timeLeft: Duration?
-    /// Why there are no addresses, for an answer that says so.
+    /// The reason that there are no addresses, for a negative answer.
     package var negative: HTTPDNSResolver.Error.Code?
-    /// How asking failed since.
+    /// The failure of the latest lookup since then.
     package var failure: HTTPDNSResolver.Error.Code?
-    /// How long it is left alone after that.
+    /// The time until the next lookup after the failure.
     package var retryIn: Duration?
 }

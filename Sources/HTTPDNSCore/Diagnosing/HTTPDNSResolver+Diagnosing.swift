@@ -1,10 +1,10 @@
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
-    /// What is cached now and could serve, by name. Looking at it does not count as a use.
+    /// Returns reports on the usable cached answers, by name. This does not count as a use.
     /// - Parameters:
-    ///   - limit: How many at most. Which ones, when there are more, is not said; it is the same ones as long as they stay.
-    ///   - patterns: Only the names of these; nil means all.
+    ///   - limit: The maximum number. Of more, an arbitrary selection is returned, which is stable as long as the answers stay.
+    ///   - patterns: Patterns of the names; nil means all names.
     package func reports(
         limit: Int,
         about patterns: [HTTPDNSRoute.Pattern]? = nil
@@ -12,7 +12,7 @@ extension HTTPDNSResolver {
         let now = fixed.timeSource.now()
         var found: [CachedAnswer] = []
         for shard in cache.shards where found.count <= limit {
-            // Under the lock references are copied, and nothing else.
+            // Under the lock only references are copied.
             let answers = shard.state.withLock { $0.table.answers }
             for answer in answers where found.count <= limit && !answer.isSpent(at: now) {
                 guard patterns?.contains(where: { $0.contains(answer.host) }) ?? true else { continue }
@@ -23,12 +23,14 @@ extension HTTPDNSResolver {
         return (reports.sorted { $0.order < $1.order }, found.count > limit)
     }
 
-    /// Asks anew about names that are cached, in the background. Nothing is forgotten: what is cached serves meanwhile, and
-    /// goes on serving when asking fails. A name that is asked about already, or whose providers rest, is passed over.
+    /// Refreshes cached answers in the background.
+    ///
+    /// No answer is removed: the cached one is served meanwhile, and also when the refresh fails. Names with a lookup in
+    /// flight, or whose providers are in back-off, are skipped.
     /// - Parameters:
     ///   - hosts: Only these names; nil means all.
-    ///   - limit: How many questions at most.
-    /// - Returns: How many questions there are, and whether there would have been more.
+    ///   - limit: The maximum number of lookups.
+    /// - Returns: The number of lookups, and whether there would have been more.
     package func refresh(_ hosts: [HTTPDNSName]?, limit: Int) -> (asked: Int, isTruncated: Bool) {
         let wanted = hosts.map(Set.init)
         let settings = live.current.resolving
@@ -50,7 +52,7 @@ extension HTTPDNSResolver {
     /// The settings in use, reloads included.
     package var settingsInUse: HTTPDNSResolver.Configuration { live.current.resolving.configuration }
 
-    /// How many listen to its events.
+    /// The number of listeners to its events.
     package var listenerCount: Int { observation.broadcast.listenerCount }
 }
 
@@ -81,7 +83,7 @@ extension AnswerReport {
 }
 
 extension HTTPDNSMappings {
-    /// Which set the rule for a key is in.
+    /// Returns the layer that has the rule for a key.
     package func origin(of key: HTTPDNSMapping.Key) -> HTTPDNSMapping.Origin {
         index.overlay.rules[key] == nil ? .base : .overlay
     }

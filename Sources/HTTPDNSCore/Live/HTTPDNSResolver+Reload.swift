@@ -27,11 +27,11 @@ extension HTTPDNSResolver {
         try reload(settings, isEnabled: nil)
     }
 
-    /// As ``reload(_:)``.
+    /// Replaces the settings as ``reload(_:)`` does.
     /// - Parameters:
-    ///   - isEnabled: Whether the file has all of it switched on; nil means as before.
-    ///   - place: Calls its argument, which puts the settings in use unless it returns false, and what else belongs to the
-    ///     same step. It is not called when nothing changes.
+    ///   - isEnabled: Whether the file has everything switched on; nil means no change.
+    ///   - place: A function that calls its argument, together with everything else of the same step. The argument puts the
+    ///     settings in use and returns whether it did. It is not called when nothing changes.
     @discardableResult
     package func reload(
         _ settings: HTTPDNSResolver.Configuration,
@@ -39,7 +39,7 @@ extension HTTPDNSResolver {
         placing place: (_ install: () -> Bool) -> Void = { _ = $0() }
     ) throws(HTTPDNSResolver.ConfigurationError) -> HTTPDNSResolver.ReloadResult {
         var settings = settings
-        // The clock of all that is cached cannot change under it.
+        // The clock of cached data cannot change.
         settings.timeSource = fixed.timeSource
         let base = try HTTPDNSMappings(settings: settings)
         let needsRestart = fixed.differencesThatNeedARestart(from: settings)
@@ -78,7 +78,8 @@ extension HTTPDNSResolver {
             } catch {
                 throw HTTPDNSResolver.ConfigurationError(error)
             }
-            // What goes off is off before the new settings are seen, and what goes on is on after.
+            // Names that are turned off are off before the new settings are visible, and names that are turned on are on after
+            // that.
             killSwitch.setFile(resolving.switchedOff, keeping: true)
             directory.add(resolving.configuration.providers)
             var installed: LiveSettings?
@@ -97,7 +98,7 @@ extension HTTPDNSResolver {
         }
     }
 
-    /// Asks vendors again that refused an account, with one query each: a change in the vendor's console shows in no setting.
+    /// Sends one query each to vendors that refused an account: a change in the vendor's console shows in no setting.
     private func retryRefusedAccounts() {
         let resolving = live.current.resolving
         let providers = resolving.configuration.providers.filter {
@@ -106,8 +107,8 @@ extension HTTPDNSResolver {
         resolving.team.endRests(of: providers.map(\.name))
     }
 
-    /// Lets the file's word about the switch be that of the settings in use. Of several reloads at once the last one in place
-    /// has the last word, whoever comes here last.
+    /// Makes the kill switch follow the file settings in use. Of several concurrent reloads the last one in place decides,
+    /// regardless of the order of calls here.
     private func settleSwitch() {
         var settled = live.current
         while true {
@@ -118,7 +119,7 @@ extension HTTPDNSResolver {
         }
     }
 
-    /// What is left to do once new settings are in use.
+    /// Completes a reload once new settings are in use.
     private func finish(_ next: LiveSettings, replacing old: ResolvingSettings) {
         let new = next.resolving
         if new !== old {
@@ -131,7 +132,7 @@ extension HTTPDNSResolver {
             if new.epoch % ResolvingSettings.epochsPerClearing == 0 { removeAllCached() }
         }
         observation.tell(.reloaded) { $0.count = Int(clamping: next.mappings.generation) }
-        // A shutdown that came in between knew nothing of these.
+        // A shutdown in between did not know these providers.
         guard live.isClosed else { return }
         new.team.shutdown()
         Task.detached { for lease in new.leases { await lease.provider.shutdown() } }
@@ -139,14 +140,14 @@ extension HTTPDNSResolver {
 }
 
 extension HTTPDNSResolver.ConfigurationError {
-    /// A change of settings that nothing would go by.
+    /// The error for a change of settings after the shutdown.
     static let shutDown = HTTPDNSResolver.ConfigurationError(
         message: "the resolver is shut down, and takes no other settings"
     )
 }
 
 extension HTTPDNSResolver.Configuration {
-    /// The settings that differ and are not live, by name.
+    /// Returns the names of the settings that differ and are not live.
     fileprivate func differencesThatNeedARestart(from other: HTTPDNSResolver.Configuration) -> [String] {
         var names: [String] = []
         if cache.entries != other.cache.entries { names.append("cache.entries") }

@@ -1,8 +1,9 @@
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-/// Everything that a question goes by and that may change while a resolver runs: immutable, and replaced as a whole, so that
-/// no question ever sees half of two sets.
+/// The settings of a query that may change while a resolver runs: immutable, and replaced as a whole.
+///
+/// So no query ever sees parts of two sets.
 final class LiveSettings: Sendable {
     let mappings: HTTPDNSMappings
     let resolving: ResolvingSettings
@@ -21,16 +22,16 @@ final class LiveSettings: Sendable {
     }
 }
 
-/// What the way of a cached answer has to know of ``LiveSettings``, in one atomic read.
+/// The part of ``LiveSettings`` that a cached answer needs, in one atomic read.
 struct LiveWord: Sendable, Equatable {
     private(set) var bits: UInt64
 
     init(bits: UInt64) { self.bits = bits }
 
     /// - Parameters:
-    ///   - generation: 47 bits of it: enough for a change each microsecond for four years.
-    ///   - isPlain: Whether a name in the cache is decided by nothing but its answer: there are no mappings, no addresses
-    ///     that a route allows or forbids, no rollouts and no shadows.
+    ///   - generation: The generation, of which 47 bits are kept: enough for a change each microsecond for four years.
+    ///   - isPlain: Whether a cached name is decided by its answer alone: there are no mappings, address rules of routes,
+    ///     rollouts or shadow modes.
     init(generation: UInt64, epoch: UInt16, isPlain: Bool) {
         bits = generation << 17 | UInt64(epoch) << 1 | (isPlain ? 1 : 0)
     }
@@ -40,7 +41,7 @@ struct LiveWord: Sendable, Equatable {
     var isPlain: Bool { bits & 1 != 0 }
 }
 
-/// The number of the settings in use, apart from these: who holds it keeps no provider alive.
+/// The version of the settings in use, separate from the settings: holding it keeps no provider alive.
 package final class LiveGeneration: Sendable {
     private let bits: Atomic<UInt64>
 
@@ -54,10 +55,10 @@ package final class LiveGeneration: Sendable {
     fileprivate func publish(_ word: LiveWord) { bits.store(word.bits, ordering: .releasing) }
 }
 
-/// The one place where the settings in use stand.
+/// The holder of the settings in use.
 final class LiveCell: Sendable {
     private let settings: Lock<LiveSettings>
-    /// Whether the resolver is shut down, and takes no other settings.
+    /// Whether the resolver is shut down, and accepts no other settings.
     private let closed = Atomic(false)
     let generation: LiveGeneration
 
@@ -66,19 +67,20 @@ final class LiveCell: Sendable {
         self.settings = Lock(settings)
     }
 
-    /// The settings in use: one lock for the time of a reference count.
+    /// The settings in use. Reading takes one lock while a reference is retained.
     var current: LiveSettings { settings.withLock { $0 } }
 
     var isClosed: Bool { closed.load(ordering: .sequentiallyConsistent) }
 
     func close() { closed.store(true, ordering: .sequentiallyConsistent) }
 
-    /// What is known of them without a lock. It never runs ahead of ``current``.
+    /// The version of the settings, read without a lock. It never runs ahead of ``current``.
     var word: LiveWord { generation.word }
 
-    /// Puts settings in place under the next generation, unless the present ones are no longer those that they were made
-    /// from. What they hold was arranged before: under the lock there is a reference to be changed, and nothing to be built.
-    /// - Returns: The settings as they are in use now; nil when others got in first.
+    /// Puts settings in use under the next generation, unless the present ones differ from those that they were created from.
+    ///
+    /// Their content was prepared before: under the lock only a reference changes.
+    /// - Returns: The settings in use now; nil when others were put in use first.
     func install(
         mappings: HTTPDNSMappings,
         resolving: ResolvingSettings,
@@ -87,7 +89,7 @@ final class LiveCell: Sendable {
         var mappings = mappings
         mappings.generation = present.mappings.generation + 1
         let next = LiveSettings(mappings: mappings, resolving: resolving)
-        // The caller still holds the old ones, so that ten thousand rules are not freed under the lock.
+        // The caller still holds the old settings, so that ten thousand rules are not freed under the lock.
         return settings.withLock { current in
             guard current === present else { return nil }
             current = next

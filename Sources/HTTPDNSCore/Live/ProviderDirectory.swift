@@ -1,7 +1,6 @@
 internal import HTTPDNSPrimitives
 
-/// The facts about the providers by their names, also of those that were replaced: their kind, and how private their
-/// answers may be. It keeps no provider alive.
+/// The kind and scope of providers by name, including those that were replaced. It keeps no provider alive.
 package final class ProviderDirectory: Sendable {
     private let known = Lock<[String: (kind: String, scope: HTTPDNSAddressPolicy.Scope)]>([:])
 
@@ -12,9 +11,9 @@ package final class ProviderDirectory: Sendable {
         known.withLock { $0.merge(new) { _, newer in newer } }
     }
 
-    /// The most private scope that a provider may answer.
+    /// Returns the most private scope that a provider may answer.
     package func scope(of name: String) -> HTTPDNSAddressPolicy.Scope? { known.withLock { $0[name]?.scope } }
 
-    /// What kind of provider a name stands for: `doh`, `json`; nil for one that was never there.
+    /// Returns the kind of the provider with a name: `doh`, `json`; nil for one that never existed.
     package func kind(of name: String) -> String? { known.withLock { $0[name]?.kind } }
 }

@@ -1,15 +1,17 @@
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-/// A provider as long as somebody may ask it: each team that it is in holds one and the same lease. When the settings have it
-/// no more, and the last flight by settings that had it is over, the lease goes, and the provider is shut down.
+/// A reference that keeps a provider running: all provider pools with the provider share one lease.
+///
+/// When the settings no longer contain the provider, and the last lookup under settings with it has ended, the lease is
+/// released and shuts the provider down.
 final class ProviderLease: Sendable {
     let provider: any HTTPDNSProvider
     private let isRetired = Atomic(false)
 
     init(_ provider: any HTTPDNSProvider) { self.provider = provider }
 
-    /// Notes that the settings have it no more.
+    /// Records that the settings no longer contain the provider.
     func retire() { isRetired.store(true, ordering: .releasing) }
 
     deinit {
@@ -19,7 +21,7 @@ final class ProviderLease: Sendable {
     }
 }
 
-/// The leases and teams that reloads took out of use, as far as they are still alive: a shutdown ends them as well.
+/// The leases and provider pools that reloads took out of use and that are still alive. A shutdown ends them as well.
 final class RetiredProviders: Sendable {
     private struct Retired: Sendable {
         weak let team: ProviderTeam?
@@ -36,7 +38,7 @@ final class RetiredProviders: Sendable {
         }
     }
 
-    /// How many are left.
+    /// The number that is left.
     var count: Int { retired.withLock { $0.count { $0.team != nil || $0.lease != nil } } }
 
     var teams: [ProviderTeam] { retired.withLock { $0.compactMap(\.team) } }

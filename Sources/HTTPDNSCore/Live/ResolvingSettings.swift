@@ -1,28 +1,29 @@
 internal import HTTPDNSPrimitives
 
-/// How names are resolved that no mapping decides: routes, providers, policy, limits.
+/// The settings for names that no mapping decides: routes, providers, policy, limits.
 ///
-/// A flight keeps those that it began with. What a reload leaves unchanged is taken over from the settings before: a provider
-/// with its health, and the basis of a route, by which its cached answers stay in use.
+/// A lookup keeps the settings it began with. A reload takes over what it leaves unchanged: a provider with its health, and the
+/// identity of a route's settings, by which its cached answers stay in use.
 final class ResolvingSettings: Sendable {
-    /// Tells settings apart, cheaply: cached answers are known to be usable under one number. See ``isNewer(_:than:)``.
+    /// A version that distinguishes settings cheaply: cached answers are known to be usable under one version. See
+    /// ``isNewer(_:than:)``.
     let epoch: UInt16
     /// The settings as given, with the providers in use.
     let configuration: HTTPDNSResolver.Configuration
-    /// Whether the file has all of it switched on.
+    /// Whether the file has everything switched on.
     let isEnabled: Bool
     let routes: RouteTable
     let origins: AnswerOrigins
     let team: ProviderTeam
     let leases: [ProviderLease]
 
-    /// After so many changes the cache is cleared, so that no answer lives to see its number come again.
+    /// The number of changes after which the cache is cleared, so that no answer survives until its version is used again.
     static let epochsPerClearing: UInt16 = 0x4000
 
     /// - Parameters:
     ///   - previous: The settings that these replace.
-    ///   - counting: Where questions are counted.
-    ///   - makeTeam: Makes a team of these providers, which takes over what it can of another one.
+    ///   - counting: The counters of queries.
+    ///   - makeTeam: A function that creates a provider pool, which takes over unchanged providers from another pool.
     /// - Throws: ``HTTPDNSResolver/ConfigurationError``.
     init(
         _ given: HTTPDNSResolver.Configuration,
@@ -67,12 +68,12 @@ final class ResolvingSettings: Sendable {
         origins = AnswerOrigins(configuration, routes)
     }
 
-    /// Tells the bases that were taken over how their routes read now. Called once these settings are in use.
+    /// Updates the routes of the identities that were taken over. Called once these settings are in use.
     func renameBases() {
         for entry in routes.entries { entry.basis.rename(entry.route) }
     }
 
-    /// Whether these say the same as other settings that were given. Two closures are never the same.
+    /// Returns whether the settings equal others. Two closures are never equal.
     func equals(_ other: HTTPDNSResolver.Configuration, isEnabled: Bool) -> Bool {
         self.isEnabled == isEnabled && configuration.answersDepend(as: other) && configuration.asks(as: other)
             && configuration.routes == other.routes && configuration.timeLimit == other.timeLimit
@@ -84,13 +85,13 @@ final class ResolvingSettings: Sendable {
             }
     }
 
-    /// Whether a cached answer may still be used: whether its name is decided as it was when it came.
+    /// Returns whether a cached answer is still usable: whether its name is decided as it was when the answer was received.
     func keeps(_ answer: CachedAnswer) -> Bool {
         guard let origin = answer.origin else { return false }
         return origin.basis === (answer.header.isBypass ? routes.none : routes.basis(for: answer.host))
     }
 
-    /// What the file has off.
+    /// The scopes that the file has turned off.
     var switchedOff: Set<HTTPDNSResolver.KillSwitch.Scope> {
         var scopes = Set(
             configuration.routes.filter { !$0.isEnabled }.map { HTTPDNSResolver.KillSwitch.Scope.route($0.pattern) }
@@ -99,24 +100,24 @@ final class ResolvingSettings: Sendable {
         return scopes
     }
 
-    /// Numbers go round, as those of RFC 1982.
+    /// Versions wrap around, as serial numbers in RFC 1982.
     static func isNewer(_ epoch: UInt16, than other: UInt16) -> Bool { Int16(bitPattern: epoch &- other) > 0 }
 }
 
 extension HTTPDNSResolver.Configuration {
-    /// Whether answers under both depend on the same, routes and providers apart.
+    /// Returns whether answers under both depend on the same settings, apart from routes and providers.
     fileprivate func answersDepend(as other: HTTPDNSResolver.Configuration) -> Bool {
         policy == other.policy && families == other.families && internalZones == other.internalZones
             && cache.minimumTimeToLive == other.cache.minimumTimeToLive
             && cache.maximumTimeToLive == other.cache.maximumTimeToLive && cache.staleLimit == other.cache.staleLimit
     }
 
-    /// Whether providers are asked in the same way, these apart.
+    /// Returns whether providers are queried in the same way, apart from the providers themselves.
     fileprivate func asks(as other: HTTPDNSResolver.Configuration) -> Bool {
         providerLimits == other.providerLimits && hedgeAfter == other.hedgeAfter && attemptLimit == other.attemptLimit
     }
 
-    /// What is wrong with the settings by themselves; nil when nothing is.
+    /// The mistake in the settings alone; nil when they are valid.
     fileprivate var fault: String? {
         if cache.entries < 1 { return "cache.entries is \(cache.entries), and 1 is the least" }
         if cache.minimumTimeToLive < .zero { return "cache.ttl.min is negative" }
@@ -158,7 +159,7 @@ extension HTTPDNSResolver.Configuration {
 }
 
 extension HTTPDNSResolver.Configuration.Cache {
-    /// The limits that a reload changes: all but the sizes.
+    /// The limits that a reload changes: all except the sizes.
     var liveLimits: Self {
         var limits = self
         limits.entries = 0
@@ -168,7 +169,7 @@ extension HTTPDNSResolver.Configuration.Cache {
 }
 
 extension HTTPDNSRoute {
-    /// Whom it asks.
+    /// The names of its providers.
     var providerNames: [String] {
         if case .providers(let names, _) = action { names } else { [] }
     }

@@ -1,27 +1,28 @@
 internal import HTTPDNSPrimitives
 
-/// What answers by a route rest on: the same object for as long as nothing changes that an answer depends on. A cached
-/// answer is used while the basis of its name is the one that it came by.
+/// The identity of a route's settings: the same object for as long as nothing changes that an answer depends on.
+///
+/// A cached answer is used while its name still has the identity that the answer was received under.
 package final class RouteBasis: Sendable {
     private let named: Lock<HTTPDNSRoute?>
-    /// Where questions about its names are counted.
+    /// The counters of queries for its names.
     let counting: RouteCounting
 
-    /// - Parameter counting: Nil counts for nobody.
+    /// - Parameter counting: The counters; nil means counters that are not read.
     package init(_ route: HTTPDNSRoute?, counting: RouteCounting? = nil) {
         named = Lock(route)
         self.counting = counting ?? RouteCounting()
     }
 
-    /// The route as it stands in the settings now; nil for names without one.
+    /// The route as it is in the present settings; nil for names without one.
     var route: HTTPDNSRoute? { named.withLock { $0 } }
 
-    /// The route has moved in its file, or changed in what answers do not depend on.
+    /// Replaces the route after it has moved in its file, or changed in parts that answers do not depend on.
     func rename(_ route: HTTPDNSRoute?) { named.withLock { $0 = route } }
 }
 
 extension HTTPDNSRoute {
-    /// What answers by it depend on; the rest says for whom it is, and what becomes of them.
+    /// The part of the route that answers depend on, without the names it covers and the use of its answers.
     var answering: HTTPDNSRoute {
         var route = self
         route.location = nil

@@ -1,13 +1,13 @@
 package import HTTPDNSPrimitives
 
-/// An address with an optional port, as mappings and `pinnedTo` write it: `203.0.113.7`, `203.0.113.7:8443`,
-/// `2001:db8::7`, `[2001:db8::7]`, `[2001:db8::7]:8443`.
+/// An address with an optional port, as mappings and `pinnedTo` write it: `203.0.113.7`, `203.0.113.7:8443`, `2001:db8::7`,
+/// `[2001:db8::7]`, `[2001:db8::7]:8443`.
 package struct AddressText: Hashable, Sendable {
     package var address: HTTPDNSAddress
-    /// The port to dial; nil means the URL's.
+    /// The port to dial; nil means the port of the URL.
     package var port: UInt16?
 
-    /// - Throws: ``AddressTextError`` with the text, what is wrong and what is allowed.
+    /// - Throws: ``AddressTextError`` with the text, the mistake and the allowed forms.
     package init(_ text: String) throws(AddressTextError) {
         if let address = HTTPDNSAddress(text) {
             self.address = address
@@ -25,8 +25,9 @@ package struct AddressText: Hashable, Sendable {
         self.port = port
     }
 
-    /// Address and port of a text that is more than an address. An unbracketed IPv6 address with a port is refused,
-    /// because it has two readings.
+    /// Splits a text that is more than an address into address and port.
+    ///
+    /// An unbracketed IPv6 address with a port is refused, because it is ambiguous.
     private static func split(_ text: String) -> (Substring, Substring?)? {
         if text.hasPrefix("[") {
             guard let bracket = text.firstIndex(of: "]") else { return nil }
@@ -53,7 +54,7 @@ package struct AddressText: Hashable, Sendable {
     }
 }
 
-/// Why a text is no address with an optional port.
+/// An error in the text of an address with an optional port.
 package struct AddressTextError: Error, Hashable, Sendable, CustomStringConvertible {
     package var text: String
     package var reason: String
@@ -63,7 +64,7 @@ package struct AddressTextError: Error, Hashable, Sendable, CustomStringConverti
         self.reason = reason
     }
 
-    /// One line with both.
+    /// One line with text and reason.
     package var description: String { "\"\(text)\" is not an address: \(reason)" }
 }
 

@@ -43,7 +43,7 @@ public struct HTTPDNSMapping: Hashable, Sendable {
 
     package enum Content: Hashable, Sendable {
         case action(Action)
-        /// A factory below got text that it could not read; ``HTTPDNSMappingStore/apply(_:)`` throws this.
+        /// A factory below got text that it could not parse; ``HTTPDNSMappingStore/apply(_:)`` throws this.
         case invalid(String)
     }
 

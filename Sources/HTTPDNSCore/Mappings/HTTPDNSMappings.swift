@@ -12,7 +12,7 @@ public struct HTTPDNSMappings: Sendable {
     public internal(set) var baseGeneration: UInt64 = 1
     /// The generation of the overlay. It grows with every change of the overlay; 0 means that there is none yet.
     public internal(set) var overlayGeneration: UInt64 = 0
-    /// The rules, arranged for look-up.
+    /// The rules, indexed for lookup.
     let index: RuleIndex
 
     /// Creates a set of rules without an overlay. The store that holds the set assigns the generations.
@@ -24,7 +24,7 @@ public struct HTTPDNSMappings: Sendable {
         try HTTPDNSMappings.check(rules.lazy.map { ($0.key, $0.value) }, in: index)
     }
 
-    /// Whether ``init(_:)`` takes the rules, without arranging them where no rule leads to another.
+    /// Checks the rules as ``init(_:)`` does, without indexing them if no rule leads to another name.
     /// - Throws: As ``init(_:)``.
     package static func check(_ rules: [HTTPDNSMapping.Key: HTTPDNSMapping]) throws(HTTPDNSMapping.Error) {
         let leadsElsewhere = rules.values.contains { rule in
@@ -45,7 +45,7 @@ public struct HTTPDNSMappings: Sendable {
         index.rule(for: host, port: port).map { ($0.key, $0.mapping) }
     }
 
-    /// The same overlay on another base.
+    /// Returns the same overlay on another base.
     /// - Throws: ``HTTPDNSMapping/Error`` when both together have `via` rules in a circle or in too long a chain.
     func rebased(on other: HTTPDNSMappings) throws(HTTPDNSMapping.Error) -> HTTPDNSMappings {
         let base = other.index.overlay.isEmpty ? other.index.base : RuleLayer(other.rules, .base)
@@ -55,7 +55,7 @@ public struct HTTPDNSMappings: Sendable {
         return set
     }
 
-    /// The same base under another overlay.
+    /// Returns the same base under another overlay.
     /// - Throws: As ``init(_:)``.
     func overlaid(with draft: Draft) throws(HTTPDNSMapping.Error) -> HTTPDNSMappings {
         let overlay = RuleLayer(draft.overlay, .overlay, hiding: draft.hidden)
@@ -72,7 +72,7 @@ public struct HTTPDNSMappings: Sendable {
         self.index = index
     }
 
-    /// The base was checked by itself: only its `via` rules can be broken by an overlay.
+    /// The base alone has been checked: an overlay can only break its `via` rules.
     private func checkComposition() throws(HTTPDNSMapping.Error) {
         try HTTPDNSMappings.check(index.overlay.rules.lazy.map { ($0.key, $0.value) }, in: index)
         try HTTPDNSMappings.check(index.base.viaKeys.lazy.compactMap { key in index[key].map { (key, $0) } }, in: index)

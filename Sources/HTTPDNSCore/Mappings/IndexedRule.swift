@@ -1,16 +1,16 @@
 internal import HTTPDNSPrimitives
 
-/// A rule in the index: itself, and its answers where they can be made beforehand.
+/// A rule in the index, with its prepared answers.
 final class IndexedRule: Sendable {
     let key: HTTPDNSMapping.Key
     let mapping: HTTPDNSMapping
-    /// Which set it is in.
+    /// The layer of the rule.
     let origin: HTTPDNSMapping.Origin
-    /// One answer for each order of the targets; empty for rules without addresses, and for more than two targets with
-    /// weights, which have too many orders.
+    /// One answer for each order of the targets. Empty for rules without addresses, and for more than two targets with weights,
+    /// which have too many orders.
     private let answers: [MappedAddresses]
     private let weights: [UInt64]
-    /// The families among its addresses.
+    /// The address families of its targets.
     let families: HTTPDNSAddress.Families
     /// The most private scope among its addresses.
     let widestScope: HTTPDNSAddressPolicy.Scope
@@ -42,11 +42,11 @@ final class IndexedRule: Sendable {
         weights = targets.map(\.share)
     }
 
-    /// Whether there is a prepared answer.
+    /// Whether the rule has a prepared answer.
     var isPrepared: Bool { !answers.isEmpty }
 
-    /// The prepared answer for one question; nil when there is none.
-    /// - Parameter random: As for ``WeightedOrder/arrange(_:random:)``, and asked as often.
+    /// Returns the prepared answer for one query; nil when there is none.
+    /// - Parameter random: As for ``WeightedOrder/arrange(_:random:)``, and called as often.
     func answer(random: (UInt64) -> UInt64) -> MappedAddresses? {
         guard answers.count > 1 else { return answers.first }
         return answers[random(weights[0] + weights[1]) < weights[0] ? 0 : 1]

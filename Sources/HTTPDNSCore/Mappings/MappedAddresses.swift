@@ -1,11 +1,12 @@
 internal import HTTPDNSPrimitives
 
-/// What a rule with addresses answers, made once with the set of rules and handed out by reference: most requests that a
-/// mapping decides need nothing more.
+/// The answer of a rule with addresses, created once with the set of rules and passed by reference.
+///
+/// Most requests that a mapping decides need nothing more.
 final class MappedAddresses: Sendable {
-    /// Targets in the order in which they are tried.
+    /// The targets, in the order to try.
     private let targets: [HTTPDNSMapping.Target]
-    /// What a resolution by the rule tells beside its addresses.
+    /// The details of a resolution by the rule other than its addresses.
     let details: ResolutionDetails
     /// Nanoseconds; `Int64.max` means no expiry.
     let life: Int64
@@ -15,7 +16,7 @@ final class MappedAddresses: Sendable {
         life = timeToLive?.wholeNanoseconds ?? .max
     }
 
-    /// Where to connect for a question on a port.
+    /// Returns the endpoints for a query on a port.
     func endpoints(port: UInt16) -> [HTTPDNSEndpoint] {
         targets.map { HTTPDNSEndpoint(address: $0.address, port: $0.port ?? port) }
     }

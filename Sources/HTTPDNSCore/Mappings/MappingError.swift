@@ -10,7 +10,7 @@ extension HTTPDNSMapping {
         /// The position of the rule in its source.
         public var location: HTTPDNSSourceLocation?
 
-        /// Creates an error about the rule that was written as `key`.
+        /// Creates an error for the rule whose key is `key` in its source.
         package init(key: String, reason: String, location: HTTPDNSSourceLocation? = nil) {
             self.key = key.escaped(limit: 80)
             self.reason = reason

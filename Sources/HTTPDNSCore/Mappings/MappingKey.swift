@@ -19,7 +19,7 @@ extension HTTPDNSMapping {
         public init(_ text: String) throws(HTTPDNSMapping.Error) {
             if text.utf8.contains(UInt8(ascii: "/")) {
                 let rest = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...]
-                // What stands before an at-sign may be a password.
+                // The text before an at-sign may be a password.
                 let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
                 let name = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
                 throw HTTPDNSMapping.Error(

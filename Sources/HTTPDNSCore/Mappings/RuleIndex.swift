@@ -1,7 +1,8 @@
 internal import HTTPDNSPrimitives
 
-/// Two sets of rules seen as one: for each key the overlay's rule, else the base's. Changing the overlay costs nothing for
-/// the rules of the base, however many these are.
+/// Two layers of rules in one view: for each key the overlay's rule, else the base's.
+///
+/// The cost of a change of the overlay does not depend on the number of rules in the base.
 struct RuleIndex: Sendable {
     let base: RuleLayer
     let overlay: RuleLayer
@@ -11,21 +12,21 @@ struct RuleIndex: Sendable {
         self.overlay = overlay
     }
 
-    /// Whether no name can have a rule.
+    /// Whether there are no rules at all.
     var isEmpty: Bool { base.rules.isEmpty && overlay.rules.isEmpty }
 
-    /// The rule for a key itself.
+    /// The rule with exactly this key.
     subscript(key: HTTPDNSMapping.Key) -> HTTPDNSMapping? {
         overlay.rules[key] ?? (overlay.hidden.contains(key) ? nil : base.rules[key])
     }
 
-    /// The keys of `via` rules. One of the base may be hidden or replaced by the overlay.
+    /// The keys of `via` rules. The overlay may hide or replace those of the base.
     var viaKeys: [HTTPDNSMapping.Key] { base.viaKeys + overlay.viaKeys }
 
     /// Whether a rule may lead from one name to another.
     var hasVia: Bool { !base.viaKeys.isEmpty || !overlay.viaKeys.isEmpty }
 
-    /// The rules by their keys.
+    /// The rules in effect by their keys.
     var rules: [HTTPDNSMapping.Key: HTTPDNSMapping] {
         if overlay.isEmpty { return base.rules }
         var rules = base.rules
@@ -34,9 +35,9 @@ struct RuleIndex: Sendable {
         return rules
     }
 
-    /// The rule that decides: exact with port, exact, then the longest suffix, with port before without.
+    /// Returns the rule that decides: exact with port, exact, then the longest suffix, with port before without.
     ///
-    /// A nil port stands for a port that no rule names.
+    /// A nil port means a port that no rule names.
     func rule(for host: HTTPDNSName, port: UInt16?) -> IndexedRule? {
         if let match = match(overlay.exact(host), base.exact(host), port: port) { return match }
         guard base.hasSuffixes || overlay.hasSuffixes else { return nil }
@@ -47,7 +48,7 @@ struct RuleIndex: Sendable {
         return nil
     }
 
-    /// The ports that rules matching `host` name.
+    /// Returns the ports of rules that match `host`.
     func ports(for host: HTTPDNSName) -> Set<UInt16> { base.ports(for: host).union(overlay.ports(for: host)) }
 
     private func match(_ above: RuleLayer.PortRules?, _ below: RuleLayer.PortRules?, port: UInt16?) -> IndexedRule? {
@@ -64,7 +65,7 @@ struct RuleIndex: Sendable {
 }
 
 extension HTTPDNSName {
-    /// What stands after each dot, longest first: `b.c`, `c` for `a.b.c`.
+    /// The parts after each dot, longest first: `b.c`, `c` for `a.b.c`.
     var zonesAbove: some Sequence<Substring> {
         sequence(state: description.utf8[...]) { rest -> Substring? in
             guard let dot = rest.firstIndex(of: UInt8(ascii: ".")) else { return nil }

@@ -1,15 +1,16 @@
 internal import HTTPDNSPrimitives
 
-/// One set of rules, arranged for look-up by name: one hash for the exact name, one for each dot when there are suffix rules
-/// at all. Immutable, so that making it needs no lock.
+/// A layer of rules, indexed by name: a lookup hashes the exact name and, if there are suffix rules, the rest after each dot.
+///
+/// Immutable, so that it can be built without a lock.
 final class RuleLayer: Sendable {
     enum Entry: Sendable {
         case rule(IndexedRule)
-        /// No rule here, and none of the set below.
+        /// Hides the rule of the layer below, without a rule here.
         case hidden
     }
 
-    /// What there is for one name or suffix.
+    /// The rules for one name or suffix.
     struct PortRules: Sendable {
         var anyPort: Entry?
         var byPort: [UInt16: Entry] = [:]
@@ -18,12 +19,12 @@ final class RuleLayer: Sendable {
     static let empty = RuleLayer([:], .overlay)
 
     let rules: [HTTPDNSMapping.Key: HTTPDNSMapping]
-    /// Keys whose rules in the set below do not count.
+    /// Keys whose rules in the layer below are not in effect.
     let hidden: Set<HTTPDNSMapping.Key>
-    /// The keys whose rules lead to other names: what a change elsewhere can break.
+    /// The keys whose rules lead to other names, which a change elsewhere can break.
     let viaKeys: [HTTPDNSMapping.Key]
     private let exact: [HTTPDNSName: PortRules]
-    /// Keyed by the text after `*.`, as a slice, so that a look-up need not copy the rest of a name.
+    /// Keyed by the text after `*.`, as a slice, so that a lookup need not copy the rest of a name.
     private let suffixes: [Substring: PortRules]
 
     init(
@@ -61,7 +62,7 @@ final class RuleLayer: Sendable {
 
     func suffix(_ zone: Substring) -> PortRules? { suffixes.isEmpty ? nil : suffixes[zone] }
 
-    /// The ports that rules matching `host` name.
+    /// Returns the ports of rules that match `host`.
     func ports(for host: HTTPDNSName) -> Set<UInt16> {
         var ports = Set<UInt16>(exact(host)?.byPort.keys.map { $0 } ?? [])
         guard hasSuffixes else { return ports }

@@ -1,34 +1,35 @@
 internal import HTTPDNSPrimitives
 
-/// Where the `via` rules lead from a name: to the rule that ends the chain, or to a name without a rule.
+/// The chain of `via` rules from a name: to the rule that ends it, or to a name without a rule.
 struct ViaChain: Sendable {
-    /// How many `via` rules may follow each other.
+    /// The maximum number of `via` rules in a chain.
     static let maximumLength = 8
 
-    /// The name at the end of the chain; the name asked for when no `via` rule applies.
+    /// The name at the end of the chain; the queried name when no `via` rule applies.
     var target: HTTPDNSName
-    /// The rule for the name asked for.
+    /// The rule for the queried name.
     var first: IndexedRule?
     /// The rule for `target`, when it has one. It is never a `via` rule.
     var last: IndexedRule?
-    /// The names that the rules led through, in order; the last is `target`.
+    /// The names in the chain, in order; the last is `target`.
     var names: [HTTPDNSName] = []
-    /// The name that URL, SNI and certificate take over, while every rule so far said so.
+    /// The name that URL, SNI and certificate use, while every rule so far requires it.
     var identity: HTTPDNSName?
-    /// The least time to live of the rules.
+    /// The shortest time to live of the rules.
     var timeToLive: Duration?
 
     /// Follows the rules for a name on a port.
     ///
-    /// Sets of rules are checked when they are made (``HTTPDNSMappings/init(_:)``), so a chain always ends; the bound here
-    /// only keeps that promise readable.
+    /// Sets of rules are checked when they are created (``HTTPDNSMappings/init(_:)``), so a chain always ends. The limit here
+    /// only makes that visible.
     init(from host: HTTPDNSName, port: UInt16, in rules: RuleIndex) {
         target = host
         first = rules.rule(for: host, port: port)
         last = first
         timeToLive = first?.mapping.timeToLive
         while case .via(let next, let takesIdentity) = last?.mapping.action, names.count < ViaChain.maximumLength {
-            // What a later name's rule says about identity is about requests for that name, unless ours became that name.
+            // The identity in a later name's rule applies to requests for that name, so it counts only if the request's name
+            // became that name.
             if takesIdentity, names.isEmpty || identity == target { identity = next }
             names.append(next)
             target = next
@@ -37,7 +38,7 @@ struct ViaChain: Sendable {
         }
     }
 
-    /// What is wrong with the chain that begins at a `via` rule; nil when it ends within the bound on every port.
+    /// Returns the mistake in the chain that begins at a `via` rule; nil when it ends within the limit on every port.
     static func fault(from key: HTTPDNSMapping.Key, to target: HTTPDNSName, in rules: RuleIndex) -> String? {
         var seen: Set<Place> = []
         if case .exact(let host) = key.pattern { seen.insert(Place(name: host, port: key.port)) }
@@ -46,12 +47,12 @@ struct ViaChain: Sendable {
 
     private struct Place: Hashable {
         var name: HTTPDNSName
-        /// Nil while every rule on the way was for all ports.
+        /// Nil while every rule so far was for all ports.
         var port: UInt16?
     }
 
-    /// A rule for all ports can meet rules for single ports on its way: each such port is followed on its own, and from
-    /// there on the port is known.
+    /// A rule for all ports can lead to rules for single ports: each such port is followed separately, and from there on the
+    /// port is known.
     private static func fault(at place: Place, after way: [String], seen: Set<Place>, in rules: RuleIndex) -> String? {
         let way = way + [place.name.description]
         guard !seen.contains(place) else { return "its via rules go in a circle: \(way.joined(separator: " > "))" }

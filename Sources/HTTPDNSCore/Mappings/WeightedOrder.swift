@@ -1,11 +1,13 @@
 /// The order in which the targets of a rule are tried.
 enum WeightedOrder {
-    /// A weight above this is refused, so that sums stay far from overflow and shares far from rounding to nothing.
+    /// The maximum weight, so that sums cannot overflow and shares are not rounded to zero.
     static let maximumWeight = 1_000_000
 
-    /// The given order without weights; else a weighted random choice without replacement: each place goes to one of those
-    /// left, with its share of the weights left. Equal weights are weights: they share equally.
-    /// - Parameter random: A number below its argument, each with the same chance.
+    /// Returns the given order without weights; else a weighted random order without replacement.
+    ///
+    /// Each position is drawn from the remaining targets, by their share of the remaining weights. Targets with equal weights
+    /// are drawn at random too, with equal shares.
+    /// - Parameter random: A function that returns a uniform random number below its argument.
     static func arrange(
         _ targets: [HTTPDNSMapping.Target],
         random: (UInt64) -> UInt64
@@ -30,11 +32,11 @@ enum WeightedOrder {
 }
 
 extension [HTTPDNSMapping.Target] {
-    /// Whether the targets share the requests by weight. A rule that has weights has one for each target.
+    /// Whether the targets share the requests by weight. A rule with weights has one for each target.
     package var areWeighted: Bool { first?.weight != nil }
 }
 
 extension HTTPDNSMapping.Target {
-    /// The weight as a number of lots. Clamped, because a set of rules is indexed before it is checked.
+    /// The weight for the drawing. Clamped, because a set of rules is indexed before it is checked.
     var share: UInt64 { UInt64(clamping: weight ?? 1) }
 }

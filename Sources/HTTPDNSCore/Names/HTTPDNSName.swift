@@ -7,10 +7,12 @@ internal import HTTPDNSPrimitives
 public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The canonical text.
     public let description: String
-    /// A hash of the text, made with it: a request looks its name up in several tables.
+    /// A hash of the text, computed with it: a request looks its name up in several tables.
     package let nameHash: UInt64
-    /// Whether it was written with a trailing dot. Then the system resolver gets it with the dot, so that no search list of
-    /// `resolv.conf` applies. It makes no other difference: names are equal with and without.
+    /// Whether the text had a trailing dot.
+    ///
+    /// The system resolver then gets the name with the dot, so that no search list of `resolv.conf` applies. It makes no other
+    /// difference: names are equal with and without.
     package let isAbsolute: Bool
 
     /// Parses a name in any spelling: case, one trailing dot, letters outside ASCII (RFC 5891).
@@ -24,7 +26,7 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
         try self.init(text, toASCII: InternationalName.toASCII)
     }
 
-    /// As ``init(_:)``, with the mapping of letters outside ASCII given.
+    /// Parses a name as ``init(_:)`` does, with a given mapping of letters outside ASCII.
     package init(_ text: String, toASCII: (String) -> String?) throws(HTTPDNSName.Error) {
         var contiguous = text
         let (scan, hash) = contiguous.withUTF8 { (HostNameScan($0), NameHash.hash($0)) }
@@ -44,7 +46,7 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
         }
     }
 
-    /// Maps a name to A-labels, and trusts the result no more than the text: the mapping may bring slashes, dots, digits.
+    /// Maps a name to A-labels. The result is as untrusted as the text: the mapping may add slashes, dots and digits.
     private static func mapped(
         _ text: String,
         toASCII: (String) -> String?
@@ -76,13 +78,13 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
         }
     }
 
-    /// A name that is known to be canonical: another one's text or a part of it, or a constant.
+    /// Creates a name from text that is known to be canonical: the text of another name, a part of it, or a constant.
     package init(canonical text: String, isAbsolute: Bool = false) {
         var text = text
         self.init(canonical: text, hash: text.withUTF8(NameHash.hash), isAbsolute: isAbsolute)
     }
 
-    /// As ``init(canonical:)``, with the ``nameHash`` that the text had before.
+    /// Creates a name as ``init(canonical:)`` does, with the known ``nameHash`` of the text.
     package init(canonical text: String, hash: UInt64, isAbsolute: Bool = false) {
         description = text
         nameHash = hash
@@ -97,7 +99,7 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
     /// Hashes the name.
     public func hash(into hasher: inout Hasher) { hasher.combine(nameHash) }
 
-    /// Calls `body` with the bytes of the name, without taking a reference to them where that is possible.
+    /// Calls `body` with the bytes of the name, without retaining them where that is possible.
     @inline(__always)
     func withUTF8<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         if let result = description.utf8.withContiguousStorageIfAvailable(body) { return result }
@@ -113,12 +115,12 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
 
     /// Whether the name is `localhost` or below it (RFC 6761 section 6.3).
     public var isLocalhost: Bool {
-        // Every question passes here: most names end with another letter.
+        // Every query is checked here: most names end with another letter.
         guard description.utf8.last == UInt8(ascii: "t") else { return false }
         return self == .localhost || isBelow(.localhost)
     }
 
-    /// Why nothing can be said about the name in mappings and routes; nil when something can.
+    /// The reason that mappings and routes may not name it; nil when they may.
     package var refusalOfRules: String? {
         guard isLocalhost else { return nil }
         return "localhost and the names below it are always this machine's loopback addresses (RFC 6761 section 6.3), "
@@ -136,7 +138,7 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
 
     /// Returns whether the name lies below `suffix`; a name is not below itself.
     public func isBelow(_ suffix: HTTPDNSName) -> Bool {
-        // On the bytes themselves: every question passes here several times, and most names differ in the last byte.
+        // Compares the bytes directly: every query is checked here several times, and most names differ in the last byte.
         let answer = description.utf8.withContiguousStorageIfAvailable { name in
             suffix.description.utf8.withContiguousStorageIfAvailable { tail in
                 guard name.count > tail.count, name.last == tail.last else { return false }
@@ -147,8 +149,8 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
         return (answer ?? nil) ?? description.hasSuffix(".\(suffix)")
     }
 
-    /// Whether DNS has no such names by definition: `.onion` (RFC 7686), `.invalid` (RFC 6761 section 6.4), `.alt` (RFC
-    /// 9476).
+    /// Whether such names are outside the DNS by definition: `.onion` (RFC 7686), `.invalid` (RFC 6761 section 6.4), `.alt`
+    /// (RFC 9476).
     var isOutsideDNS: Bool { HTTPDNSName.zonesOutsideDNS.contains { self == $0 || isBelow($0) } }
 
     static let localhost = HTTPDNSName(canonical: "localhost")

@@ -8,7 +8,7 @@ extension HTTPDNSName {
         /// The mistake, and the characters or lengths that are allowed.
         public let reason: String
 
-        /// Keeps no more of `text` than fits on a line: it may come from a stranger.
+        /// Creates an error with the beginning of `text`, at most one line: the text may be untrusted.
         package init(text: String, reason: String) {
             self.text = text.escaped(limit: 80)
             self.reason = reason

@@ -1,29 +1,29 @@
 internal import HTTPDNSPrimitives
 
-/// One pass over the bytes of a text: is it a canonical name already, what must change, or what is wrong with it.
+/// The result of one pass over the bytes of a text: a canonical name, the required changes, or the mistake.
 enum HostNameScan {
-    /// The text is canonical as it stands.
+    /// The text is a canonical name.
     case canonical
-    /// The text is a name once upper case is lowered and, if `dropsDot`, its last byte is dropped.
+    /// The text is a name after conversion to lower case and, if `dropsDot`, without its last byte.
     case normalizable(dropsDot: Bool)
-    /// The text has letters outside ASCII, and nothing forbidden inside it.
+    /// The text has letters outside ASCII, and no forbidden characters.
     case international
-    /// The text is no name.
+    /// The text is not a name.
     case fault(String)
 
     /// RFC 1035 section 2.3.4: 255 bytes on the wire, which is 253 in text.
     static let maximumNameBytes = 253
     /// RFC 1035 section 2.3.4.
     static let maximumLabelBytes = 63
-    /// 253 letters of 4 bytes: no longer text can become a name, whatever the mapping.
+    /// 253 letters of 4 bytes: no longer text can become a name, regardless of the mapping.
     static let maximumInternationalBytes = 4 * maximumNameBytes
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) {
         self = HostNameScan.isPlain(bytes) ? .canonical : HostNameScan(whole: bytes)
     }
 
-    /// Whether the text is canonical, and its last label no number because it does not begin with a digit. Nearly all names
-    /// are, and every request asks.
+    /// Returns whether the text is canonical, and its last label begins with no digit. Nearly all names are, and every request
+    /// checks it.
     static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard bytes.count <= maximumNameBytes else { return false }
         var start = 0
@@ -122,7 +122,7 @@ enum HostNameScan {
     }
 }
 
-/// What is known of one label while its bytes go by.
+/// The state of one label during the scan.
 private struct LabelScan {
     private var count = 0
     private var first: UInt8 = 0
@@ -142,20 +142,20 @@ private struct LabelScan {
         count += 1
     }
 
-    /// Whether address readers would take the label for a number: decimal, or `0x` and hexadecimal digits or nothing
-    /// (WHATWG URL, "ends in a number").
+    /// Whether address parsers would read the label as a number: decimal, or `0x` with or without hexadecimal digits (WHATWG
+    /// URL, "ends in a number").
     var looksLikeNumber: Bool {
         isDecimal || (first == UInt8(ascii: "0") && second | 0x20 == UInt8(ascii: "x") && isHexadecimalAfterPrefix)
     }
 
-    /// What is wrong with the label, now that it has ended. A label outside ASCII is measured after its mapping.
+    /// Returns the mistake in the label at its end. A label outside ASCII is measured after its mapping.
     func fault(isInternational: Bool) -> String? {
         if count == 0 { return "it has an empty label; one trailing dot is allowed, two dots in a row are not" }
         if isInternational { return nil }
         if count > HostNameScan.maximumLabelBytes {
             return "it has a label of \(count) bytes, and a label has 63 at most"
         }
-        // RFC 1123 section 2.1; a leading one would also turn a curl --resolve entry into a removal.
+        // RFC 1123 section 2.1; a leading hyphen would also turn a curl --resolve entry into a removal.
         if first == UInt8(ascii: "-") || last == UInt8(ascii: "-") {
             return "it has a label that begins or ends with \"-\"; a hyphen stands between letters or digits"
         }
@@ -164,7 +164,8 @@ private struct LabelScan {
 }
 
 extension UInt8 {
-    /// Differences and no ranges, which cost several times as much in a loop: below the first of a row they wrap round.
+    /// Differences instead of ranges, which cost several times as much in a loop: values below the first of a range wrap
+    /// around.
     @inline(__always)
     fileprivate var isPlainInLabel: Bool {
         self &- UInt8(ascii: "a") < 26 || self &- UInt8(ascii: "0") < 10 || self == UInt8(ascii: "-")

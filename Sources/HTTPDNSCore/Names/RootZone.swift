@@ -1,10 +1,12 @@
 /// The top-level domains of the root zone.
 enum RootZone {
-    /// The version of IANA's list: 16 May 2026. To renew it, take https://data.iana.org/TLD/tlds-alpha-by-domain.txt.
+    /// The version of IANA's list: 16 May 2026. To update it, use https://data.iana.org/TLD/tlds-alpha-by-domain.txt.
     static let version = "2026051600"
 
-    /// Whether a label is a top-level domain. `test` and `example` are taken for such: they are reserved so that software
-    /// treats them like any other name (RFC 6761 sections 6.2 and 6.5).
+    /// Returns whether a label is a top-level domain.
+    ///
+    /// `test` and `example` count as such: they are reserved so that software treats them like any other name (RFC 6761
+    /// sections 6.2 and 6.5).
     static func contains(_ label: Substring) -> Bool { names.contains(label) || label == "test" || label == "example" }
 
     static let names = Set(text.split { $0 == " " || $0 == "\n" })

@@ -83,7 +83,7 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
             && !(route.map { Self.isBound(source, by: $0) } ?? false)
     }
 
-    /// The reason why ``denied`` refuses `address`; nil when it does not.
+    /// Returns the reason that ``denied`` refuses `address`; nil when it does not.
     package func denial(of address: HTTPDNSAddress) -> String? {
         if denied.isEmpty { return nil }
         let readings = [address] + SpecialPurpose.embeddedIPv4(in: address)
@@ -116,7 +116,7 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
     }
 
     private func refusal(of address: HTTPDNSAddress, by route: HTTPDNSRoute) -> String {
-        // A route may have any number of blocks, and an error stays one line.
+        // A route may have any number of blocks, and an error has one line.
         let shown = route.only.prefix(4).map(\.description).joined(separator: ", ")
         let more = route.only.count > 4 ? " and \(route.only.count - 4) more" : ""
         let place = route.location.map { " (\($0))" } ?? ""
@@ -124,13 +124,13 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
             + "add its block to the route's only"
     }
 
-    /// The most private scope that a source may name.
+    /// Returns the most private scope that a source may name.
     private func limit(for source: HTTPDNSResolver.Resolution.Source, providerScope: HTTPDNSAddressPolicy.Scope?)
         -> HTTPDNSAddressPolicy.Scope
     {
         switch source {
         case .provider: min(providerScope ?? .public, .loopback)
-        // The system resolver without a scope does not stand in for any provider.
+        // Without a scope the system resolver does not replace any provider.
         case .system: min(providerScope ?? .loopback, .loopback)
         default: .loopback
         }
@@ -138,7 +138,7 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
 }
 
 extension HTTPDNSAddressPolicy {
-    /// The most private scope whose addresses may all be dialed; nil when each must be looked at.
+    /// Returns the most private scope whose addresses may all be dialed; nil when each must be checked.
     func admittedScope(
         from source: HTTPDNSResolver.Resolution.Source,
         providerScope: HTTPDNSAddressPolicy.Scope?,

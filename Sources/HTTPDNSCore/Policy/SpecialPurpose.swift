@@ -1,20 +1,20 @@
 internal import HTTPDNSPrimitives
 
-/// What an address is for, when it is not simply public: its scope, and a name for people.
+/// The purpose of an address that is not simply public: its scope, and a readable name.
 ///
-/// Sources: the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890, RFC 8190) as of October 2025, and the
-/// vendors' pages for the addresses at which clouds hand credentials to the machine. What those registries call globally
-/// reachable is public: AS112 (192.31.196.0/24, 192.175.48.0/24, 2001:4:112::/48, 2620:4f:8000::/48) and automatic multicast
-/// tunnelling (192.52.193.0/24, 2001:3::/32). The anycast addresses 192.0.0.9, 192.0.0.10 and 2001:1::1 to 2001:1::3 are not:
-/// they lead to whatever box of the network at hand speaks PCP, TURN or DNS-SD, and nobody's web server is there. Keys
-/// (2001:20::/28, 2001:30::/28) are no addresses that a connection could reach.
+/// Sources: the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890, RFC 8190) as of October 2025, and the vendors'
+/// pages for the addresses at which clouds provide credentials to the machine. Addresses that those registries call globally
+/// reachable are public: AS112 (192.31.196.0/24, 192.175.48.0/24, 2001:4:112::/48, 2620:4f:8000::/48) and automatic multicast
+/// tunneling (192.52.193.0/24, 2001:3::/32). The anycast addresses 192.0.0.9, 192.0.0.10 and 2001:1::1 to 2001:1::3 are not:
+/// they lead to a device of the local network that speaks PCP, TURN or DNS-SD, and no web server is there. Keys (2001:20::/28,
+/// 2001:30::/28) are not addresses that a connection could reach.
 ///
-/// It is decided by code and not by a table, because every answer is checked on every use: a public address takes a few
+/// The decision is code and not a table, because every answer is checked on every use: a public address takes a few
 /// comparisons.
 struct SpecialPurpose {
     var scope: HTTPDNSAddressPolicy.Scope
     var name: StaticString
-    /// How the IPv4 address is carried that decided; nil when the address itself did.
+    /// The form that carries the deciding IPv4 address; nil when the address itself decided.
     var form: StaticString?
 
     private init(_ scope: HTTPDNSAddressPolicy.Scope, _ name: StaticString) {
@@ -22,10 +22,10 @@ struct SpecialPurpose {
         self.name = name
     }
 
-    /// What the address is, for people.
+    /// A readable description of the address.
     var text: String { form.map { "\(name), inside \($0)" } ?? "\(name)" }
 
-    /// What an address is for; nil when it is simply public.
+    /// Returns the purpose of an address; nil when it is simply public.
     static func of(_ address: HTTPDNSAddress) -> SpecialPurpose? {
         switch address.family {
         case .v4: of(v4: UInt32(truncatingIfNeeded: address.low))
@@ -37,7 +37,7 @@ struct SpecialPurpose {
 // MARK: - IPv4
 
 extension SpecialPurpose {
-    /// Single addresses stand before the ranges round them.
+    /// Single addresses precede the ranges around them.
     private static func of(v4 address: UInt32) -> SpecialPurpose? {
         switch address >> 24 {
         case 0: SpecialPurpose(.special, "unspecified (0.0.0.0/8)")
@@ -78,7 +78,7 @@ extension SpecialPurpose {
         switch high >> 48 {
         case 0x2001: of2001(high)
         case 0x2002: inside(high >> 16, "a 6to4 address (2002::/16)")
-        // RFC 4291 section 2.4 and the IANA registry of the address space: all that is given out for global unicast.
+        // RFC 4291 section 2.4 and the IANA registry of the address space: all space allocated for global unicast.
         case 0x2000...0x3fff: nil
         case 0 where high == 0: ofZero(low)
         case 0x64: of64(high: high, low: low)
@@ -95,7 +95,7 @@ extension SpecialPurpose {
 
     private static var reserved: SpecialPurpose { SpecialPurpose(.special, "reserved (outside 2000::/3)") }
 
-    /// 2001::/23 is kept for protocols (RFC 2928); the parts of it that anyone may reach are let through.
+    /// 2001::/23 is reserved for protocols (RFC 2928); its globally reachable parts count as public.
     private static func of2001(_ high: UInt64) -> SpecialPurpose? {
         let second = high >> 32 & 0xffff
         guard second < 0x200 else { return nil }
@@ -122,8 +122,8 @@ extension SpecialPurpose {
         }
     }
 
-    /// ::/64: loopback, nothing at all, and IPv4 in two forms. IPv4-compatible addresses (::/96, RFC 4291 section 2.5.5.1)
-    /// are given up and lead nowhere.
+    /// ::/64: loopback, unspecified, and IPv4 in two forms. IPv4-compatible addresses (::/96, RFC 4291 section 2.5.5.1) are
+    /// deprecated and lead to no host.
     private static func ofZero(_ low: UInt64) -> SpecialPurpose? {
         switch low {
         case 0: SpecialPurpose(.special, "unspecified (::)")
@@ -135,13 +135,13 @@ extension SpecialPurpose {
         }
     }
 
-    /// NAT64: the prefix that everyone knows (RFC 6052 section 2.1), and those of a network's own (RFC 8215). A network that
-    /// translates under a prefix of its global addresses cannot be told from any other.
+    /// NAT64: the well-known prefix (RFC 6052 section 2.1), and local-use prefixes (RFC 8215). A network that translates under
+    /// a prefix of its global addresses cannot be recognized.
     private static func of64(high: UInt64, low: UInt64) -> SpecialPurpose? {
         if high == 0x0064_ff9b << 32, low >> 32 == 0 { return inside(low, "a NAT64 address (64:ff9b::/96)") }
         guard high >> 16 == 0x0064_ff9b_0001 else { return reserved }
         var purpose = SpecialPurpose(.private, "NAT64 of a network's own (64:ff9b:1::/48)")
-        // A reading in 0.0.0.0/8 is no address that anyone translates, only one of the other readings out of step.
+        // A reading in 0.0.0.0/8 is not a translated address, only one of the other readings at a wrong offset.
         for address in localTranslations(high: high, low: low) where address >> 24 != 0 {
             guard let inner = of(v4: address), inner.scope > purpose.scope else { continue }
             purpose = inner
@@ -150,29 +150,33 @@ extension SpecialPurpose {
         return purpose
     }
 
-    /// The IPv4 addresses that 64:ff9b:1::/48 may carry: the network chooses the length of its prefix, and with it where
-    /// they stand (RFC 6052 section 2.2). The most private reading counts.
+    /// Returns the IPv4 addresses that 64:ff9b:1::/48 may carry.
+    ///
+    /// The network chooses the length of its prefix, and with it their position (RFC 6052 section 2.2). The most private
+    /// reading counts.
     private static func localTranslations(high: UInt64, low: UInt64) -> [UInt32] {
-        // The octet behind bit 64 is zero under every prefix.
+        // The byte after bit 64 is zero under every prefix.
         guard low >> 56 == 0 else { return [] }
         var readings = [UInt32(truncatingIfNeeded: low)]  // a prefix of 96 bits
-        // Under the shorter ones all bits behind the address are zero.
+        // Under the shorter prefixes all bits after the address are zero.
         if low << 40 == 0 { readings.append(UInt32(truncatingIfNeeded: low >> 24)) }  // 64
         if low << 32 == 0 { readings.append(UInt32(truncatingIfNeeded: (high & 0xff) << 24 | low >> 32)) }  // 56
         if low << 24 == 0 { readings.append(UInt32(truncatingIfNeeded: (high & 0xffff) << 16 | low >> 40)) }  // 48
         return readings
     }
 
-    /// What the IPv4 address is that the network, or this machine, would take out of an IPv6 address and use. Else these
-    /// forms would lead round every rule about IPv4.
+    /// Returns the purpose of an IPv4 address that the network, or this machine, would extract from an IPv6 address and use.
+    /// Otherwise these forms would bypass every rule for IPv4.
     private static func inside(_ bits: UInt64, _ form: StaticString) -> SpecialPurpose? {
         var purpose = of(v4: UInt32(truncatingIfNeeded: bits))
         purpose?.form = form
         return purpose
     }
 
-    /// The IPv4 addresses that an IPv6 address may stand for: those of the forms above, and the client behind a Teredo
-    /// address (RFC 4380 section 4). Empty for IPv4 addresses. `::` and `::1` are no IPv4-compatible addresses.
+    /// Returns the IPv4 addresses that an IPv6 address may carry: those of the forms above, and the client behind a Teredo
+    /// address (RFC 4380 section 4).
+    ///
+    /// Empty for IPv4 addresses. `::` and `::1` are no IPv4-compatible addresses.
     static func embeddedIPv4(in address: HTTPDNSAddress) -> [HTTPDNSAddress] {
         guard address.family == .v6 else { return [] }
         return embedded(high: address.high, low: address.low).map {
@@ -185,7 +189,7 @@ extension SpecialPurpose {
         case 0 where high == 0 && low > 1 && [0, 0xffff, 0xffff_0000].contains(low >> 32):
             [UInt32(truncatingIfNeeded: low)]
         case 0x64 where high == 0x0064_ff9b << 32 && low >> 32 == 0: [UInt32(truncatingIfNeeded: low)]
-        // As for ``of64(high:low:)``: a reading in 0.0.0.0/8 is only one out of step.
+        // As for ``of64(high:low:)``: a reading in 0.0.0.0/8 is one at a wrong offset.
         case 0x64 where high >> 16 == 0x0064_ff9b_0001:
             localTranslations(high: high, low: low).filter { $0 >> 24 != 0 }
         case 0x2001 where high >> 32 == 0x2001_0000: [~UInt32(truncatingIfNeeded: low)]

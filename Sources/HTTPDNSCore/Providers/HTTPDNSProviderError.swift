@@ -31,8 +31,9 @@ public struct HTTPDNSProviderError: Error, Hashable, Sendable, CustomStringConve
         /// The provider is shut down.
         public static let shutDown = Code(description: "shut-down")
 
-        /// Whether the provider says so by itself, without a query, until a setting or a secret is another. A pause of the
-        /// resolver would only delay the first query after the correction.
+        /// Whether the provider throws the error without a query, until a setting or a secret changes.
+        ///
+        /// A back-off by the resolver would only delay the first query after the correction.
         var isLocal: Bool { self == .notConfigured || self == .accountRefused || self == .serviceDisabled }
     }
 

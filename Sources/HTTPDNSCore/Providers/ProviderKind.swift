@@ -1,6 +1,5 @@
 extension HTTPDNSProvider {
-    /// What one-line texts call the protocol: `doh`, `json`, `alibaba`, `tencent`, or `provider` for one that is not the
-    /// library's own.
+    /// The name of the protocol in one-line texts: `doh`, `json`, `alibaba`, `tencent`, or `provider` for a custom provider.
     package var kind: String {
         switch self {
         case is HTTPDNSDoHProvider: "doh"

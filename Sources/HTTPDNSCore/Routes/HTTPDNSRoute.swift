@@ -98,10 +98,12 @@ public struct HTTPDNSRoute: Hashable, Sendable {
 }
 
 extension HTTPDNSRoute {
-    /// The scope that limits answers of the system resolver in place of the route's providers: the most public one among
-    /// theirs. Otherwise an attacker who makes a name's answers fail at the providers alone could lead it into the network.
-    /// Nil for a route without providers.
-    /// - Parameter scope: The scope of a provider by its name; an unknown one counts as public.
+    /// Returns the scope that limits answers of the system resolver in place of the route's providers: the most public one
+    /// among theirs.
+    ///
+    /// Otherwise an attacker could let a name fail at the providers alone, and so direct it into the network. Nil for a route
+    /// without providers.
+    /// - Parameter scope: A function that returns the scope of a provider by its name; an unknown one counts as public.
     package func fallbackScope(_ scope: (String) -> HTTPDNSAddressPolicy.Scope?) -> HTTPDNSAddressPolicy.Scope? {
         guard case .providers(let names, _) = action else { return nil }
         return names.map { scope($0) ?? .public }.min()

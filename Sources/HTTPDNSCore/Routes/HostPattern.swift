@@ -26,7 +26,7 @@ extension HTTPDNSRoute {
             }
         }
 
-        /// The name, or the one that all names of the pattern are below.
+        /// The name of the pattern, or the one that all of its names are below.
         package var zone: HTTPDNSName? {
             switch self {
             case .exact(let name), .suffix(let name): name
@@ -34,7 +34,7 @@ extension HTTPDNSRoute {
             }
         }
 
-        /// Whether it is about a name, internal or not.
+        /// Returns whether the pattern covers a name, internal or not.
         package func contains(_ host: HTTPDNSName) -> Bool {
             switch self {
             case .exact(let name): name == host

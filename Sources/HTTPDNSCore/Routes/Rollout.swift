@@ -30,13 +30,13 @@ extension HTTPDNSRoute {
 }
 
 extension HTTPDNSRoute.Rollout {
-    /// Places in the order of a rollout: hundredths of a percent.
+    /// The number of positions in a rollout: hundredths of a percent.
     static let places: UInt64 = 10_000
 
-    /// How many of the places are within it.
+    /// The number of positions within the rollout.
     var share: UInt64 { UInt64(max(0, min(percent * 100, 10_000)).rounded()) }
 
-    /// What is wrong with it; nil when nothing is.
+    /// The mistake in the rollout; nil when it is valid.
     var fault: String? {
         guard percent.isFinite, (0...100).contains(percent) else {
             return "its rollout is \(percent) percent; a percentage is 0 to 100"
@@ -48,11 +48,11 @@ extension HTTPDNSRoute.Rollout {
     }
 }
 
-/// The place of a key in the order in which a rollout takes keys in.
+/// The position of a key in a rollout, which takes positions in ascending order.
 ///
-/// It is the same in every process and every release: FNV-1a with 64 bits over the pattern's text, a zero byte and the
-/// key's text in UTF-8, mixed by the finalizer of MurmurHash3 (FNV's own low bits depend too little on the last bytes),
-/// modulo 10,000. The pattern takes part, so that it is not the same keys that go first everywhere.
+/// It is the same in every process and every release: FNV-1a with 64 bits over the pattern's text, a zero byte and the key's
+/// text in UTF-8, mixed by the finalizer of MurmurHash3 (FNV's own low bits depend too little on the last bytes), modulo
+/// 10,000. The pattern is included, so that different routes do not begin with the same keys.
 enum RolloutPlace {
     static func of(_ key: String, in pattern: HTTPDNSRoute.Pattern) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325

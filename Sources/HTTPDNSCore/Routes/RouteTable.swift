@@ -1,29 +1,29 @@
 internal import HTTPDNSPrimitives
 
-/// The routes, arranged for look-up: exact name, then the longest suffix, then `*`.
+/// The routes, indexed for lookup: exact name, then the longest suffix, then `*`.
 package struct RouteTable: Sendable {
-    /// A route with the object that tells whether answers by it may still be used.
+    /// A route with the object that decides whether answers by it are still usable.
     package struct Entry: Sendable {
         package var route: HTTPDNSRoute
-        /// What answers by it rest on.
+        /// The identity of the route's settings, which answers by it depend on.
         let basis: RouteBasis
     }
 
     private var exact: [HTTPDNSName: Entry] = [:]
     private var suffixes: [Substring: Entry] = [:]
     private var any: Entry?
-    /// Zones of the inside of a network, besides those that are so everywhere.
+    /// Internal zones, in addition to those that are always internal.
     private let internalZones: Set<Substring>
-    /// Whether a route has a say in which addresses its names may have.
+    /// Whether a route restricts or extends the addresses of its names.
     private(set) var hasAddressRules = false
-    /// Whether a route is not for all questions, or not to be used yet.
+    /// Whether a route has a rollout or is in shadow mode.
     private(set) var hasModes = false
-    /// What answers of the system resolver rest on for names that no route decides about.
+    /// The identity for answers of the system resolver for names without a route.
     let none: RouteBasis
 
-    /// - Parameter basis: The basis of a route; nil stands for names without one.
-    /// - Throws: ``HTTPDNSResolver/ConfigurationError`` when a route names an unknown provider, or one twice, or none without
-    ///   a fallback, when two routes have one pattern, or when a route could never apply.
+    /// - Parameter basis: A function that returns the identity of a route's settings; nil means names without a route.
+    /// - Throws: ``HTTPDNSResolver/ConfigurationError`` when a route names an unknown provider, or one twice, or none without a
+    ///   fallback, when two routes have one pattern, or when a route could never apply.
     package init(
         _ routes: [HTTPDNSRoute],
         providerNames: [String],
@@ -58,8 +58,10 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// The route that decides about a name; nil means bypass. Internal names are decided by exact routes only, and names in
-    /// an internal zone, or below no top-level domain, by those and by routes for the zone or a part of it.
+    /// Returns the route that decides about a name; nil means bypass.
+    ///
+    /// Only exact routes decide about internal names. For names in an internal zone, or below no top-level domain, routes for
+    /// the zone or a part of it decide as well.
     package func entry(for host: HTTPDNSName) -> Entry? {
         if let entry = exact[host] { return entry }
         guard any != nil || !suffixes.isEmpty, !host.isInternal, !internalZones.contains(host.description[...]) else {
@@ -72,7 +74,7 @@ package struct RouteTable: Sendable {
         return any
     }
 
-    /// Whether only a route that names it, or its zone, could send a name to a provider.
+    /// Returns whether only a route that names it, or its zone, could send a name to a provider.
     func isInternal(_ host: HTTPDNSName) -> Bool {
         host.isInternal || isInternal(host.description[...]) || host.zonesAbove.contains(where: isInternal)
     }
@@ -81,10 +83,10 @@ package struct RouteTable: Sendable {
         internalZones.contains(zone) || !zone.utf8.contains(UInt8(ascii: ".")) && !RootZone.contains(zone)
     }
 
-    /// What the answer about a name rests on.
+    /// Returns the identity of the settings that the answer for a name depends on.
     func basis(for host: HTTPDNSName) -> RouteBasis { entry(for: host)?.basis ?? none }
 
-    /// The basis of the route with a pattern; that of names without a route for nil.
+    /// Returns the identity for the route with a pattern; for nil, that of names without a route.
     func basis(of pattern: HTTPDNSRoute.Pattern?) -> RouteBasis? {
         switch pattern {
         case .exact(let name): exact[name]?.basis

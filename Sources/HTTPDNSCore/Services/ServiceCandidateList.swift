@@ -1,10 +1,10 @@
 internal import HTTPDNSPrimitives
 
-/// Collects endpoints in the order to try.
+/// A list of endpoints in the order to try.
 struct ServiceCandidateList {
     let families: HTTPDNSAddress.Families
     private(set) var endpoints: [ServiceEndpoint] = []
-    /// The lives of the answers whose addresses are in the list.
+    /// The lifetimes of the answers whose addresses are in the list.
     private(set) var lives: [Duration] = []
     /// The first failure among the answers.
     private(set) var failure: HTTPDNSProviderError?
@@ -13,7 +13,7 @@ struct ServiceCandidateList {
 
     init(families: HTTPDNSAddress.Families) { self.families = families }
 
-    /// Appends what `answer` says about a family; the hints only where there is no answer (RFC 9460 section 7.3).
+    /// Appends the addresses of a family from `answer`; the hints only without an answer (RFC 9460 section 7.3).
     mutating func append(
         _ answer: HTTPDNSProviderAnswer.Family?,
         family: HTTPDNSAddress.Family,
@@ -34,7 +34,7 @@ struct ServiceCandidateList {
         }
     }
 
-    /// Says whether an address of the family was there.
+    /// - Returns: Whether an address of the family was there.
     private mutating func append(_ addresses: [HTTPDNSAddress], family: HTTPDNSAddress.Family, port: UInt16?) -> Bool {
         var isThere = false
         for address in addresses where address.family == family {

@@ -1,21 +1,22 @@
 internal import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 
-/// Decides where to connect for a name with records of type HTTPS (RFC 9460 section 3): whom to ask next, and in the end
-/// which addresses and ports.
+/// The selection of endpoints for a name with records of type HTTPS (RFC 9460 section 3): the next queries, and in the end the
+/// addresses and ports.
 ///
-/// It is a value without clock and network, driven by whoever asks providers:
+/// It is a value without clock and network. The caller queries the providers:
 ///
-/// 1. Ask for the name's addresses and services, as for any name. Hand the answer to ``received(_:about:using:)``.
-/// 2. Do what the actions say. Each `ask` is one question, to the same providers as the first; several may go out at the
-///    same time. Hand every answer to ``received(_:about:using:)``, every failure to ``failed(_:about:)``.
-/// 3. `done` or `failed` comes exactly once, last. When time runs out before, ``expired()`` gives what there is.
+/// 1. Query the name's addresses and HTTPS records, as for any name. Pass the answer to ``received(_:about:using:)``.
+/// 2. Perform the returned actions. Each `ask` is one query, to the same providers as the first; several may be concurrent.
+///    Pass every answer to ``received(_:about:using:)``, every failure to ``failed(_:about:)``.
+/// 3. `done` or `failed` is returned exactly once, last. When time runs out before that, ``expired()`` returns the result so
+///    far.
 ///
-/// It is meant for https URLs with port 443: for other ports the records are at another name (RFC 9460 section 9.1). The
-/// address policy belongs on the endpoints that come out, which have those of hints among them.
+/// It is meant for https URLs with port 443: for other ports the records are at another name (RFC 9460 section 9.1). The caller
+/// must apply the address policy to the resulting endpoints, some of which come from hints.
 package struct ServiceSelection: Sendable {
     package enum Action: Hashable, Sendable {
-        /// Ask about this name.
+        /// Query this name.
         case ask(HTTPDNSName, families: HTTPDNSAddress.Families, services: Bool)
         /// The end: connect like this.
         case done(ServiceChoice)
@@ -23,13 +24,14 @@ package struct ServiceSelection: Sendable {
         case failed(ServiceUnavailable)
     }
 
-    /// The most records in alias mode that are followed. RFC 9460 section 2.4.2 wants a limit and names none; this is that
-    /// of CNAME chains.
+    /// The maximum number of records in alias mode that are followed. RFC 9460 section 2.4.2 requires a limit and names none;
+    /// this is that of CNAME chains.
     package static let maximumAliases = DNSResponse.maximumAliasHops
-    /// The most names that are asked about because records in service mode lead to them; records that lead to more are
-    /// left out. Each name costs a query for each family.
+    /// The maximum number of target names of records in service mode that are queried; further records are left out. Each name
+    /// costs a query for each family.
     package static let maximumTargets = 4
-    /// What libcurl speaks over TLS and TCP here. A record without one of these is void (RFC 9460 section 7.1.2).
+    /// The protocols that libcurl supports over TLS and TCP here. A record without one of these is invalid (RFC 9460 section
+    /// 7.1.2).
     package static let usableProtocols: Set<String> = ["h2", "http/1.1"]
 
     private let host: HTTPDNSName
@@ -41,14 +43,14 @@ package struct ServiceSelection: Sendable {
     private var bindings: [HTTPDNSProviderAnswer.HTTPSRecord] = []
     private var answers: [HTTPDNSName: HTTPDNSProviderAnswer] = [:]
     private var awaited: Set<HTTPDNSName>
-    /// The lives of the records followed.
+    /// The lifetimes of the records followed.
     private var recordLives: [Duration] = []
     private var serviceFailure: HTTPDNSProviderError?
     private var isOver = false
 
     /// - Parameters:
-    ///   - host: The name asked, about which the first answer is to come.
-    ///   - families: The families asked for, at least one.
+    ///   - host: The queried name, for which the first answer is expected.
+    ///   - families: The queried families, at least one.
     package init(host: HTTPDNSName, families: HTTPDNSAddress.Families) {
         self.host = host
         self.families = families
@@ -57,8 +59,8 @@ package struct ServiceSelection: Sendable {
         awaited = [host]
     }
 
-    /// Takes an answer. One that is not awaited changes nothing.
-    /// - Parameter generator: Shuffles records of the same priority (RFC 9460 section 2.4.1).
+    /// Processes an answer. One that is not expected changes nothing.
+    /// - Parameter generator: The random source that shuffles records of the same priority (RFC 9460 section 2.4.1).
     package mutating func received(
         _ answer: HTTPDNSProviderAnswer,
         about name: HTTPDNSName,
@@ -71,7 +73,7 @@ package struct ServiceSelection: Sendable {
         return awaited.isEmpty ? conclude() : []
     }
 
-    /// Takes the failure of a question, as an answer in which everything failed.
+    /// Processes the failure of a query, as an answer in which everything failed.
     package mutating func failed(_ error: HTTPDNSProviderError, about name: HTTPDNSName) -> [Action] {
         var answer = HTTPDNSProviderAnswer(v4: .failed(error), v6: .failed(error))
         answer.services = .failed(error)
@@ -79,7 +81,7 @@ package struct ServiceSelection: Sendable {
         return received(answer, about: name, using: &generator)
     }
 
-    /// Ends the selection with the answers that are there. Gives nothing when it is over, or has no answer at all.
+    /// Ends the selection with the answers so far. Returns nothing when it has ended, or has no answer at all.
     package mutating func expired() -> [Action] {
         guard !isOver, answers[host] != nil else { return [] }
         let limit = HTTPDNSProviderError(code: .timedOut, message: "no time left to follow the services of \(host)")
@@ -89,7 +91,7 @@ package struct ServiceSelection: Sendable {
         return conclude()
     }
 
-    /// Keeps what an answer adds: a second one about a name has the families that the first left out.
+    /// Stores the new parts of an answer: a second one for a name has the families that the first left out.
     private mutating func record(_ answer: HTTPDNSProviderAnswer, about name: HTTPDNSName) {
         let known = answers[name]
         answers[name] = HTTPDNSProviderAnswer(v4: known?.v4 ?? answer.v4, v6: known?.v6 ?? answer.v6)
@@ -102,7 +104,7 @@ package struct ServiceSelection: Sendable {
         switch services {
         case .alias(let target, let timeToLive):
             recordLives.append(timeToLive)
-            // Without an end of the aliases it is as if there were none (RFC 9460 section 3.1).
+            // Aliases without an end are treated as absent (RFC 9460 section 3.1).
             guard visited.insert(target).inserted else { return end(.plain(.aliasLoop(target))) }
             guard visited.count <= Self.maximumAliases + 1 else { return end(.plain(.tooManyAliases)) }
             service = target
@@ -125,13 +127,13 @@ package struct ServiceSelection: Sendable {
         }
     }
 
-    /// Keeps the records that can be used, and asks for the addresses of their targets.
+    /// Keeps the usable records, and queries the addresses of their targets.
     private mutating func use(
         _ records: [HTTPDNSProviderAnswer.HTTPSRecord],
         using generator: inout some RandomNumberGenerator
     ) -> [Action] {
         let usable = records.filter { !Self.usableProtocols.isDisjoint(with: $0.applicationProtocols) }
-        // Shuffled first: the sort that follows keeps the order among equals.
+        // Shuffled first: the following sort keeps the order of equal elements.
         let shuffled = usable.shuffled(using: &generator).enumerated()
             .sorted { ($0.element.priority, $0.offset) < ($1.element.priority, $1.offset) }
         var questions: [Action] = []
@@ -193,7 +195,7 @@ package struct ServiceSelection: Sendable {
         return unknown
     }
 
-    /// What is known about one family of `target`, also from an answer about an alias of it.
+    /// Returns the known result for one family of `target`, also from an answer for an alias of it.
     private func answer(_ family: HTTPDNSAddress.Family, of target: HTTPDNSName) -> HTTPDNSProviderAnswer.Family? {
         if let known = answers[target]?[family] { return known }
         guard let known = answers[service]?[family], case .addresses(_, _, target) = known else { return nil }

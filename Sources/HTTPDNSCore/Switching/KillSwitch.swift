@@ -11,22 +11,22 @@ extension HTTPDNSResolver {
     /// Checking that everything is on is one atomic read.
     public final class KillSwitch: Sendable {
         private let state = Lock(SwitchState())
-        /// Twice the generation, and one more while something is off; written under the lock and read without.
+        /// Twice the generation, plus one while something is off. Written under the lock and read without it.
         private let published = Atomic<UInt64>(0)
         private let observers = Lock<[@Sendable (Change) -> Void]>([])
         private let timeSource: any TimeSource
 
-        /// What a turn of the switch did.
+        /// A change of the switch.
         package struct Change: Sendable {
-            /// What is off now that was not, or on now that was off.
+            /// The scopes that were turned off, or on.
             package var scopes: [Scope]
-            /// Whether it was turned off.
+            /// Whether they were turned off.
             package var isOff: Bool
-            /// Who turned it.
+            /// The origin of the change.
             package var origin: Origin
         }
 
-        /// A switch that is on.
+        /// Creates a switch that is on.
         package init(timeSource: any TimeSource = SystemTimeSource()) { self.timeSource = timeSource }
 
         /// Turns a scope off. Idempotent: a scope that this origin has already turned off keeps its time.
@@ -52,12 +52,13 @@ extension HTTPDNSResolver {
         /// A number that grows with each turn that changed something; 0 before the first.
         public var generation: UInt64 { published.load(ordering: .acquiring) >> 1 }
 
-        /// Whether nothing at all is off.
+        /// Whether nothing is off.
         package var isFullyOn: Bool { published.load(ordering: .acquiring) & 1 == 0 }
 
-        /// Who has a name off: everything, or the pattern that decides about it. Patterns that are off decide as those of
-        /// routes do: the exact one, else the longest suffix, else `*`. A route whose pattern is the closer one keeps its
-        /// names on.
+        /// Returns the entry that turns a name off: everything, or the pattern that decides about it.
+        ///
+        /// Patterns that are off decide as those of routes do: the exact one, else the longest suffix, else `*`. A route with a
+        /// more specific pattern keeps its names on.
         /// - Parameters:
         ///   - host: The name of the request.
         ///   - route: The pattern of the route that decides about the name; nil without one.
@@ -65,15 +66,14 @@ extension HTTPDNSResolver {
             isFullyOn ? nil : state.withLock { $0.off(for: host, decidedBy: route) }
         }
 
-        /// Lets the file say what is off, in place of what it said before.
-        /// - Parameter keeping: Whether what it said before stays off as well, until the next call: while settings change
-        ///   over.
+        /// Replaces the file's entries.
+        /// - Parameter keeping: Whether its previous entries stay as well, until the next call: while settings are being
+        ///   replaced.
         package func setFile(_ scopes: Set<Scope>, keeping: Bool = false) {
             change(by: .file) { $0.setFile(scopes, keeping: keeping, at: $1) }
         }
 
-        /// Calls `body` after each turn that changed something, on the thread that turned, outside of all locks, before the
-        /// turning returns.
+        /// Calls `body` after each change, on the thread of the change, outside of all locks, before the change returns.
         package func onChange(_ body: @escaping @Sendable (Change) -> Void) {
             observers.withLock { $0.append(body) }
         }

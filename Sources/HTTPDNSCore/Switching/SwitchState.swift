@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-/// Who has what turned off, since when. A value: ``HTTPDNSResolver/KillSwitch`` keeps it under a lock.
+/// The entries of the kill switch, by origin and scope. A value: ``HTTPDNSResolver/KillSwitch`` keeps it under a lock.
 struct SwitchState: Sendable {
     typealias Scope = HTTPDNSResolver.KillSwitch.Scope
     typealias Origin = HTTPDNSResolver.KillSwitch.Origin
@@ -23,7 +23,7 @@ struct SwitchState: Sendable {
         for scope in since.keys where !scopes.contains(scope) { turnOn(scope, by: .file) }
     }
 
-    /// Who has everything off, one of them.
+    /// The first entry that turns everything off.
     var everything: HTTPDNSResolver.KillSwitch.Off? { first(.everything) }
 
     var offs: [HTTPDNSResolver.KillSwitch.Off] {
@@ -43,7 +43,7 @@ struct SwitchState: Sendable {
 
     func off(for host: HTTPDNSName, decidedBy route: HTTPDNSRoute.Pattern?) -> HTTPDNSResolver.KillSwitch.Off? {
         if let everything { return everything }
-        // From the closest pattern to the widest; a route that is closer than one that is off decides, and is on.
+        // From the most specific pattern to the widest. A route that is more specific than an entry decides, and is on.
         if let off = first(.route(.exact(host))) { return off }
         if route == .exact(host) || host.isInternal { return nil }
         for zone in host.zonesAbove {

@@ -1,4 +1,4 @@
-/// base64url without padding (RFC 4648 sections 3.2 and 5), as RFC 8484 section 6 wants the query in a URL.
+/// base64url without padding (RFC 4648 sections 3.2 and 5), as RFC 8484 section 6 requires for the query in a URL.
 enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 

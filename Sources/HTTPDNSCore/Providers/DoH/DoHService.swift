@@ -3,7 +3,7 @@ internal import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// A DoH service whose settings are in order: where it is, and how a question becomes a request to it.
+/// A DoH service with checked settings: its URL, and the conversion of a query to a request.
 struct DoHService {
     /// The media type of RFC 8484 section 6.
     static let mediaType = "application/dns-message"
@@ -16,7 +16,7 @@ struct DoHService {
     )
 
     let location: ServiceLocation
-    /// Whether the URL may have a secret in it, which no message may quote: its path is not the usual one, or it has a query.
+    /// Whether the URL may contain a secret, which no message may quote: its path is not the usual one, or it has a query.
     let hasSecretURL: Bool
     private let method: HTTPDNSDoHProvider.Method
 
@@ -32,7 +32,7 @@ struct DoHService {
         method = configuration.method
     }
 
-    /// The request that carries `question`, asked on behalf of `clientSubnet`.
+    /// Returns the request for `question`, with `clientSubnet`.
     func request(
         for question: DNSQuestion,
         clientSubnet: DNSClientSubnet?
@@ -50,7 +50,7 @@ struct DoHService {
         }
     }
 
-    /// The URL without `{?dns}` or `{&dns}` at its end; nil with any other brace (RFC 6570).
+    /// Returns the URL without `{?dns}` or `{&dns}` at its end; nil with any other brace (RFC 6570).
     private static func withoutTemplate(_ url: String) -> String? {
         var text = url[...]
         for template in ["{?dns}", "{&dns}"] where text.hasSuffix(template) {

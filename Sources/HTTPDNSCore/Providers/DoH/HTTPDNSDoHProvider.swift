@@ -41,7 +41,7 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
         )
     }
 
-    /// - Parameter exchange: What carries the requests; tests put a scripted one here.
+    /// - Parameter exchange: The transport of the requests; tests pass a scripted one.
     package init(
         _ configuration: Configuration,
         exchange: any ServiceExchanging,

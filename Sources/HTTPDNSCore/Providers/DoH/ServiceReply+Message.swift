@@ -2,10 +2,10 @@ internal import HTTPDNSMessages
 internal import HTTPTypes
 
 extension ServiceReply {
-    /// Reads the answer to a question for addresses.
-    /// - Parameter isSecret: Whether the request's URL may have a secret in it. Then no text of the response is quoted, which
-    ///   may repeat the request.
-    /// - Returns: The answer, and the scope prefix length that came with it.
+    /// Parses the response to a query for addresses.
+    /// - Parameter isSecret: Whether the request's URL may contain a secret. Then no text of the response is quoted, which may
+    ///   repeat the request.
+    /// - Returns: The answer, and its scope prefix length.
     /// - Throws: ``HTTPDNSProviderError`` when it is no DNS message that answers it.
     func messageAnswer(
         to question: DNSQuestion,
@@ -19,10 +19,10 @@ extension ServiceReply {
         return (familyAnswer(outcome, to: question), scope)
     }
 
-    /// Reads the answer to a question for services.
+    /// Parses the response to a query for HTTPS records.
     /// - Parameters:
     ///   - isSecret: As for ``messageAnswer(to:clientSubnet:isSecret:)``.
-    ///   - generator: Picks one of several targets of alias mode (RFC 9460 section 2.4.2).
+    ///   - generator: The random source for one of several targets of alias mode (RFC 9460 section 2.4.2).
     /// - Throws: ``HTTPDNSProviderError`` when it is no DNS message that answers it.
     func messageServices(
         for question: DNSQuestion,
@@ -67,8 +67,8 @@ extension ServiceReply {
         }
     }
 
-    /// The type must be there (RFC 8484 section 4.2.1): without it, a captive portal's page is as likely as a message.
-    /// Parameters are allowed and mean nothing.
+    /// The type must be present (RFC 8484 section 4.2.1): without it, a captive portal's page is as likely as a message.
+    /// Parameters are allowed and ignored.
     private func checkContentType() throws(HTTPDNSProviderError) {
         guard let mediaType else { throw badResponse("no Content-Type; it must be \(DoHService.mediaType)") }
         guard mediaType == DoHService.mediaType else {

@@ -4,8 +4,9 @@ internal import HTTPDNSPrimitives
 internal import Crypto
 #endif
 
-/// The signature of queries to Alidns on an account: the parameters `uid`, `ak`, `ts` and `key`, where `key` is the SHA-256,
-/// in hexadecimal, of uid, secret, ts, name and ak without anything between them.
+/// The signature of queries to Alidns with an account: the parameters `uid`, `ak`, `ts` and `key`.
+///
+/// `key` is the SHA-256, in hexadecimal, of uid, secret, ts, name and ak without separators.
 ///
 /// Source: Alidns' reference of its JSON API for the parameters, its published clients in Go, C# and JavaScript for the
 /// formula.
@@ -39,7 +40,7 @@ struct AlidnsSignature {
         #endif
     }
 
-    /// The parameters for a query about `host`, beginning with `&`.
+    /// Returns the parameters for a query for `host`, beginning with `&`.
     /// - Throws: ``HTTPDNSProviderError`` when the secret cannot be read any more.
     func parameters(for host: HTTPDNSName, at seconds: Int64) async throws -> String {
         #if Signing

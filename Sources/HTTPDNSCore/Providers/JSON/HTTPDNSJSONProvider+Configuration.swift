@@ -57,7 +57,7 @@ extension HTTPDNSJSONProvider {
             )
         }
 
-        /// Whether both are the same service for the same account.
+        /// Returns whether both are the same service for the same account.
         func isSame(as other: Service) -> Bool {
             guard url == other.url, bootstrap == other.bootstrap, takesClientSubnet == other.takesClientSubnet else {
                 return false

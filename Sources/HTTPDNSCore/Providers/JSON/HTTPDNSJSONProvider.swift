@@ -38,8 +38,8 @@ public final class HTTPDNSJSONProvider: HTTPDNSProvider {
     }
 
     /// - Parameters:
-    ///   - exchange: What carries the requests; tests put a scripted one here.
-    ///   - clock: When requests are signed.
+    ///   - exchange: The transport of the requests; tests pass a scripted one.
+    ///   - clock: The clock for signatures.
     package init(
         _ configuration: Configuration,
         exchange: any ServiceExchanging,

@@ -1,23 +1,22 @@
 package import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 
-/// The body of a JSON DNS answer, as Google, Cloudflare and Alidns give it: the response of RFC 1035 with other brackets.
-/// No standard describes it (RFC 8427 is another form).
+/// The body of a JSON DNS response, as Google, Cloudflare and Alidns send it: the response of RFC 1035 in JSON syntax.
 ///
-/// What it says is decided by the same rules as a wire message, see ``DNSResponse/outcome()``. Decisions where JSON leaves
-/// room:
+/// No standard describes it (RFC 8427 is another form). It is interpreted by the same rules as a wire message, see
+/// ``DNSResponse/outcome()``. Decisions for cases that JSON leaves open:
 ///
-/// - `Status` is required; `Question` too, unless `Status` says that the query failed. It is an object, or a list of one;
-/// - `Answer` and `Authority` are lists; null and missing ones are empty;
-/// - a record of type A, AAAA or CNAME in `Answer` must have the data of its type, whether it is used or not, or the whole
-///   answer is refused. Records of other types are skipped; an SOA that cannot be read is none;
-/// - a `TTL` is a number: a fraction is cut, a negative one is 0, one beyond 32 bits is the largest. Anything else, and a
-///   missing one, is 0, so that the record serves those who wait for it and no one later.
+/// - `Status` is required; `Question` too, unless `Status` reports that the query failed. It is an object, or a list of one.
+/// - `Answer` and `Authority` are lists; null and missing ones are empty.
+/// - A record of type A, AAAA or CNAME in `Answer` must have the data of its type, whether it is used or not. Otherwise the
+///   whole response is refused. Records of other types are skipped; an SOA that cannot be parsed is ignored.
+/// - A `TTL` is a number: a fraction is truncated, a negative one is 0, one beyond 32 bits is the maximum. Any other value, and
+///   a missing one, is 0: the record then serves only the queries that wait for it.
 package struct JSONDNSMessage: Sendable {
     private let root: JSONValue
     private let status: DNSResponseCode
 
-    /// Reads the text and its `Status`.
+    /// Parses the text and its `Status`.
     package init(parsing body: [UInt8]) throws(JSONDNSError) {
         do throws(JSONError) {
             root = try JSONReader.read(body)
@@ -31,7 +30,7 @@ package struct JSONDNSMessage: Sendable {
         self.status = DNSResponseCode(number: status)
     }
 
-    /// What the service says in its own words, such as why it failed (`Comment`, a string or a list of them).
+    /// The service's own message, such as the reason for a failure (`Comment`, a string or a list of them).
     package var comment: String? {
         switch root["Comment"] {
         case .string(let text): text.isEmpty ? nil : text
@@ -41,7 +40,7 @@ package struct JSONDNSMessage: Sendable {
         }
     }
 
-    /// The records as the response to `question`.
+    /// Returns the records as the response to `question`.
     package func response(to question: DNSQuestion) throws(JSONDNSError) -> DNSResponse {
         guard root["TC"] != .bool(true) else {
             throw JSONDNSError(.truncated, "the service cut it (\"TC\" is true)")
@@ -94,7 +93,7 @@ package struct JSONDNSMessage: Sendable {
 // MARK: - Records
 
 extension JSONDNSMessage {
-    /// A record of the answer; nil for one that decides nothing.
+    /// Returns a record of the answer; nil for one that is not relevant.
     private static func answer(_ element: JSONValue, wanted: DNSRecordType) throws(JSONDNSError) -> DNSRecord? {
         guard let owner = element["name"]?.text.flatMap(DNSName.init(presentation:)),
             let number = element["type"]?.uint16
@@ -120,7 +119,7 @@ extension JSONDNSMessage {
         return DNSRecord(owner: owner, timeToLive: seconds(element["TTL"]), content: content)
     }
 
-    /// The SOA in an element of `Authority`; nil when it is none.
+    /// Returns the SOA in an element of `Authority`; nil when it is none.
     private static func startOfAuthority(_ element: JSONValue) -> DNSRecord? {
         guard let owner = element["name"]?.text.flatMap(DNSName.init(presentation:)),
             element["type"]?.uint16 == DNSRecordType.soa.number, let data = element["data"]?.text
@@ -135,30 +134,30 @@ extension JSONDNSMessage {
         )
     }
 
-    /// A `TTL` in seconds, whatever it is.
+    /// Returns a `TTL` in seconds, for any value.
     private static func seconds(_ value: JSONValue?) -> UInt32 {
         guard case .number(let number)? = value, number > 0 else { return 0 }
         return number < Double(UInt32.max) ? UInt32(number) : .max
     }
 }
 
-/// Why the body of a JSON DNS answer is not used. The whole answer is refused, whichever part is at fault.
+/// An error in the body of a JSON DNS response. The whole response is refused, whichever part is wrong.
 package struct JSONDNSError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: String, Hashable, Sendable, CaseIterable {
-        /// The octets are no JSON text, see ``JSONReader``.
+        /// The bytes are no JSON text, see ``JSONReader``.
         case notJSON
-        /// A value of another kind than it must be, or none.
+        /// A value has another type than required, or is missing.
         case wrongType
-        /// The question is not the one that was asked, or not one.
+        /// The question differs from the query, or there is not exactly one.
         case wrongQuestion
-        /// `TC` is true, although nothing can be too long for HTTP.
+        /// `TC` is true, although no response is too long for HTTP.
         case truncated
         /// A record without name, type or the data of its type.
         case badRecord
     }
 
     package let code: Code
-    /// What was found and what is allowed.
+    /// The finding, and the allowed values.
     package let reason: String
 
     package init(_ code: Code, _ reason: String) {

@@ -3,9 +3,9 @@ internal import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// A JSON DNS service whose settings are in order: where it is, and how a question becomes a request to it.
+/// A JSON DNS service with checked settings: its URL, and the conversion of a query to a request.
 struct JSONDNSService {
-    /// The media type that Cloudflare chooses its JSON by, and that the others do not look at.
+    /// The media type with which Cloudflare selects JSON; the other services ignore it.
     static let mediaType = "application/dns-json"
 
     static let words = ServiceWords(
@@ -15,18 +15,17 @@ struct JSONDNSService {
         methodAdvice: "check that the url is that of a JSON DNS service"
     )
 
-    /// The longest body: as long as a DNS message may be in its denser form.
+    /// The maximum length of a body: as long as a DNS message may be in its denser form.
     static let maximumBodyOctets = 64 * 1024
 
-    /// The parameters that a query sets, or that change the form of the answer. Of one that is there twice, Google takes the
+    /// The parameters that a query sets, or that change the form of the response. Of a repeated parameter, Google uses the
     /// first.
     private static let reservedParameters: Set<Substring> = [
         "name", "type", "edns_client_subnet", "ct", "short", "uid", "ak", "key", "ts",
     ]
 
     let location: ServiceLocation
-    /// Whether requests have something in them that no message may quote: a signature, or what an own URL may have as a path
-    /// or query.
+    /// Whether requests contain data that no message may quote: a signature, or the path or query of a custom URL.
     let hasSecretRequests: Bool
     private let takesClientSubnet: Bool
     private let signature: AlidnsSignature?
@@ -50,17 +49,17 @@ struct JSONDNSService {
         }
     }
 
-    /// The request that carries `question`.
+    /// Returns the request for `question`.
     /// - Parameters:
-    ///   - host: The name of the question.
-    ///   - clock: When the request is signed, where it is.
+    ///   - host: The name of the query.
+    ///   - clock: The clock for a signature.
     func request(
         for host: HTTPDNSName,
         type: DNSRecordType,
         clientSubnet: HTTPDNSAddressBlock?,
         clock: WallClock
     ) async throws -> ServiceRequest {
-        // Names and subnets have no character that a query would have to escape.
+        // Names and subnets have no characters that need escaping in a query.
         var parameters = "name=\(host)&type=\(type.number)"
         if takesClientSubnet, let subnet = clientSubnet.map({ DNSClientSubnet($0).network }) {
             parameters += "&edns_client_subnet=\(subnet)"

@@ -1,13 +1,13 @@
 internal import HTTPDNSMessages
 
 extension ServiceReply {
-    /// What the response says about the question.
+    /// Parses the response to the question.
     ///
-    /// The content type is not asked for: services name JSON in half a dozen ways, and what answers for the service is the
-    /// certificate, what answers the question is the question in the body. It is named when the body is no answer.
+    /// The content type is not checked: services use half a dozen names for JSON. The certificate authenticates the service,
+    /// and the question in the body identifies the response. An error names the content type when the body is no answer.
     /// - Parameter isSecret: Whether the request has a signature or another secret in it. Then no text of the response is
     ///   quoted, which may repeat the request.
-    /// - Throws: ``HTTPDNSProviderError`` when it is no JSON DNS answer to it.
+    /// - Throws: ``HTTPDNSProviderError`` when it is no JSON DNS response to the question.
     func jsonAnswer(to question: DNSQuestion, isSecret: Bool) throws(HTTPDNSProviderError)
         -> HTTPDNSProviderAnswer.Family
     {
