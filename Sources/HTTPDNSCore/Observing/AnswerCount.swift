@@ -1,18 +1,18 @@
-/// How a question was answered: what is counted on the way of every request, so once for each answer and no more.
+/// The outcomes of queries that are counted for every request, one for each answer.
 ///
-/// ``ResolverCounting`` keeps these in ``StripedCounters``, whose stripe has room for exactly 16.
+/// ``ResolverCounting`` keeps them in ``StripedCounters``, whose stripe has room for exactly 16.
 package enum AnswerCount: Int, CaseIterable, Sendable {
-    /// Fresh, out of the cache; a provider had said so.
+    /// Fresh and cached, from a provider.
     case hitFromProvider
-    /// Fresh, out of the cache; the system resolver had said so.
+    /// Fresh and cached, from the system resolver.
     case hitFromSystem
-    /// Past its time to live and served at once, since the name or its providers are left alone for a while.
+    /// Served immediately past its time to live, because the name or its providers are in back-off.
     case staleHitFromProvider
     /// As ``staleHitFromProvider``, of the system resolver.
     case staleHitFromSystem
     /// A cached "no such name" or "no addresses".
     case negativeHit
-    /// A cached failure, while the name is left alone for a while.
+    /// A cached failure, while the name is in back-off.
     case failureHit
     /// The request named its addresses.
     case pinned
@@ -20,22 +20,22 @@ package enum AnswerCount: Int, CaseIterable, Sendable {
     case mapped
     /// The URL had an address, or `localhost`.
     case literal
-    /// Not in the cache: the question started a flight.
+    /// Not cached: the query started a lookup.
     case miss
-    /// Not in the cache: the question joined a flight.
+    /// Not cached: the query joined a lookup in flight.
     case joined
-    /// A flight that was waited for brought addresses of a provider.
+    /// A lookup that the query waited for returned addresses of a provider.
     case awaitedProvider
-    /// A flight that was waited for brought addresses of the system resolver.
+    /// A lookup that the query waited for returned addresses of the system resolver.
     case awaitedSystem
-    /// The wait for a new answer was over, and a stale one of a provider served.
+    /// The wait for a new answer ended, and a stale one of a provider was served.
     case staleAfterWaitFromProvider
     /// As ``staleAfterWaitFromProvider``, of the system resolver.
     case staleAfterWaitFromSystem
     /// There were addresses, and the address policy refused all of them.
     case policyRefusal
 
-    /// A hit of one that the cache gave at once.
+    /// Returns the count for an answer that was served immediately from the cache.
     package static func hit(fromSystem: Bool, isStale: Bool) -> AnswerCount {
         switch (fromSystem, isStale) {
         case (false, false): .hitFromProvider
@@ -45,7 +45,7 @@ package enum AnswerCount: Int, CaseIterable, Sendable {
         }
     }
 
-    /// What a question that waited was answered with.
+    /// Returns the count for the answer to a query that waited.
     package static func awaited(fromSystem: Bool, isStale: Bool) -> AnswerCount {
         switch (fromSystem, isStale) {
         case (false, false): .awaitedProvider
@@ -55,7 +55,7 @@ package enum AnswerCount: Int, CaseIterable, Sendable {
         }
     }
 
-    /// What needed neither cache nor flight; nil for a source that always does.
+    /// Returns the count for a query that needed neither cache nor lookup; nil for a source that always does.
     package static func immediate(_ source: HTTPDNSResolver.Resolution.Source) -> AnswerCount? {
         switch source {
         case .request: .pinned

@@ -1,10 +1,10 @@
 internal import HTTPDNSPrimitives
 
-/// Counts and tells what becomes of queries to providers, and when a provider begins or ends to rest.
+/// An observer that counts queries to providers and sends their events, also when a quarantine begins or ends.
 final class AttemptObserver: Sendable {
     private let observation: ResolverObservation
     private let timeSource: any TimeSource
-    /// The providers that rest, as far as that was told.
+    /// The quarantined providers, as far as an event was sent.
     private let resting = Lock<Set<String>>([])
 
     init(_ observation: ResolverObservation, timeSource: any TimeSource) {
@@ -12,7 +12,7 @@ final class AttemptObserver: Sendable {
         self.timeSource = timeSource
     }
 
-    /// Takes note of one query that is sent. Called outside of all locks.
+    /// Records a query that is sent. Called outside of all locks.
     func noteSending(_ sending: QuerySending) {
         let number = observation.counting.number(ofProvider: sending.provider)
         observation.counting.count(.query, provider: number)
@@ -20,11 +20,12 @@ final class AttemptObserver: Sendable {
         if sending.isProbe { observation.counting.count(.probe, provider: number) }
     }
 
-    /// Takes note of one query that came to an end. Called outside of all locks.
+    /// Records the end of a query. Called outside of all locks.
     func note(_ report: AttemptReport) {
         let counting = observation.counting
         let number = counting.number(ofProvider: report.provider)
-        // One that failed before it was sent counts as both, so that what is left over is under way.
+        // A query that failed before it was sent counts as both sent and failed, so that the difference is the number in
+        // flight.
         if !report.wasSent { counting.count(.query, provider: number) }
         switch report.outcome {
         case .addresses, .batch: counting.count(.answer, provider: number, elapsed: report.elapsed)
@@ -43,7 +44,7 @@ final class AttemptObserver: Sendable {
         noteState(of: report)
     }
 
-    /// Forgets providers that are in use no more: one of the same name may come later, and rest for the first time.
+    /// Removes providers that are no longer in use: a later one of the same name starts without a quarantine.
     func forget(_ providers: [String]) { resting.withLock { $0.subtract(providers) } }
 
     private func noteState(of report: AttemptReport) {

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A row of counters for what happens seldom: one atomic number each.
+/// A row of counters for rare events: one atomic number each.
 final class CounterRow: Sendable {
     private final class Cell: Sendable {
         let value = Atomic(0)

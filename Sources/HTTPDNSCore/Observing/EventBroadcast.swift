@@ -1,7 +1,8 @@
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-/// Hands events to any number of listeners, to each in the same order. Without listeners an event costs one atomic load.
+/// A broadcast of events to any number of listeners, in the same order for each. Without listeners an event costs one atomic
+/// load.
 package final class EventBroadcast: Sendable {
     typealias Buffer = EventBuffer<HTTPDNSResolver.Event, OneShot<HTTPDNSResolver.Event?>>
     typealias ListenerID = UInt64
@@ -17,13 +18,13 @@ package final class EventBroadcast: Sendable {
 
     package init() {}
 
-    /// Whether an event would reach anyone.
+    /// Whether there is a listener.
     package var hasListeners: Bool { listeners.load(ordering: .relaxed) > 0 }
 
-    /// How many listen.
+    /// The number of listeners.
     package var listenerCount: Int { listeners.load(ordering: .relaxed) }
 
-    /// Hands an event to everyone who listens. Never under a lock: it wakes tasks.
+    /// Sends an event to all listeners. Never under a lock: it resumes tasks.
     package func send(_ event: HTTPDNSResolver.Event) {
         guard hasListeners else { return }
         let awaited: [(OneShot<HTTPDNSResolver.Event?>, Buffer.Delivery)] = state.withLock { state in
@@ -36,7 +37,7 @@ package final class EventBroadcast: Sendable {
         for (waiter, delivery) in awaited { waiter.deliver(EventBroadcast.event(of: delivery)) }
     }
 
-    /// Ends all iterations, once the listeners have taken what they have. Idempotent.
+    /// Ends all iterations, once the listeners have received their buffered events. Idempotent.
     package func end() {
         let waiters: [OneShot<HTTPDNSResolver.Event?>] = state.withLock { state in
             state.isEnded = true
@@ -47,12 +48,12 @@ package final class EventBroadcast: Sendable {
         for waiter in waiters { waiter.deliver(nil) }
     }
 
-    /// A new listener, who gets what happens from now on.
+    /// Adds a listener, which receives all later events.
     func addListener(limit: Int) -> ListenerID {
         state.withLock { state in
             state.lastID += 1
             var buffer = Buffer(limit: limit)
-            // Nobody can wait in it yet.
+            // No task can wait in it yet.
             if state.isEnded { _ = buffer.end() }
             state.buffers[state.lastID] = buffer
             listeners.wrappingAdd(1, ordering: .relaxed)
@@ -60,7 +61,7 @@ package final class EventBroadcast: Sendable {
         }
     }
 
-    /// Forgets a listener; whoever waits as it gets nil. Idempotent.
+    /// Removes a listener. A waiting task receives nil. Idempotent.
     func removeListener(_ id: ListenerID) {
         let waiters: [OneShot<HTTPDNSResolver.Event?>] = state.withLock { state in
             guard var buffer = state.buffers.removeValue(forKey: id) else { return [] }
@@ -70,7 +71,7 @@ package final class EventBroadcast: Sendable {
         for waiter in waiters { waiter.deliver(nil) }
     }
 
-    /// The listener's next event; nil after the end, when it was forgotten, or when the task is cancelled.
+    /// Returns the listener's next event; nil after the end, after its removal, or when the task is cancelled.
     func next(for id: ListenerID) async -> HTTPDNSResolver.Event? {
         if Task.isCancelled { return nil }
         let waiter = OneShot<HTTPDNSResolver.Event?>()
@@ -82,7 +83,8 @@ package final class EventBroadcast: Sendable {
             return await withTaskCancellationHandler {
                 await waiter.value()
             } onCancel: {
-                // Only who takes the waiter out of the buffer delivers, so that no event is lost between two deliveries.
+                // Only the code that removes the waiter from the buffer delivers to it, so that no event is lost between two
+                // deliveries.
                 state.withLock { $0.buffers[id]?.cancel(number) ?? nil }?.deliver(nil)
             }
         }

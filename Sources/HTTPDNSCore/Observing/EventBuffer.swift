@@ -1,27 +1,26 @@
-/// The events that one listener has not taken yet, and who waits for the next one. A value: its methods return whom to
-/// resume once the lock around it is let go.
+/// The buffered events of one listener, or the waiter for its next one, never both.
 ///
-/// Either events are kept or someone waits, never both.
+/// A value: its methods return the waiter that is to be resumed after the lock around it is released.
 struct EventBuffer<Event: Sendable, Waiter: Sendable>: Sendable {
     typealias WaiterID = UInt64
 
-    /// An event, and how many before it were dropped.
+    /// An event, and the number of events dropped before it.
     struct Delivery: Sendable {
         var event: Event
         var missed: Int
     }
 
-    /// What a listener who asks for the next event gets.
+    /// The result of a request for the next event.
     enum Taking: Sendable {
         case event(Delivery)
-        /// It waits, under this number.
+        /// The listener waits, under this number.
         case waiting(WaiterID)
         case ended
     }
 
     private let limit: Int
     private var events: [Event?] = []
-    /// Where the oldest event is; the array is a ring once it has reached `limit`.
+    /// The index of the oldest event; the array is a ring buffer once it has reached `limit`.
     private var oldest = 0
     private var count = 0
     private var missed = 0
@@ -29,11 +28,11 @@ struct EventBuffer<Event: Sendable, Waiter: Sendable>: Sendable {
     private var lastID: WaiterID = 0
     private var isEnded = false
 
-    /// - Parameter limit: How many events are kept; less than 1 counts as 1.
+    /// - Parameter limit: The maximum number of events; less than 1 counts as 1.
     init(limit: Int) { self.limit = max(1, limit) }
 
-    /// Takes an event in. With a full buffer the oldest one is dropped for it.
-    /// - Returns: Who gets the event, if someone waits for one.
+    /// Adds an event. If the buffer is full, the oldest one is dropped.
+    /// - Returns: The waiter that receives the event, if there is one.
     mutating func offer(_ event: Event) -> (Waiter, Delivery)? {
         guard !isEnded else { return nil }
         if !waiters.isEmpty { return (waiters.removeFirst().waiter, Delivery(event: event, missed: 0)) }
@@ -42,7 +41,7 @@ struct EventBuffer<Event: Sendable, Waiter: Sendable>: Sendable {
             oldest = (oldest + 1) % limit
             missed += 1
         } else if events.count < limit {
-            // Not a ring yet, or one that has not been full: it grows as far as it is used.
+            // Not a ring buffer yet, because it was never full: it grows with its use.
             events.append(event)
             count += 1
         } else {
@@ -52,7 +51,7 @@ struct EventBuffer<Event: Sendable, Waiter: Sendable>: Sendable {
         return nil
     }
 
-    /// The oldest event, or a place among those who wait for one.
+    /// Returns the oldest event, or registers the waiter.
     mutating func take(orWaitAs waiter: Waiter) -> Taking {
         if count > 0, let event = events[oldest] {
             events[oldest] = nil
@@ -71,15 +70,15 @@ struct EventBuffer<Event: Sendable, Waiter: Sendable>: Sendable {
         return .waiting(lastID)
     }
 
-    /// Ends somebody's waiting.
-    /// - Returns: The waiter, unless an event or the end has come for it already.
+    /// Removes a waiter.
+    /// - Returns: The waiter, unless it has received an event or the end already.
     mutating func cancel(_ id: WaiterID) -> Waiter? {
         guard let index = waiters.firstIndex(where: { $0.id == id }) else { return nil }
         return waiters.remove(at: index).waiter
     }
 
-    /// No more events; those that are kept can still be taken. Idempotent.
-    /// - Returns: Those who wait in vain.
+    /// Ends the buffer. Buffered events can still be received. Idempotent.
+    /// - Returns: The waiters, which receive no event any more.
     mutating func end() -> [Waiter] {
         isEnded = true
         defer { waiters = [] }

@@ -1,22 +1,22 @@
 internal import HTTPDNSPrimitives
 internal import Logging
 
-/// Tells a logger about events: constant messages, and what they are about as metadata.
+/// A log of events: constant messages, with the details as metadata.
 ///
-/// It is quiet while all is well: what is normal is told at debug or trace level. A quarantine is a warning, and its end is
-/// told at info level; a store that fails is a warning once for each cause, until it works again.
+/// Normal events are logged at debug or trace level. A quarantine is a warning, and its end is logged at info level. A failing
+/// store is a warning once for each cause, until it works again.
 struct EventLog: Sendable {
     private let logger: Logger
     private let warnedStoreFailures = SeenCauses()
 
     init(_ logger: Logger) { self.logger = logger }
 
-    /// Whether an event of this kind has to be written: it could be told, or it ends what was told.
+    /// Returns whether an event of this kind needs logging: its level is enabled, or it ends a logged condition.
     func wants(_ kind: HTTPDNSResolver.Event.Kind) -> Bool {
         logger.logLevel <= EventLog.level(of: kind) || kind == .snapshotSaved
     }
 
-    /// Writes an event. Never under a lock: what a logger does is a user's code.
+    /// Logs an event. Never under a lock: the log handler is user code.
     func write(_ event: HTTPDNSResolver.Event) {
         var level = EventLog.level(of: event.kind)
         if event.kind == .storeFailed, !warnedStoreFailures.insert(event.code ?? "") { level = .debug }
@@ -25,7 +25,7 @@ struct EventLog: Sendable {
         logger.log(level: level, EventLog.message(for: event.kind), metadata: EventLog.metadata(of: event))
     }
 
-    /// The level at which a kind of event is told the first time.
+    /// Returns the level at which a kind of event is logged the first time.
     static func level(of kind: HTTPDNSResolver.Event.Kind) -> Logger.Level {
         switch kind {
         case .providerQuarantined, .storeFailed, .switchedOff: .warning
@@ -82,12 +82,13 @@ struct EventLog: Sendable {
     }
 }
 
-/// Causes that were told already. A bounded number: codes are few, and whoever makes up more is told about no more.
+/// The causes that were logged already. Their number is limited: there are few codes, and further invented ones are not logged.
 private final class SeenCauses: Sendable {
     private static let limit = 64
 
     private let causes = Lock<Set<String>>([])
 
+    /// Adds a cause.
     /// - Returns: Whether the cause is new.
     func insert(_ cause: String) -> Bool {
         causes.withLock { $0.count < SeenCauses.limit && $0.insert(cause).inserted }

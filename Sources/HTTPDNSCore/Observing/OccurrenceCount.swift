@@ -1,35 +1,35 @@
-/// What happens to a resolver besides answering, and seldom enough for one plain counter each.
+/// The occurrences in a resolver other than answers, rare enough for one plain counter each.
 package enum OccurrenceCount: Int, CaseIterable, Sendable {
-    /// A cached answer began to be asked for anew.
+    /// A refresh of a cached answer was started.
     case refreshStarted
-    /// A refresh brought an answer, be it that there is nothing.
+    /// A refresh received an answer, positive or negative.
     case refreshSucceeded
-    /// A refresh brought none.
+    /// A refresh received no answer.
     case refreshFailed
-    /// An answer had to leave the cache for another one.
+    /// An answer was evicted from the cache to make room.
     case eviction
-    /// An answer came out of the store.
+    /// An answer was restored from the store.
     case restored
-    /// A name has other addresses than before.
+    /// The addresses of a name changed.
     case change
-    /// A question was refused, since too many names are asked for.
+    /// A query was refused, because too many lookups were in flight.
     case overload
-    /// The system resolver was asked.
+    /// The system resolver was queried.
     case systemQuery
-    /// The system resolver failed; that a name does not exist is no failure.
+    /// The system resolver failed. A name that does not exist is no failure.
     case systemFailure
     /// Providers and system resolver agreed about a name of a route in shadow mode.
     case shadowAgreed
-    /// They did not.
+    /// Providers and system resolver disagreed.
     case shadowDiffered
     /// No provider had a usable answer to compare.
     case shadowFailed
-    /// Addresses of last resort served.
+    /// Addresses of last resort were served.
     case lastResort
     /// The kill switch sent a question to the system resolver.
     case switchedOff
     /// A question was within its route's rollout.
     case rolledOut
-    /// A question was outside of it.
+    /// A query was outside its route's rollout.
     case heldBack
 }

@@ -1,16 +1,16 @@
-/// What happens to one provider. A query ends with exactly one of ``answer``, ``negative``, ``cancelled`` and a failure,
-/// which is counted by its code.
+/// The counts of one provider. A query ends with exactly one of ``answer``, ``negative``, ``cancelled`` and a failure, which is
+/// counted by its code.
 package enum ProviderCount: Int, CaseIterable, Sendable {
-    /// It was asked.
+    /// A query was sent.
     case query
-    /// It gave addresses.
+    /// It returned addresses.
     case answer
-    /// It said that the name, or an address of it, does not exist.
+    /// It reported that the name, or an address of it, does not exist.
     case negative
-    /// Its answer was not waited for: another provider was faster, or nobody wants it any more.
+    /// Its answer was not needed any more: another provider was faster, or there were no waiters left.
     case cancelled
-    /// It was asked because one before it was slow.
+    /// A query was sent because an earlier provider was slow.
     case hedge
-    /// It was asked to see whether it is well again.
+    /// A query was sent to check whether the provider has recovered.
     case probe
 }

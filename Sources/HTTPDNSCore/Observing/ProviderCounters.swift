@@ -64,7 +64,7 @@ extension HTTPDNSResolver.Counters {
 }
 
 extension Dictionary where Value == Int {
-    /// The entries of both; what is missing in one counts as zero, and what comes to zero is left out.
+    /// Returns the entries of both. Missing entries count as zero, and results of zero are left out.
     func combined(with other: Self, _ combine: (Int, Int) -> Int) -> Self {
         var result: Self = [:]
         for key in Set(keys).union(other.keys) {
@@ -79,7 +79,7 @@ extension HTTPDNSProviderError.Code {
     /// An error of a type other than ``HTTPDNSProviderError``: the provider violated its contract.
     public static let other = HTTPDNSProviderError.Code(description: "other")
 
-    /// All kinds that there are.
+    /// All kinds of failure.
     package static let all: [HTTPDNSProviderError.Code] = [
         .timedOut, .unreachable, .httpStatus, .badResponse, .serverFailure, .refused, .rateLimited, .accountRefused,
         .serviceDisabled, .notConfigured, .shutDown, .other,

@@ -1,5 +1,5 @@
 extension HTTPDNSResolver.Counters {
-    /// The plain numbers by their names, for what is written down. A test compares them with those that there are.
+    /// The plain numbers by their names, for output. A test compares them with the existing ones.
     package static let named: KeyValuePairs<String, any WritableKeyPath<HTTPDNSResolver.Counters, Int> & Sendable> = [
         "hits": \.hits, "staleHits": \.staleHits, "negativeHits": \.negativeHits, "failureHits": \.failureHits,
         "immediate": \.immediate, "misses": \.misses, "joined": \.joined, "overloaded": \.overloaded,
@@ -17,7 +17,7 @@ extension HTTPDNSResolver.Counters {
         Dictionary(HTTPDNSResolver.Counters.named.map { ($0.key, self[keyPath: $0.value]) }, uniquingKeysWith: { $1 })
     }
 
-    /// Counters with these numbers; names that there are not are passed over.
+    /// Creates counters from numbers by name; unknown names are ignored.
     package init(byName numbers: [String: Int]) {
         self.init()
         for (name, field) in HTTPDNSResolver.Counters.named { self[keyPath: field] = numbers[name] ?? 0 }

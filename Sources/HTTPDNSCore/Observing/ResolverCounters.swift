@@ -122,7 +122,7 @@ extension HTTPDNSResolver {
             return result
         }
 
-        /// The fields that are plain numbers. A test compares them with those that there are.
+        /// The fields that are plain numbers. A test compares them with the existing ones.
         private static var numbers: [WritableKeyPath<HTTPDNSResolver.Counters, Int>] {
             [
                 \.hits, \.staleHits, \.negativeHits, \.failureHits, \.immediate, \.misses, \.joined, \.overloaded,

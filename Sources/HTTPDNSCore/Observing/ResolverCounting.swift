@@ -1,26 +1,26 @@
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-/// The counters of a living resolver. All methods may be called from any thread, also under a lock: they never wait.
+/// The counters of a running resolver. All methods may be called from any thread, also under a lock: they never block.
 package final class ResolverCounting: Sendable {
-    /// What no route has a part in, and names without a route.
+    /// The counters for queries that no route decides, and names without a route.
     package let unrouted = RouteCounting()
-    /// By the patterns of routes. They stay when a reload takes the route away, so that nothing counted is lost.
+    /// The counters by the patterns of routes. They stay when a reload removes the route, so that no count is lost.
     private let routes = Lock<[String: RouteCounting]>([:])
-    /// The routes beyond ``maximumRoutes``.
+    /// The counters of the routes beyond ``maximumRoutes``.
     private let otherRoutes = RouteCounting()
     private let occurrences = CounterRow(OccurrenceCount.allCases.count)
-    /// In the order in which they became known; a provider that was replaced keeps its counters.
+    /// The counters of the providers, in the order of registration. A provider that was replaced keeps its counters.
     private let providers: Lock<[(name: String, row: CounterRow)]>
 
     /// The counters of a provider: ``ProviderCount``, then its failures by code, then the nanoseconds of its answers.
     private static let firstFailure = ProviderCount.allCases.count
     private static let answerTime = firstFailure + HTTPDNSProviderError.Code.all.count
 
-    /// Patterns that have counters of their own. Reloads may bring more in the course of time; those share one.
+    /// The maximum number of patterns with their own counters. Reloads may add more over time; those share one.
     package static let maximumRoutes = 1000
 
-    /// The counters of the route with a pattern; those of names without a route for nil.
+    /// Returns the counters of the route with a pattern; for nil, those of names without a route.
     package func route(_ pattern: HTTPDNSRoute.Pattern?) -> RouteCounting {
         guard let pattern else { return unrouted }
         return routes.withLock { routes in
@@ -32,12 +32,12 @@ package final class ResolverCounting: Sendable {
         }
     }
 
-    /// - Parameter providers: The names of the providers; they are counted by their place in this list.
+    /// - Parameter providers: The names of the providers; their number is their index in this list.
     package init(providers: [String]) {
         self.providers = Lock(providers.map { ($0, CounterRow(ResolverCounting.answerTime + 1)) })
     }
 
-    /// The place of a provider in the list; a new one is put at its end.
+    /// Returns the number of a provider; a new one is added at the end.
     package func number(ofProvider name: String) -> Int {
         providers.withLock { providers in
             if let number = providers.firstIndex(where: { $0.name == name }) { return number }
@@ -50,19 +50,19 @@ package final class ResolverCounting: Sendable {
         providers.withLock { $0.indices.contains(number) ? $0[number].row : nil }
     }
 
-    /// Counts on the way of every request, for questions that no route has a part in.
+    /// Counts an answer, for queries that no route decides. Called for every request.
     @inline(__always)
     package func count(_ answer: AnswerCount) { unrouted.answers.add(to: answer.rawValue) }
 
-    /// Counts what happens seldom.
+    /// Counts a rare occurrence.
     package func count(_ occurrence: OccurrenceCount, times: Int = 1) {
         occurrences.add(times, to: occurrence.rawValue)
     }
 
-    /// Counts what happened to a provider, for all but failures.
+    /// Counts an occurrence of a provider, except failures.
     /// - Parameters:
-    ///   - provider: Its place in the list; a place that there is not counts nothing.
-    ///   - elapsed: How long an answer or negative took.
+    ///   - provider: Its number; an unknown number counts nothing.
+    ///   - elapsed: The latency of an answer or negative.
     package func count(_ count: ProviderCount, provider: Int, elapsed: Duration = .zero) {
         guard let row = row(ofProvider: provider) else { return }
         row.add(1, to: count.rawValue)
@@ -77,10 +77,10 @@ package final class ResolverCounting: Sendable {
         row.add(1, to: ResolverCounting.firstFailure + number)
     }
 
-    /// What was counted up to now.
+    /// Returns the counts up to now.
     /// - Parameters:
-    ///   - cacheEntries: The answers in the cache now.
-    ///   - cacheBytes: The bytes that the cache takes now.
+    ///   - cacheEntries: The present number of cached answers.
+    ///   - cacheBytes: The present size of the cache in bytes.
     package func snapshot(cacheEntries: Int = 0, cacheBytes: Int = 0) -> HTTPDNSResolver.Counters {
         var counters = HTTPDNSResolver.Counters()
         let routes = routes.withLock { $0 }
@@ -138,7 +138,8 @@ package final class ResolverCounting: Sendable {
 
     private static func snapshot(of row: CounterRow) -> HTTPDNSResolver.Counters.Provider {
         var counters = HTTPDNSResolver.Counters.Provider()
-        // The ends first: a query that ends meanwhile is then seen as one under way, and never as a negative number.
+        // The ends are read first: a query that ends meanwhile then counts as in flight, and the number in flight is never
+        // negative.
         counters.answers = row[ProviderCount.answer.rawValue]
         counters.negatives = row[ProviderCount.negative.rawValue]
         counters.cancelled = row[ProviderCount.cancelled.rawValue]

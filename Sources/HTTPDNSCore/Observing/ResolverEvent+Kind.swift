@@ -50,7 +50,7 @@ extension HTTPDNSResolver.Event {
         /// All cached answers were removed.
         public static let cleared = Kind(description: "cleared")
 
-        /// All kinds that there are.
+        /// All kinds.
         package static let all: [Kind] = [
             .answered, .failed, .refreshStarted, .refreshed, .refreshFailed, .servedStale, .changed, .providerFailed,
             .providerQuarantined, .providerRecovered, .evicted, .restored, .snapshotSaved, .storeFailed, .cleared,

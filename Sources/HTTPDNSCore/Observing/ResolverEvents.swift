@@ -50,7 +50,7 @@ extension HTTPDNSResolver {
             }
         }
 
-        /// Listens for as long as it lives.
+        /// A listener, which is registered for as long as the object lives.
         fileprivate final class Listener: Sendable {
             private let broadcast: EventBroadcast
             private let id: EventBroadcast.ListenerID
@@ -64,7 +64,7 @@ extension HTTPDNSResolver {
 
             func next() async -> HTTPDNSResolver.Event? {
                 let event = await broadcast.next(for: id)
-                // Who is cancelled does not come back: it must not fill a buffer.
+                // A cancelled task does not continue the iteration: its listener must not fill a buffer.
                 if event == nil { broadcast.removeListener(id) }
                 return event
             }

@@ -1,7 +1,7 @@
 package import HTTPDNSPrimitives
 package import Logging
 
-/// Everything that a resolver is watched through: its counters, its events, and its log.
+/// The counters, events and log of a resolver.
 package final class ResolverObservation: Sendable {
     /// The counters.
     package let counting: ResolverCounting
@@ -13,24 +13,25 @@ package final class ResolverObservation: Sendable {
 
     /// - Parameters:
     ///   - providers: The names of the providers, in the order of their numbers.
-    ///   - logger: Where log lines go; nil means nowhere.
+    ///   - logger: The logger; nil disables logging.
     package init(providers: [String], timeSource: any TimeSource, logger: Logger?) {
         counting = ResolverCounting(providers: providers)
         self.timeSource = timeSource
         log = logger.map(EventLog.init)
     }
 
-    /// What a user listens to.
+    /// The public sequence of events.
     package var events: HTTPDNSResolver.Events { HTTPDNSResolver.Events(broadcast) }
 
-    /// Whether somebody would be told about such an event.
+    /// Returns whether a listener or the log would receive such an event.
     package func wants(_ kind: HTTPDNSResolver.Event.Kind) -> Bool {
         broadcast.hasListeners || log?.wants(kind) == true
     }
 
-    /// Tells listeners and log of an event; it is made only when one of them wants it. Never under a lock: what a logger
-    /// does is a user's code.
-    /// - Parameter fill: Adds what is known about it.
+    /// Sends an event to listeners and log, and creates it only when one of them needs it.
+    ///
+    /// Never under a lock: the log handler is user code.
+    /// - Parameter fill: Sets the fields of the event.
     package func tell(_ kind: HTTPDNSResolver.Event.Kind, _ fill: (inout HTTPDNSResolver.Event) -> Void = { _ in }) {
         guard wants(kind) else { return }
         var event = HTTPDNSResolver.Event(kind, at: timeSource.now())

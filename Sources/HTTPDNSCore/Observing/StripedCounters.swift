@@ -8,13 +8,15 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// A row of counters that many threads increment at once, each mostly in a stripe of its own, so that they do not take a
-/// cache line from each other. The sum over all stripes is exact; a stripe that two threads share is only slower.
+/// A row of counters that many threads increment concurrently, each mostly in its own stripe.
 ///
-/// Safe to share: `cells` is set once, points to memory that lives as long as the object, and is read and written through
+/// So threads rarely contend for a cache line. The sum over all stripes is exact; a stripe that two threads share is only
+/// slower.
+///
+/// Sharing is safe: `cells` is set once, points to memory that lives as long as the object, and is read and written through
 /// atomics only.
 final class StripedCounters: @unchecked Sendable {
-    /// A stripe begins on a boundary of two cache lines of 64 bytes, since processors fetch them in pairs.
+    /// A stripe begins on a boundary of two cache lines of 64 bytes, because processors fetch them in pairs.
     private static let alignment = 128
 
     private let cells: UnsafeMutablePointer<Atomic<Int>>
@@ -24,8 +26,8 @@ final class StripedCounters: @unchecked Sendable {
     private let shift: UInt64
 
     /// - Parameters:
-    ///   - count: How many counters there are.
-    ///   - stripes: How many threads may count side by side, rounded up to a power of two.
+    ///   - count: The number of counters.
+    ///   - stripes: The number of threads that may count without contention, rounded up to a power of two.
     init(count: Int, stripes: Int = StripedCounters.defaultStripes) {
         let bits = max(1, Int.bitWidth - (max(2, stripes) - 1).leadingZeroBitCount)
         self.count = count
@@ -46,24 +48,24 @@ final class StripedCounters: @unchecked Sendable {
         UnsafeMutableRawPointer(cells).deallocate()
     }
 
-    /// Four for each processor, so that threads seldom meet in one; with 16 counters these are 2 to 8 KiB.
+    /// Four for each processor, so that threads rarely share one; with 16 counters these are 2 to 8 KiB.
     static let defaultStripes = min(64, max(16, 4 * sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
-    /// Adds to one counter. Wraps round at the end of `Int`, which a count of one a nanosecond reaches in 292 years.
+    /// Adds to one counter. It wraps around at the end of `Int`, which a count of one per nanosecond reaches in 292 years.
     @inline(__always)
     func add(_ amount: Int = 1, to index: Int) {
         precondition(index >= 0 && index < count, "there is no such counter")
         cells[stripe &* cellsInStripe &+ index].wrappingAdd(amount, ordering: .relaxed)
     }
 
-    /// The sum of one counter over all stripes.
+    /// Returns the sum of one counter over all stripes.
     func sum(_ index: Int) -> Int {
         precondition(index >= 0 && index < count, "there is no such counter")
         return (0..<stripes).reduce(0) { $0 &+ cells[$1 &* cellsInStripe &+ index].load(ordering: .relaxed) }
     }
 
-    /// The stripe of the running thread. Threads are told apart by the address of their control block; these lie whole
-    /// pages apart, mostly in even steps, which the multiplication by 2^64 / golden ratio spreads evenly.
+    /// The stripe of the running thread. Threads are distinguished by the address of their control block. These addresses are
+    /// whole pages apart, mostly at equal distances, and the multiplication by 2^64 / golden ratio distributes them evenly.
     @inline(__always)
     private var stripe: Int {
         #if canImport(Darwin)

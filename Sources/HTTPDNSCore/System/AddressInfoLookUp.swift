@@ -8,12 +8,11 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The blocking call: `getaddrinfo`, with the order that the system gives (RFC 6724).
+/// The blocking call of `getaddrinfo`, with addresses in the order that the system returns (RFC 6724).
 ///
-/// The search list of `resolv.conf` applies, as it does for other programs, unless the name was written with a trailing dot.
-/// `AI_ADDRCONFIG` is not set: it does not count
-/// loopback addresses and so hides entries of the hosts file on a machine that has no others; which families to ask for
-/// is the caller's decision.
+/// The search list of `resolv.conf` applies, as it does for other programs, unless the name had a trailing dot. `AI_ADDRCONFIG`
+/// is not set: it ignores loopback addresses, and so hides entries of the hosts file on a machine that has no others. The
+/// caller decides which families to query.
 enum AddressInfoLookUp {
     static func addresses(
         of host: HTTPDNSName,
@@ -51,7 +50,7 @@ enum AddressInfoLookUp {
         return .success(addresses)
     }
 
-    /// The name as the system gets it.
+    /// Returns the name in the form for the system.
     static func nodeName(of host: HTTPDNSName) -> String { host.isAbsolute ? "\(host)." : host.description }
 
     private static func address(in entry: addrinfo) -> HTTPDNSAddress? {
@@ -69,7 +68,7 @@ enum AddressInfoLookUp {
     }
 }
 
-/// What the numbers of `getaddrinfo` mean, and what to do about them.
+/// The meaning of `getaddrinfo`'s error numbers, and the suggested actions.
 enum AddressInfoError {
     static func error(status: Int32, systemError: Int32, host: HTTPDNSName) -> SystemResolverError {
         let reason = gai_strerror(status).map { String(cString: $0) } ?? "error \(status)"

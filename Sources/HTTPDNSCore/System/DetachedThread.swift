@@ -6,7 +6,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// A thread of its own for calls that block, outside Swift's cooperative pool, which has one thread per core.
+/// A dedicated thread for blocking calls, outside Swift's cooperative pool, which has one thread per core.
 package enum DetachedThread {
     /// Name service plug-ins run on this stack; glibc's own resolver needs less than 100 KiB of it.
     private static let stackBytes = 512 * 1024
@@ -16,7 +16,7 @@ package enum DetachedThread {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Runs `body` on a new thread; false when the system gives none.
+    /// Runs `body` on a new thread; false when the system has no thread left.
     ///
     /// The thread blocks all signals, so that a program's handlers run on its own threads.
     package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {

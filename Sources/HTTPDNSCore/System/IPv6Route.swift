@@ -1,8 +1,8 @@
 internal import HTTPDNSPrimitives
 
-/// Whether this machine has a route to IPv6 addresses, looked at again at most every ten seconds.
+/// The cached check for a route to IPv6 addresses, repeated at most every ten seconds.
 final class IPv6Route: Sendable {
-    /// Routes come and go, and a look takes some microseconds.
+    /// The validity of a check. Routes change, and a check takes some microseconds.
     static let life: Duration = .seconds(10)
 
     private let look: @Sendable () -> Bool

@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-/// One caller's wait for a look-up. Whatever comes first ends it, once: the result, the deadline or the cancellation.
+/// A caller's wait for a lookup. The first of result, deadline and cancellation ends it, once.
 final class LookUp: Sendable {
     typealias Outcome = Result<[HTTPDNSAddress], SystemResolverError>
 
@@ -25,7 +25,7 @@ final class LookUp: Sendable {
         state.withLock { if case .settled = $0 { true } else { false } }
     }
 
-    /// Resumes the continuation with the outcome, now or when there is one.
+    /// Resumes the continuation with the outcome, now or as soon as there is one.
     func wait(_ continuation: CheckedContinuation<Outcome, Never>) {
         let outcome: Outcome? = state.withLock { state in
             if case .settled(let outcome) = state { return outcome }
@@ -35,7 +35,7 @@ final class LookUp: Sendable {
         if let outcome { continuation.resume(returning: outcome) }
     }
 
-    /// Ends the wait. The first call decides; later ones do nothing.
+    /// Ends the wait. The first call decides; later ones have no effect.
     func settle(_ outcome: Outcome) {
         let continuation: CheckedContinuation<Outcome, Never>? = state.withLock { state in
             switch state {

@@ -1,28 +1,30 @@
-/// Which lookups wait, run and hang, and how many threads there may be for them. A value: it starts nothing itself, its
-/// methods return what is to be done once the lock around it is let go.
+/// The waiting, running and blocked lookups, and the number of threads for them.
 ///
-/// A thread takes one lookup after the other and ends when none waits. Up to `threads` are started as lookups come; while
-/// lookups wait, ``grow()`` adds more, up to `maximumThreads`. The queue has no limit of its own: each lookup has a deadline.
+/// A value: it starts no threads itself. Its methods return the work that is to be done after the lock around it is released.
 ///
-/// A lookup without a caller cannot be stopped, so its thread is **abandoned**: it no longer counts, and another may be
-/// started in its place. Once `maximumAbandoned` threads hang like this, further ones go on counting, so that a dead name
+/// A thread runs one lookup after the other and ends when none waits. Up to `threads` are started as lookups are submitted;
+/// while lookups wait, ``grow()`` adds more, up to `maximumThreads`. The queue has no limit of its own: each lookup has a
+/// deadline.
+///
+/// A lookup without a caller cannot be stopped, so its thread is **abandoned**: it no longer counts, and another may be started
+/// in its place. Once `maximumAbandoned` threads are blocked like this, further ones continue to count, so that a dead name
 /// server costs at most `maximumThreads + maximumAbandoned` threads.
 struct LookUpPool {
     typealias ID = UInt64
 
-    /// What to do after a change.
+    /// The action after a change.
     enum Action: Hashable {
         case none
-        /// Start a thread that calls ``next(after:)``; it is counted already.
+        /// Start a thread that calls ``next(after:)``; it is already counted.
         case startThread
     }
 
     private enum Place {
         case queued
         case running
-        /// Nobody waits for it, and its thread does not count any more.
+        /// The lookup has no caller, and its thread no longer counts.
         case abandoned
-        /// Nobody waits for it, and its thread still counts.
+        /// The lookup has no caller, and its thread still counts.
         case stuck
     }
 
@@ -32,9 +34,9 @@ struct LookUpPool {
     private var places: [ID: Place] = [:]
     private var queue = ArrivalQueue<ID>()
     private var stuck: Set<ID> = []
-    /// Threads that count against the limits.
+    /// The number of threads that count against the limits.
     private(set) var activeThreads = 0
-    /// Threads that hang in a lookup that nobody waits for, and do not count.
+    /// The number of threads that are blocked in a lookup without a caller, and do not count.
     private(set) var abandonedThreads = 0
 
     init(threads: Int, maximumThreads: Int, maximumAbandoned: Int) {
@@ -46,15 +48,15 @@ struct LookUpPool {
     /// The number of lookups that wait for a thread.
     var queuedLookUps: Int { queue.count }
 
-    /// Whether lookups wait that further threads may be started for.
+    /// Whether lookups wait and further threads may be started.
     var mayGrow: Bool { !queue.isEmpty && activeThreads < maximumThreads }
 
-    /// Whether the lookup that waits longest is no newer than this one.
+    /// Returns whether the longest-waiting lookup is no newer than this one.
     func hasWaited(since newest: ID) -> Bool { queue.first.map { $0 <= newest } ?? false }
 
     func isQueued(_ id: ID) -> Bool { places[id] == .queued }
 
-    /// Takes a lookup in.
+    /// Adds a lookup.
     mutating func submit(_ id: ID) -> Action {
         places[id] = .queued
         queue.append(id)
@@ -63,8 +65,8 @@ struct LookUpPool {
         return .startThread
     }
 
-    /// Adds threads, because lookups have waited: as many again, and no more than there are lookups that wait.
-    /// - Returns: How many threads to start; they are counted already.
+    /// Adds threads, because lookups have waited: as many again, and at most one for each waiting lookup.
+    /// - Returns: The number of threads to start; they are already counted.
     mutating func grow() -> Int {
         let count = min(queue.count, maximumThreads - activeThreads, max(activeThreads, 1))
         guard count > 0 else { return 0 }
@@ -72,7 +74,8 @@ struct LookUpPool {
         return count
     }
 
-    /// The next work of a thread; nil means that it ends. A thread calls it when it starts, and after every lookup.
+    /// Returns the next lookup of a thread; nil means that the thread ends. A thread calls it when it starts, and after every
+    /// lookup.
     mutating func next(after finished: ID?) -> ID? {
         if let finished, let place = places.removeValue(forKey: finished) {
             stuck.remove(finished)
@@ -86,8 +89,8 @@ struct LookUpPool {
         return id
     }
 
-    /// Counts a thread that comes back from an abandoned lookup again, if there is room for one. One that is
-    /// stuck makes room, since there may be one more abandoned thread now.
+    /// Counts a thread that returns from an abandoned lookup again, if the limit allows. A thread that is stuck makes room for
+    /// it, because it may then be abandoned as well.
     private mutating func takeUpWork() -> Bool {
         abandonedThreads -= 1
         if activeThreads >= maximumThreads, let id = stuck.popFirst() {
@@ -100,7 +103,7 @@ struct LookUpPool {
         return true
     }
 
-    /// Notes that nobody waits for a lookup any more. Idempotent.
+    /// Records that a lookup has no caller any more. Idempotent.
     mutating func abandon(_ id: ID) -> Action {
         switch places[id] {
         case .queued:
@@ -123,8 +126,8 @@ struct LookUpPool {
         }
     }
 
-    /// Notes that a counted thread could not be started.
-    /// - Returns: The lookups that no thread will come for: all that wait, if there is no other thread.
+    /// Records that a counted thread could not be started.
+    /// - Returns: The lookups that no thread will run: all waiting ones, if there is no other thread.
     mutating func threadDidNotStart() -> [ID] {
         activeThreads -= 1
         guard activeThreads == 0 else { return [] }

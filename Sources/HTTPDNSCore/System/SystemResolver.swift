@@ -1,10 +1,11 @@
 package import HTTPDNSPrimitives
 
-/// `getaddrinfo` on threads of its own, which start on demand, become more while lookups wait, and end when none does.
+/// A resolver that runs `getaddrinfo` on its own threads, which start on demand, grow in number while lookups wait, and end
+/// when none does.
 ///
-/// The call itself cannot be stopped. At its deadline, or when its task is cancelled, a caller returns immediately and
-/// nothing comes of its lookup any more; see ``LookUpPool`` for how many threads may hang like that. Lookups of
-/// different callers are independent of each other: one's cancellation is not seen by another.
+/// The call itself cannot be stopped. At its deadline, or when its task is cancelled, a caller returns immediately and the
+/// result of its lookup is dropped; ``LookUpPool`` limits the number of threads in such calls. Lookups of different callers are
+/// independent of each other: a cancellation affects only its own caller.
 package final class SystemResolver: SystemResolving {
     /// A blocking lookup, which is called on a thread of the resolver.
     package typealias LookUpFunction =
@@ -14,15 +15,15 @@ package final class SystemResolver: SystemResolving {
         var pool: LookUpPool
         var lookUps: [LookUpPool.ID: LookUp] = [:]
         var nextID: LookUpPool.ID = 0
-        /// Whether a task watches whether lookups wait.
+        /// Whether a task checks for waiting lookups.
         var isWatched = false
     }
 
     /// The number of threads while no lookup waits longer than ``growthDelay``.
     package static let defaultThreads = 16
-    /// The most that there may be while lookups wait, unless the settings have more from the start.
+    /// The maximum number of threads while lookups wait, unless the settings have more from the start.
     package static let maximumThreads = 64
-    /// The time that a lookup waits for a thread before there are more.
+    /// The time that a lookup waits for a thread before more are started.
     package static let growthDelay = Duration.milliseconds(20)
 
     private let state: Lock<State>
@@ -30,7 +31,7 @@ package final class SystemResolver: SystemResolving {
     private let lookUp: LookUpFunction
     private let startThread: @Sendable (@escaping @Sendable () -> Void) -> Bool
 
-    /// - Parameter threads: How many lookups run concurrently before any of them waits, at least 1.
+    /// - Parameter threads: The number of concurrent lookups before any of them waits, at least 1.
     package convenience init(threads: Int = SystemResolver.defaultThreads) {
         let maximum = max(threads, Self.maximumThreads)
         self.init(
@@ -43,12 +44,12 @@ package final class SystemResolver: SystemResolving {
     }
 
     /// - Parameters:
-    ///   - threads: How many lookups run concurrently before any of them waits, at least 1.
-    ///   - maximumThreads: How many run concurrently once lookups have waited.
-    ///   - maximumAbandoned: The most threads that may hang besides those.
+    ///   - threads: The number of concurrent lookups before any of them waits, at least 1.
+    ///   - maximumThreads: The number of concurrent lookups once lookups have waited.
+    ///   - maximumAbandoned: The maximum number of additional threads that are blocked in abandoned lookups.
     ///   - time: The clock of the deadlines.
-    ///   - lookUp: Stands for `getaddrinfo`.
-    ///   - startThread: Runs its argument on a new thread, or returns false.
+    ///   - lookUp: The function to call in place of `getaddrinfo`.
+    ///   - startThread: A function that runs its argument on a new thread, or returns false.
     package init(
         threads: Int,
         maximumThreads: Int,
@@ -112,7 +113,7 @@ package final class SystemResolver: SystemResolving {
     /// The number of lookups that wait for a thread.
     package var queuedLookUps: Int { state.withLock { $0.pool.queuedLookUps } }
 
-    /// The number of threads now: at work, and left behind in a lookup that nobody waits for.
+    /// The present number of threads: active ones, and those abandoned in a lookup without a caller.
     package var threads: (active: Int, abandoned: Int) {
         state.withLock { ($0.pool.activeThreads, $0.pool.abandonedThreads) }
     }
@@ -137,7 +138,7 @@ extension SystemResolver {
         }
         run(action)
         if watches { watchQueue(after: lookUp.id) }
-        // A cancellation or a deadline just before the submission found nothing to abandon.
+        // A cancellation or a deadline just before the submission found no lookup to abandon.
         if lookUp.isSettled { abandon(lookUp) }
     }
 
@@ -202,7 +203,7 @@ extension SystemResolver {
         }
     }
 
-    /// A thread's life.
+    /// The body of a thread.
     private func work() {
         var finished: LookUpPool.ID?
         while let lookUp = next(after: finished) {
