@@ -1,7 +1,7 @@
 /// CRC-32C (Castagnoli; RFC 3720 appendix B.4): the polynomial 0x1EDC6F41, reflected, all ones before and after.
 ///
-/// It finds every change of up to three bits in anything shorter than 2^31 bits, and all but one in 2^32 of other changes.
-/// That is for accidents: whoever alters a file on purpose computes it anew.
+/// It detects every change of up to three bits in data shorter than 2^31 bits, and all but one in 2^32 of other changes. It
+/// protects against accidents only: an attacker who alters a file recomputes it.
 struct CRC32C {
     private static let table: [UInt32] = (0..<256).map { index in
         (0..<8).reduce(UInt32(index)) { value, _ in
@@ -13,7 +13,7 @@ struct CRC32C {
 
     init() {}
 
-    /// The checksum of all octets so far.
+    /// The checksum of all bytes so far.
     var value: UInt32 { ~register }
 
     mutating func update(_ octets: ArraySlice<UInt8>) {

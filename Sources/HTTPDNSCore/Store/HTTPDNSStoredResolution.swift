@@ -52,7 +52,7 @@ public struct HTTPDNSStoredResolution: Hashable, Sendable {
 }
 
 extension HTTPDNSStoredResolution {
-    /// What there can be one answer for.
+    /// The key of a stored answer; there is one answer for each.
     struct Key: Hashable {
         let host: HTTPDNSName
         let families: HTTPDNSAddress.Families
@@ -62,9 +62,9 @@ extension HTTPDNSStoredResolution {
 
     var key: Key { Key(host: host, families: families, route: route, clientSubnet: clientSubnet) }
 
-    /// The newest answer for each key, newest first, `limit` at most.
+    /// Returns the newest answer for each key, newest first, `limit` at most.
     static func freshest(of resolutions: [HTTPDNSStoredResolution], limit: Int) -> [HTTPDNSStoredResolution] {
-        // Answers of the same moment keep their order, so that the result does not depend on how sorting works.
+        // Answers of the same time keep their order, so that the result does not depend on the sorting algorithm.
         let sorted = resolutions.enumerated().sorted { left, right in
             (right.element.receivedAt, left.offset) < (left.element.receivedAt, right.offset)
         }

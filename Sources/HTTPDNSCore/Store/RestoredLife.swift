@@ -1,32 +1,33 @@
 package import HTTPDNSPrimitives
 
-/// When a stored answer was sent for and when its life is over, on the clock of this process.
+/// The request time and the end of the lifetime of a stored answer, on the clock of this process.
 package struct RestoredLife: Hashable, Sendable {
-    /// When it was sent for; before this process began, as a rule. Never in the future.
+    /// The time the query was sent, usually before this process began. Never in the future.
     package var sentAt: MonotonicTime
-    /// When its life is over; not after now for an answer that may only serve as a stale one.
+    /// The end of the lifetime; not after now for an answer that may only be served as stale.
     package var expiresAt: MonotonicTime
 }
 
 extension HTTPDNSStoredResolution {
-    /// How far the calendar time may have gone back between saving and loading for an answer to be still called fresh:
-    /// what Kerberos and many others tolerate between two clocks. NTP steps are smaller.
+    /// The maximum step back of the calendar time between saving and loading for an answer to count as fresh.
+    ///
+    /// Kerberos and many others tolerate the same difference between two clocks. NTP steps are smaller.
     package static let toleratedClockDifference: Duration = .seconds(300)
 
-    /// Moves the answer from the calendar time to the clock of this process.
+    /// Converts the answer's times from the calendar to the clock of this process.
     ///
-    /// The calendar time is not to be trusted, so an error of it must never make an answer look younger than it can be:
+    /// The calendar time is unreliable, so an error of it must never make an answer seem younger than it can be:
     /// - An answer from the past has lost the time that passed.
-    /// - One from the future, by ``toleratedClockDifference`` at most, was written before the clock was set back. How much
-    ///   time really passed cannot be known; as much as the clock differs is taken off.
-    /// - One from further ahead is never fresh. It may serve as a stale one, as if its life had ended just now.
+    /// - An answer from the future, by ``toleratedClockDifference`` at most, was written before the clock was set back. The
+    ///   time that really passed is unknown; the difference of the clocks is subtracted.
+    /// - An answer from further ahead is never fresh. It may be served as stale, as if its lifetime had ended just now.
     ///
     /// - Parameters:
     ///   - wallNow: The calendar time, in milliseconds since 1970.
-    ///   - monotonicNow: The same moment on the clock of this process.
-    ///   - staleLimit: How long past its life an answer may serve.
-    ///   - maximumTimeToLive: The longest life of any answer; the settings may have changed since it was saved.
-    /// - Returns: Nil when the answer can serve no more, as its life ended `staleLimit` ago or earlier.
+    ///   - monotonicNow: The same time on the clock of this process.
+    ///   - staleLimit: The time past its lifetime that an answer may be served.
+    ///   - maximumTimeToLive: The maximum lifetime of any answer; the settings may have changed since it was saved.
+    /// - Returns: Nil when the answer can no longer be served, because its lifetime ended `staleLimit` ago or earlier.
     package func restored(
         wallNow: Int64,
         monotonicNow: MonotonicTime,

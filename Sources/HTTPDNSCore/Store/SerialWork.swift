@@ -1,11 +1,11 @@
 internal import HTTPDNSPrimitives
 
-/// Runs blocking work, one piece after the other in the order of arrival, on a thread that is there only while there is work.
+/// A serial queue for blocking work, in the order of arrival, on a thread that exists only while there is work.
 package final class SerialWork: Sendable {
-    /// Runs its argument on a new thread, or returns false.
+    /// A function that runs its argument on a new thread, or returns false.
     package typealias StartThread = @Sendable (@escaping @Sendable () -> Void) -> Bool
 
-    /// The system gave no thread.
+    /// The system had no thread left.
     package struct NoThread: Error {}
 
     /// The work was not done in time.
@@ -21,14 +21,14 @@ package final class SerialWork: Sendable {
 
     package convenience init() { self.init(startThread: DetachedThread.start) }
 
-    /// Takes its threads from a pool, which bounds their number.
+    /// Creates a queue with threads from a pool, which limits their number.
     package convenience init(on pool: ThreadPool) { self.init(startThread: pool.start) }
 
     init(startThread: @escaping StartThread) { self.startThread = startThread }
 
-    /// Runs `work` after all that was given before, and returns what it returns.
-    /// - Throws: What `work` throws; ``NoThread``; ``Overdue`` at the deadline and `CancellationError` as soon as the task is
-    ///   cancelled: then the work may still run, and nobody hears of it.
+    /// Runs `work` after all earlier work, and returns its result.
+    /// - Throws: The errors of `work`; ``NoThread``; ``Overdue`` at the deadline and `CancellationError` as soon as the task is
+    ///   cancelled: then the work may still run, and its result is dropped.
     package func run<Value: Sendable>(
         until deadline: MonotonicTime? = nil,
         on clock: some TimeSource = SystemTimeSource(),
@@ -56,12 +56,14 @@ package final class SerialWork: Sendable {
         }.get()
     }
 
-    /// Runs a task's steps like the pieces of work that ``run(_:)`` is given; between them, while it waits for something, there
-    /// may be no thread. Where the system gives none, they run where they would without.
+    /// Runs a task's steps like the work for ``run(_:)``.
+    ///
+    /// Between the steps, while the task waits, there may be no thread. If the system has no thread left, the steps run on the
+    /// default executor.
     package func perform<Value: Sendable>(
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        // A task of its own: a preference that is given to a running task holds from its second step on.
+        // A separate task: a preference that is given to a running task holds from its second step on.
         let task = Task(executorPreference: SerialWorkExecutor(self)) { try await work() }
         return try await withTaskCancellationHandler {
             try await task.value
@@ -74,7 +76,7 @@ package final class SerialWork: Sendable {
         if queue.withLock({ $0.submit(Job(run: run, refuse: refuse)) }) == .startThread { start() }
     }
 
-    /// How many pieces wait for the one that runs.
+    /// The number of waiting pieces of work, without the running one.
     var waitingCount: Int { queue.withLock { $0.count } }
 
     private func start() {
@@ -86,7 +88,7 @@ package final class SerialWork: Sendable {
     }
 }
 
-/// Runs tasks where ``SerialWork`` is done.
+/// An executor that runs tasks on the queue of ``SerialWork``.
 private final class SerialWorkExecutor: TaskExecutor {
     private let work: SerialWork
 
@@ -102,11 +104,11 @@ private final class SerialWorkExecutor: TaskExecutor {
     }
 }
 
-/// Which work waits, and whether there is a thread for it. A value: it starts nothing itself.
+/// The waiting work, and whether it has a thread. A value: it starts no threads itself.
 struct WorkQueue<Job> {
     enum Action: Hashable {
         case none
-        /// Start a thread that calls ``next()`` until there is nothing; it counts as there already.
+        /// Start a thread that calls ``next()`` until it returns nil; the thread already counts as started.
         case startThread
     }
 
@@ -122,7 +124,7 @@ struct WorkQueue<Job> {
         return .startThread
     }
 
-    /// What the thread does next; nil means that it ends.
+    /// Returns the next work of the thread; nil means that the thread ends.
     mutating func next() -> Job? {
         guard !waiting.isEmpty else {
             hasThread = false
@@ -131,8 +133,8 @@ struct WorkQueue<Job> {
         return waiting.removeFirst()
     }
 
-    /// Notes that there is no thread after all.
-    /// - Returns: The work that nobody will do.
+    /// Records that the thread could not be started.
+    /// - Returns: The work that no thread will do.
     mutating func threadDidNotStart() -> [Job] {
         hasThread = false
         defer { waiting = [] }

@@ -1,14 +1,14 @@
 internal import HTTPDNSPrimitives
 
-/// Reads a snapshot: the answers, or what is wrong with the octets. Either all of a file is used or nothing.
+/// A decoder of snapshots: it returns the answers, or the error in the bytes. Either all of a file is used or no part of it.
 ///
-/// Every step takes octets and none is read twice, so time and memory are linear in the length of the file, whatever it says
-/// about itself.
+/// Every step consumes bytes and none is read twice. So time and memory are linear in the length of the file, whatever lengths
+/// it declares.
 struct SnapshotDecoder {
     private let file: [UInt8]
     private var offset = 0
 
-    /// The answers in the order of the file.
+    /// Returns the answers in the order of the file.
     static func decode(_ file: [UInt8]) throws(SnapshotFault) -> [HTTPDNSStoredResolution] {
         var decoder = SnapshotDecoder(file: file)
         let count = try decoder.readHeader()
@@ -26,10 +26,10 @@ struct SnapshotDecoder {
 
     private init(file: [UInt8]) { self.file = file }
 
-    /// - Returns: The number of entries, for which there is room.
+    /// - Returns: The number of entries; the file is long enough for them.
     private mutating func readHeader() throws(SnapshotFault) -> Int {
         guard file.starts(with: SnapshotFormat.magic) else {
-            // A file that was cut off in the magic, or an empty one.
+            // An empty file, or one that was truncated in the magic.
             if SnapshotFormat.magic.starts(with: file) { throw fault("the header is cut off") }
             throw .foreign
         }
@@ -93,11 +93,11 @@ struct SnapshotDecoder {
         return scope
     }
 
-    /// A name, which must stand there in its canonical spelling; nil for one of no length.
+    /// Reads a name, which must be in canonical spelling; nil for one of length zero.
     private mutating func readName() throws(SnapshotFault) -> HTTPDNSName? {
         let octets = try readOctets(Int(try read(UInt8.self)))
         guard !octets.isEmpty else { return nil }
-        // Letters outside ASCII are in no canonical name, and their mapping is costly.
+        // Letters outside ASCII are in no canonical name, and mapping them is expensive.
         guard octets.allSatisfy({ $0 < 0x80 }) else { throw fault("a name has bytes outside ASCII") }
         let text = String(decoding: octets, as: UTF8.self)
         guard let name = try? HTTPDNSName(text), name.description == text else {
@@ -121,7 +121,7 @@ struct SnapshotDecoder {
         return block
     }
 
-    /// An address; nil for the mark that there is none.
+    /// Reads an address; nil for the mark of a missing one.
     private mutating func readAddress() throws(SnapshotFault) -> HTTPDNSAddress? {
         let mark = try read(UInt8.self)
         switch mark {

@@ -1,13 +1,14 @@
 internal import HTTPDNSPrimitives
 
-/// Writes answers as a snapshot.
+/// An encoder of answers as a snapshot.
 struct SnapshotEncoder {
     private var file: [UInt8] = []
     private var count: UInt32 = 0
 
-    /// The octets of a snapshot with as many of `resolutions` as fit; those in front go first. An answer that a snapshot
-    /// cannot hold, or that makes no sense, is left out.
-    /// - Parameter maximumBytes: The most octets of the whole file, if there is room for a header.
+    /// Returns a snapshot with as many of `resolutions` as fit, the first ones first.
+    ///
+    /// Answers that are invalid, or that the format cannot hold, are left out.
+    /// - Parameter maximumBytes: The maximum size of the whole file, if it is enough for a header.
     static func encode(_ resolutions: [HTTPDNSStoredResolution], maximumBytes: Int) -> [UInt8] {
         var encoder = SnapshotEncoder()
         for resolution in resolutions { encoder.append(resolution, maximumBytes: maximumBytes) }
@@ -46,7 +47,7 @@ struct SnapshotEncoder {
         count += 1
     }
 
-    /// What ``SnapshotDecoder`` would refuse must not be written.
+    /// Content that ``SnapshotDecoder`` would refuse must not be written.
     private func isStorable(_ resolution: HTTPDNSStoredResolution) -> Bool {
         !resolution.families.isEmpty && HTTPDNSAddress.Families.both.isSuperset(of: resolution.families)
             && (1...Int(UInt16.max)).contains(resolution.addresses.count)
@@ -69,7 +70,7 @@ struct SnapshotEncoder {
         withUnsafeBytes(of: value.bigEndian) { file += $0 }
     }
 
-    /// A host name has at most 253 octets.
+    /// A host name has at most 253 bytes.
     private mutating func append(name: HTTPDNSName) {
         file.append(UInt8(name.description.utf8.count))
         file += name.description.utf8

@@ -9,12 +9,12 @@ internal import Darwin
 #endif
 
 extension SnapshotFile {
-    /// How old a temporary file must be to count as left behind: no living process takes that long to write some MiB.
+    /// The age from which a temporary file counts as left behind: no living process takes that long to write some MiB.
     static let leftoverAge: Duration = .seconds(600)
 
-    /// Removes temporary files of this snapshot whose writers ended before they were done.
+    /// Removes temporary files of this snapshot whose writers ended before they completed.
     ///
-    /// Nothing depends on it, so it has no errors: what cannot be removed stays.
+    /// Failures are ignored, because nothing depends on the removal: a file that cannot be removed stays.
     /// - Parameter wallNow: The calendar time in milliseconds, which the files' own times are compared with.
     func removeLeftovers(wallNow: Int64) {
         guard fault == nil, let stream = opendir(folder) else { return }

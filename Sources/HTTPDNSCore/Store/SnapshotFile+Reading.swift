@@ -9,9 +9,9 @@ internal import Darwin
 #endif
 
 extension SnapshotFile {
-    /// The octets of the file, if only this process's user can have written them; nil when there is no file.
+    /// Returns the bytes of the file, if only this process's user can have written them; nil when there is no file.
     ///
-    /// A file of `maximumBytes` is read at most, and nothing of a larger one. Neither a pipe nor a device can hold it up.
+    /// It reads at most `maximumBytes`, and no part of a larger file. Neither a pipe nor a device can block it.
     func contents(maximumBytes: Int) throws(HTTPDNSResolutionStoreError) -> [UInt8]? {
         if let fault { throw failure(.notReadable, fault) }
         guard let descriptor = OpenDescriptor(open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC))
@@ -39,7 +39,8 @@ extension SnapshotFile {
         failure(code, "it is a symbolic link, which others could turn elsewhere; give the path of the file itself")
     }
 
-    /// Whoever may write the file decides where requests go, within the address policy; so it must be this user alone.
+    /// A user with write access to the file decides where requests go, within the address policy; so it must be this user
+    /// alone.
     private func check(_ status: stat) throws(HTTPDNSResolutionStoreError) {
         guard status.isRegularFile else {
             throw failure(.notReadable, "it is no regular file; give the path of a file of its own")
@@ -67,7 +68,7 @@ extension SnapshotFile {
                 let step = read(number, UnsafeMutableRawBufferPointer(rebasing: part).baseAddress, count - initialized)
                 if step < 0, errno == EINTR { continue }
                 if step < 0 { systemError = errno }
-                // An end before the count is a file that somebody cuts off just now; its length does not fit then.
+                // An early end means that another process is truncating the file. The length check then fails.
                 guard step > 0 else { return }
                 initialized += step
             }

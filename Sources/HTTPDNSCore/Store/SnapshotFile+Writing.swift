@@ -9,8 +9,9 @@ internal import Darwin
 #endif
 
 extension SnapshotFile {
-    /// Puts `octets` in the place of the file in one step: whoever opens the path at any moment, also after a loss of power,
-    /// gets the old contents or the new ones.
+    /// Replaces the file with `octets` in one step.
+    ///
+    /// At any time, also after a loss of power, the path leads to the old contents or the new ones.
     func replace(with octets: [UInt8]) throws(HTTPDNSResolutionStoreError) {
         if let fault { throw failure(.notWritable, fault) }
         guard let folder = OpenDescriptor(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) else {
@@ -32,15 +33,15 @@ extension SnapshotFile {
             _ = unlinkat(folder.number, temporary.text, 0)
             throw error
         }
-        // Only with this is the new name on the disk. Some file systems know no such thing for folders (EINVAL).
+        // Only this writes the new name to the disk. Some file systems do not support it for folders (EINVAL).
         guard fsync(folder.number) == 0 || errno == EINVAL else {
             throw failure(.notWritable, systemError: errno, during: "writing its folder to the disk")
         }
     }
 
-    /// A wrong path must not cost a file that has nothing to do with this: a snapshot replaces snapshots, and what a crash
-    /// of the machine makes of one, which is nothing or zeros. Nor must a wrong user: a service can neither load nor replace
-    /// a snapshot that root has written in place of its own.
+    /// A wrong path must not destroy an unrelated file. A snapshot only replaces snapshots, and the remains of one after a
+    /// crash of the machine, which are empty or zeros. A wrong user must not write either: a service can neither load nor
+    /// replace a snapshot that root has written in place of its own.
     private func checkReplaceable(in folder: borrowing OpenDescriptor) throws(HTTPDNSResolutionStoreError) {
         var status = stat()
         guard fstatat(folder.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
@@ -82,7 +83,7 @@ extension SnapshotFile {
         _ octets: [UInt8],
         to descriptor: borrowing OpenDescriptor
     ) throws(HTTPDNSResolutionStoreError) {
-        // The umask may have taken away more than it should.
+        // The umask may have removed more permissions than intended.
         guard fchmod(descriptor.number, S_IRUSR | S_IWUSR) == 0 else {
             throw failure(.notWritable, systemError: errno, during: "setting its mode")
         }
@@ -93,14 +94,14 @@ extension SnapshotFile {
             guard step >= 0 else { throw failure(.notWritable, systemError: errno, during: "writing") }
             offset += step
         }
-        // Before the new name: else a loss of power could leave the name with nothing behind it.
+        // Before the rename: otherwise a loss of power could leave the name without contents.
         guard fsync(descriptor.number) == 0 else {
             throw failure(.notWritable, systemError: errno, during: "writing it to the disk")
         }
     }
 }
 
-/// `write` under a name that the functions above do not hide.
+/// `write` under a name that the functions above do not shadow.
 private func writeSome(_ descriptor: Int32, _ octets: UnsafeRawBufferPointer) -> Int {
     write(descriptor, octets.baseAddress, octets.count)
 }

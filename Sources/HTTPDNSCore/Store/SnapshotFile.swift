@@ -8,13 +8,13 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Where a snapshot is, and what the system says about it. All calls block.
+/// The path of a snapshot, and its file system errors. All calls block.
 struct SnapshotFile: Sendable {
-    /// As the user gave it.
+    /// The path as the user gave it.
     let path: String
-    /// The folder that it lies in; the working directory is `.`.
+    /// The folder of the file; the working directory is `.`.
     let folder: String
-    /// Its name in that folder.
+    /// The name in that folder.
     let name: String
     /// The user that the file must belong to.
     let user: uid_t
@@ -31,7 +31,7 @@ struct SnapshotFile: Sendable {
         }
     }
 
-    /// Why the path cannot be that of a file; nil when it can.
+    /// The reason that the path cannot be that of a file; nil when it can.
     var fault: String? {
         if path.utf8.contains(0) { return "the path holds a NUL" }
         if path.isEmpty { return "the path is empty; give the path of a file" }
@@ -39,7 +39,7 @@ struct SnapshotFile: Sendable {
         return nil
     }
 
-    /// An error about this file.
+    /// Returns an error for this file.
     func failure(_ code: HTTPDNSResolutionStoreError.Code, _ reason: String) -> HTTPDNSResolutionStoreError {
         let effect = code == .notWritable ? "cannot be written" : "is not used"
         return HTTPDNSResolutionStoreError(
@@ -49,7 +49,7 @@ struct SnapshotFile: Sendable {
         )
     }
 
-    /// An error about this file from a system call.
+    /// Returns an error for this file from a system call.
     func failure(_ code: HTTPDNSResolutionStoreError.Code, systemError: Int32, during action: String)
         -> HTTPDNSResolutionStoreError
     {
@@ -76,11 +76,11 @@ struct SnapshotFile: Sendable {
     }
 }
 
-/// An open descriptor that is closed at the end of its life.
+/// An open descriptor that is closed at the end of its lifetime.
 struct OpenDescriptor: ~Copyable {
     let number: Int32
 
-    /// Takes over what `open` returned; nil if that was an error.
+    /// Takes ownership of the result of `open`; nil if that was an error.
     init?(_ number: Int32) {
         guard number >= 0 else { return nil }
         self.number = number

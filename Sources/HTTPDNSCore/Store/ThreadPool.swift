@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-/// Runs blocking work of many owners on a bounded number of threads, which end when no work waits.
+/// A pool for blocking work of many owners on a limited number of threads, which end when no work waits.
 package final class ThreadPool: Sendable {
     private struct State: Sendable {
         var waiting: [@Sendable () -> Void] = []
@@ -9,9 +9,9 @@ package final class ThreadPool: Sendable {
 
     /// The pool for the files of request and response bodies, of all clients of the process.
     ///
-    /// A thread is busy for one read or one write of at most 256 KiB, and never waits for a transfer. 16 keep a local disk busy; a
-    /// process with a few hundred downloads at the same time stays far from its limit of threads. A test takes another one for its
-    /// tasks.
+    /// A thread is busy for one read or one write of at most 256 KiB, and never waits for a transfer. 16 threads keep a local
+    /// disk busy; a process with a few hundred concurrent downloads stays far from its limit of threads. Tests set another one
+    /// for their tasks.
     @TaskLocal package static var files = ThreadPool(limit: 16)
 
     private let limit: Int
@@ -19,8 +19,8 @@ package final class ThreadPool: Sendable {
     private let startThread: SerialWork.StartThread
 
     /// - Parameters:
-    ///   - limit: The most threads at a time, at least 1.
-    ///   - startThread: Runs its argument on a new thread, or returns false.
+    ///   - limit: The maximum number of threads, at least 1.
+    ///   - startThread: A function that runs its argument on a new thread, or returns false.
     package init(limit: Int, startThread: @escaping SerialWork.StartThread = DetachedThread.start) {
         self.limit = max(1, limit)
         self.startThread = startThread
@@ -29,11 +29,11 @@ package final class ThreadPool: Sendable {
     /// The number of pieces of work that wait for a thread.
     package var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Runs `work` on a thread of the pool, after all that came before.
-    /// - Returns: False when the pool has no thread and the system gives none; `work` does not run then.
+    /// Runs `work` on a thread of the pool, after all earlier work.
+    /// - Returns: False when the pool has no thread and the system has none left; `work` does not run then.
     package func start(_ work: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
-            // Under the lock, so that the work always has a thread that comes for it. A thread starts in some 20 microseconds.
+            // Under the lock, so that there is always a thread that runs the work. A thread starts in some 20 microseconds.
             if state.threads < limit {
                 if startThread({ [self] in run() }) {
                     state.threads += 1
