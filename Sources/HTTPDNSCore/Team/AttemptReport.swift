@@ -1,38 +1,38 @@
 internal import HTTPDNSPrimitives
 
-/// What became of one query to one provider, for logs and metrics.
+/// The outcome of one query to one provider, for logs and metrics.
 struct AttemptReport: Sendable, Equatable {
     enum Outcome: Sendable, Equatable {
-        /// There were addresses.
+        /// The answer had addresses.
         case addresses
         /// The name does not exist, or has no addresses.
         case nothing
         /// At least one name of a batch had a definite answer.
         case batch(answered: Int)
-        /// There was no definite answer.
+        /// The answer was not needed any more.
         case failed(HTTPDNSProviderError)
         /// Nobody wanted the answer any more.
         case cancelled
     }
 
     var provider: String
-    /// The name asked for; the first one of a batch.
+    /// The queried name; the first one of a batch.
     var host: HTTPDNSName
-    /// How many names were asked for.
+    /// The number of queried names.
     var names: Int
     var outcome: Outcome
-    /// From the sending to the outcome; zero for a query that was not sent.
+    /// The time from sending to the outcome; zero for a query that was not sent.
     var elapsed: Duration
-    /// How long it waited for its turn.
+    /// The time in the queue.
     var queued: Duration
-    /// Whether it was asked because the one before kept silent.
+    /// Whether it was sent because an earlier provider had not answered.
     var isHedge: Bool
-    /// Whether it was asked to see if the provider is back.
+    /// Whether it was sent to check whether the provider has recovered.
     var isProbe: Bool
-    /// Whether its asker had gone on without it.
+    /// Whether its request had already ended or continued without it.
     var isLate: Bool
     /// Whether it was sent, and did not fail before that.
     var wasSent: Bool
-    /// How the provider stands after it.
+    /// The state of the provider after it.
     var state: HTTPDNSResolver.Status.Provider.State
 }

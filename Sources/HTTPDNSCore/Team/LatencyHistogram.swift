@@ -1,15 +1,17 @@
 internal import HTTPDNSPrimitives
 
-/// How latencies are distributed, in buckets that grow with them: four to each doubling, so that a percentile read from
-/// them is at most a quarter too high, from 0.1 ms to 52 s in 288 bytes.
+/// The distribution of latencies, in buckets that grow with them.
+///
+/// There are four buckets to each doubling, so that a percentile read from them is at most a quarter too high, from 0.1 ms to
+/// 52 s in 288 bytes.
 struct LatencyHistogram: Sendable {
     private static let unitInNanoseconds: Int64 = 100_000
     private static let bucketCount = 72
-    /// Below this weight a 95th percentile says nothing but the greatest of a few.
+    /// Below this weight a 95th percentile would only be the maximum of a few latencies.
     private static let leastWeight: Float = 5
-    /// At this weight all buckets are halved: what was seen long ago counts less and less.
+    /// At this weight all buckets are halved, so that older latencies count less.
     private static let greatestWeight: Float = 512
-    /// After so much time, too.
+    /// The time after which all buckets are halved as well.
     private static let halfLife = Duration.seconds(300)
 
     private var buckets = [Float](repeating: 0, count: bucketCount)
@@ -27,10 +29,10 @@ struct LatencyHistogram: Sendable {
         if weight >= LatencyHistogram.greatestWeight { halve() }
     }
 
-    /// The latency that 95 of 100 do not pass; nil as long as too few were seen.
+    /// The latency that 95 of 100 answers do not exceed; nil while there are too few.
     var percentile95: Duration? {
         guard weight >= LatencyHistogram.leastWeight else { return nil }
-        // A little less than 0.95, so that the sum of many small weights is not rounded past the last bucket.
+        // A little less than 0.95, so that rounding the sum of many small weights does not lead past the last bucket.
         var left = weight * 0.9499
         for (index, count) in buckets.enumerated() {
             left -= count
@@ -40,7 +42,7 @@ struct LatencyHistogram: Sendable {
     }
 
     private mutating func age(to now: MonotonicTime) {
-        // After ten halvings there is nothing left worth halving.
+        // Ten halvings leave a negligible weight.
         for _ in 0..<10 where now - halvedAt >= LatencyHistogram.halfLife {
             halve()
             halvedAt = halvedAt + LatencyHistogram.halfLife
@@ -56,8 +58,8 @@ struct LatencyHistogram: Sendable {
         }
     }
 
-    /// The four values of the first two octaves have a bucket each; from there on the two bits below the highest one choose
-    /// among the four buckets of an octave.
+    /// The four values of the first two octaves have a bucket each. From there on the two bits below the highest one select one
+    /// of the four buckets of an octave.
     private static func bucket(of latency: Duration) -> Int {
         let units = max(0, latency.wholeNanoseconds) / unitInNanoseconds
         guard units >= 4 else { return Int(units) }

@@ -1,12 +1,12 @@
 internal import HTTPDNSPrimitives
 
-/// What is known of a provider's latency: a mean that follows the present, and the 95th percentile.
+/// The latency of a provider: a mean that follows recent answers, and the 95th percentile.
 struct LatencyTrack: Sendable {
-    /// The least that one answer moves the mean by: the factor of RFC 6298 for round-trip times.
+    /// The minimum weight of one answer in the mean: the factor of RFC 6298 for round-trip times.
     private static let leastShare = 0.125
-    /// An answer after a silence of this length counts for half of the mean.
+    /// The interval without answers after which an answer has half the weight of the mean.
     private static let memory = Duration.seconds(30)
-    /// What is older is not known any more.
+    /// The age from which the mean no longer counts as known.
     private static let lifetime = Duration.seconds(60)
 
     /// The decayed mean; nil before the first answer.
@@ -32,7 +32,7 @@ struct LatencyTrack: Sendable {
         learntAt = now
     }
 
-    /// The mean, as long as it is not too old to choose by.
+    /// Returns the mean, unless it is too old to order providers by.
     func knownMean(at now: MonotonicTime) -> Duration? {
         guard let learntAt, now - learntAt < LatencyTrack.lifetime else { return nil }
         return mean

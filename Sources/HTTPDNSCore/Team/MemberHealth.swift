@@ -1,46 +1,49 @@
 internal import HTTPDNSPrimitives
 
-/// What one provider's answers and failures say about whether to ask it. A value: it is told what happened and when, and
-/// does nothing itself.
+/// The health of one provider, from its answers and failures. A value: all events and times are arguments, and it does no work
+/// itself.
 ///
-/// Three rules keep bad names from bringing a good provider down. A server failure or a refusal is about the name, until
-/// different names had one with no answer between: three, and as many as had an answer among the last 32 outcomes, up to 16.
-/// Otherwise a stranger who chooses three names could take the provider away from all others. A time-out is about the name,
-/// if the provider answered something else meanwhile. And however many queries fail together, they count as one failure.
+/// Three rules keep bad names from making a good provider unavailable:
+///
+/// - A server failure or a refusal counts against the name first. It counts against the provider once different names failed
+///   without an answer in between: at least three, and as many as had an answer among the last 32 outcomes, up to 16. Otherwise
+///   an attacker who chooses three names could make the provider unavailable for all others.
+/// - A time-out counts against the name, if the provider answered another query meanwhile.
+/// - However many queries fail together, they count as one failure.
 struct MemberHealth: Sendable {
-    /// Where it stands among the others, first to last.
+    /// The standing of a provider among the others, first to last.
     enum Standing: Int, Comparable, Sendable {
         case healthy
-        /// It owes an answer for longer than its hedge delay, and said nothing since.
+        /// An answer is overdue for longer than the hedge delay, and there was no other answer since.
         case suspect
-        /// Its quarantine is over, and nobody has tried it yet.
+        /// Its quarantine is over, and no query has been sent to it since.
         case probeDue
-        /// It rests, or is being tried.
+        /// It is in quarantine, or a probe is in flight.
         case quarantined
 
         static func < (left: Standing, right: Standing) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// A time in which it is left alone.
+    /// A quarantine.
     struct Rest: Sendable, Equatable {
         var since: MonotonicTime
         var until: MonotonicTime
         var why: String
-        /// Whether the service itself asked for it. Then it is kept, also when there is nobody else.
+        /// Whether the service itself asked for it. Then it is kept, also when there is no other provider.
         var isRequested: Bool
     }
 
-    /// The first quarantine. RFC 9520, section 3.2: a failure is remembered for one second at least.
+    /// The first quarantine. RFC 9520, section 3.2: a failure is cached for one second at least.
     static let shortestRest = Duration.seconds(1)
     /// Quarantines double up to this.
     static let longestRest = Duration.seconds(30)
-    /// The longest `Retry-After` that is believed: RFC 9520 remembers failures for five minutes at most.
+    /// The maximum `Retry-After` that is honored: RFC 9520 caches failures for five minutes at most.
     static let longestWish = Duration.seconds(300)
-    /// The least number of different names that must fail in a row at a server that does answer.
+    /// The minimum number of different names that must fail in a row at a server that does answer.
     static let failingNames = 3
-    /// The least time for which a query keeps its place while other queries wait for one.
+    /// The minimum time for which a query keeps its slot while other queries wait for one.
     static let leastPlaceTime = Duration.milliseconds(250)
-    /// `jitter` is in 0..<`jitterSteps`; the middle one changes nothing.
+    /// The range of `jitter`, 0..<`jitterSteps`; the middle value changes nothing.
     static let jitterSteps: UInt64 = 2001
 
     private let hedgeAfter: Duration
@@ -48,14 +51,15 @@ struct MemberHealth: Sendable {
     private(set) var latency: LatencyTrack
     private(set) var consecutiveFailures = 0
     private(set) var rest: Rest?
-    /// The query that tries it after a quarantine.
+    /// The query that probes it after a quarantine.
     private(set) var probe: UInt64?
-    /// When the queries without an answer were sent, as far as it was silent since.
+    /// The send times of unanswered queries, as long as there was no other answer since.
     private var unheard: [UInt64: MonotonicTime] = [:]
     private var silentSince: MonotonicTime?
     private var heardAt: MonotonicTime?
     private var failedHosts: [HTTPDNSName] = []
-    /// The last 32 outcomes, a one for each answer, the newest as the lowest bit. Of a row of failures each name counts once.
+    /// The last 32 outcomes: a one for each answer, the newest in the lowest bit. In a series of failures each name counts
+    /// once.
     private var outcomes: UInt32 = 0
 
     init(hedgeAfter: Duration, attemptLimit: Duration, at now: MonotonicTime) {
@@ -64,7 +68,7 @@ struct MemberHealth: Sendable {
         latency = LatencyTrack(at: now)
     }
 
-    /// What is known of it, under other limits, without the queries that it still owes: for another team.
+    /// Returns the health under other limits, without the queries in flight: for another provider pool.
     func carriedOver(hedgeAfter: Duration, attemptLimit: Duration, at now: MonotonicTime) -> MemberHealth {
         var health = MemberHealth(hedgeAfter: hedgeAfter, attemptLimit: attemptLimit, at: now)
         health.latency = latency
@@ -76,15 +80,15 @@ struct MemberHealth: Sendable {
         return health
     }
 
-    /// How long it is waited for before the next one is asked as well.
+    /// The time to wait for the provider before the next one is queried as well.
     var hedgeDelay: Duration {
         max(min(max(hedgeAfter, latency.percentile95 ?? .zero), attemptLimit), .milliseconds(1))
     }
 
-    /// Whether a query takes so much longer than others that it makes room for one that waits.
+    /// Returns whether a query takes so much longer than others that it gives up its slot for a waiting query.
     ///
-    /// The measure is eight times what 95 of 100 answers take, where the provider went on answering others meanwhile. Without
-    /// that sign everything may be slow, or this process was stopped: then all of the usual limit must have passed too.
+    /// The limit is eight times the 95th percentile, if the provider answered other queries meanwhile. Without that sign
+    /// everything may be slow, or this process was suspended: then all of the usual limit must have passed too.
     func isOverdue(sentAt: MonotonicTime, at now: MonotonicTime) -> Bool {
         let usual = latency.percentile95.map { max($0 * 8, MemberHealth.leastPlaceTime) }
         if let usual, let heardAt, heardAt - sentAt >= usual / 2 { return now - sentAt >= usual }
@@ -97,7 +101,7 @@ struct MemberHealth: Sendable {
         return .healthy
     }
 
-    /// The time that it has owed an answer and said nothing; nil when it owes none.
+    /// Returns the time that an answer has been outstanding without any other answer; nil when none is.
     func silence(at now: MonotonicTime) -> Duration? { silentSince.map { now - $0 } }
 
     func isResting(at now: MonotonicTime) -> Bool {
@@ -110,12 +114,12 @@ struct MemberHealth: Sendable {
         if isProbe { probe = query }
     }
 
-    /// Notes a definite answer.
-    /// - Parameter latency: Nil when it says nothing about the next query's.
+    /// Records a definite answer.
+    /// - Parameter latency: Nil when it does not predict the next query's.
     mutating func succeeded(_ query: UInt64, latency: Duration?, at now: MonotonicTime) {
         if let latency { self.latency.learn(latency, at: now) }
         forget(query)
-        // It speaks: what else it owes is slow for reasons of its own.
+        // The provider responds: its other outstanding answers are slow for other reasons.
         unheard.removeAll(keepingCapacity: true)
         silentSince = nil
         heardAt = now
@@ -126,9 +130,9 @@ struct MemberHealth: Sendable {
         rest = nil
     }
 
-    /// Notes the failure of a query.
+    /// Records the failure of a query.
     /// - Parameters:
-    ///   - limit: How long it was given.
+    ///   - limit: The time limit of the query.
     ///   - jitter: A random number in 0..<``jitterSteps``.
     mutating func failed(
         _ query: UInt64,
@@ -145,7 +149,7 @@ struct MemberHealth: Sendable {
         case .shutDown:
             return
         case let code where code.isLocal:
-            // It says that it is out of order, and is tried again by the next question.
+            // It reported that it is out of order. The next request probes it.
             rest(since: now, for: .zero, error, isRequested: false)
         case .rateLimited:
             let wish = min(max(error.retryAfter ?? .zero, MemberHealth.shortestRest), MemberHealth.longestWish)
@@ -174,7 +178,7 @@ struct MemberHealth: Sendable {
         consecutiveFailures = 0
     }
 
-    /// Notes that a query ended with nobody the wiser.
+    /// Records that a query ended without information about the provider.
     mutating func dropped(_ query: UInt64) {
         forget(query)
     }
@@ -197,7 +201,7 @@ struct MemberHealth: Sendable {
         rest(since: now, for: max(backoff, wish ?? .zero), error, isRequested: (wish ?? .zero) > .zero)
     }
 
-    /// A rest never ends earlier because of another one.
+    /// A quarantine is never shortened by another one.
     private mutating func rest(
         since now: MonotonicTime,
         for length: Duration,

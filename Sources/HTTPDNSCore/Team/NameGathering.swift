@@ -1,10 +1,9 @@
 internal import HTTPDNSPrimitives
 
-/// Puts the names that are asked for in one moment into one query of a provider that takes several: vendors bill by the
-/// query.
+/// The collection of concurrent names into one query for a provider that accepts several: vendors bill by the query.
 ///
-/// The first name waits ``window`` for others, or until there are as many as the provider takes. A name that the query leaves
-/// open is asked for by itself, and so is each when the whole query is refused: one name must not fail the others.
+/// The first name waits ``window`` for others, or until there are as many as the provider accepts. A name that the query does
+/// not answer is queried separately. So is each name when the whole query is refused: one name must not fail the others.
 final class NameGathering: Sendable {
     /// The time that the first name waits for others.
     static let window = Duration.milliseconds(2)
@@ -16,7 +15,7 @@ final class NameGathering: Sendable {
         let families: HTTPDNSAddress.Families
         let clientSubnet: HTTPDNSAddressBlock?
         let wantsServices: Bool
-        /// Whether a blocking call asks. Its names do not wait for a query on the runtime's threads, which it may have
+        /// Whether the caller is a blocking call. Its names do not wait for a query on the runtime's threads, which it may have
         /// blocked.
         let isOnOwnThreads = CallWork.executor != nil
 
@@ -32,7 +31,7 @@ final class NameGathering: Sendable {
         var query: HTTPDNSProviderQuery
         var hosts: [HTTPDNSName] = []
         var waiters: [UInt64: (host: HTTPDNSName, waiter: Waiter)] = [:]
-        /// Whether its query is under way, so that it takes no more names.
+        /// Whether its query is in flight, so that it accepts no more names.
         var isClosed = false
         var work: Task<Void, Never>?
 
@@ -46,9 +45,9 @@ final class NameGathering: Sendable {
 
     fileprivate struct Groups: Sendable {
         var lastNumber: UInt64 = 0
-        /// The groups that take names.
+        /// The groups that accept names.
         var open: [Kind: UInt64] = [:]
-        /// The groups that somebody waits for.
+        /// The groups with waiters.
         var all: [UInt64: Group] = [:]
     }
 
@@ -65,18 +64,18 @@ final class NameGathering: Sendable {
         self.timeSource = timeSource
     }
 
-    /// The number of questions that wait for a query, or for its answer.
+    /// The number of callers that wait for a query, or for its answer.
     var count: Int { groups.withLock { $0.all.values.reduce(0) { $0 + $1.waiters.count } } }
 
-    /// The answer about one name.
-    /// - Parameter onJoining: Called before the wait when the name goes with a query that others began.
+    /// Returns the answer for one name.
+    /// - Parameter onJoining: Called before the wait when the name joins another caller's query.
     func answer(to query: HTTPDNSProviderQuery, onJoining: () -> Void) async throws -> HTTPDNSProviderAnswer {
         let waiter = Waiter()
         let limit = provider.batchLimit
         let (group, number, joined) = groups.withLock { $0.join(query, waiter, limit: limit) }
         switch joined {
         case .first:
-            // Where it is cancelled, the others do not wait any longer.
+            // If the sleep is cancelled, the others do not wait any longer.
             try? await timeSource.sleep(until: timeSource.now() + NameGathering.window)
             if groups.withLock({ $0.removeIfAlone(group) }) { return try await provider.resolve(query) }
             send(group)
@@ -93,7 +92,7 @@ final class NameGathering: Sendable {
         }
     }
 
-    /// Sends the query of a group, unless that was done, or nobody is left to wait for it.
+    /// Sends the query of a group, unless it was sent, or there are no waiters left.
     private func send(_ number: UInt64) {
         guard let (query, hosts) = groups.withLock({ $0.close(number) }) else { return }
         let work = CallWork.detached { [self] in
@@ -120,7 +119,7 @@ final class NameGathering: Sendable {
         do {
             results = try await provider.resolve(query, batch: hosts).mapValues { .success($0) }
         } catch let error as HTTPDNSProviderError where error.code.mayBeAboutOneName {
-            // Each name by itself shows which one it is about.
+            // Separate queries show which name causes the failure.
         } catch {
             return Dictionary(uniqueKeysWithValues: hosts.map { ($0, .failure(error)) })
         }
@@ -166,8 +165,8 @@ extension NameGathering.Groups {
         return (group, number, isFirst ? .first : isFull ? .last : .next)
     }
 
-    /// Ends a wait.
-    /// - Returns: The work that nobody waits for any more.
+    /// Removes a waiter.
+    /// - Returns: The task that has no waiters any more.
     fileprivate mutating func leave(_ group: UInt64, _ number: UInt64) -> Task<Void, Never>? {
         guard all[group]?.waiters.removeValue(forKey: number) != nil, let left = all[group], left.waiters.isEmpty else {
             return nil
@@ -177,7 +176,7 @@ extension NameGathering.Groups {
         return left.work
     }
 
-    /// Ends the gathering of a group that one question waits for alone.
+    /// Closes a group with a single waiter.
     fileprivate mutating func removeIfAlone(_ number: UInt64) -> Bool {
         guard let group = all[number], !group.isClosed, group.waiters.count == 1, group.hosts.count == 1 else {
             return false
@@ -187,8 +186,8 @@ extension NameGathering.Groups {
         return true
     }
 
-    /// Ends the gathering of a group.
-    /// - Returns: Nil when it was ended before.
+    /// Closes a group.
+    /// - Returns: Nil when it was closed before.
     fileprivate mutating func close(_ number: UInt64) -> (HTTPDNSProviderQuery, [HTTPDNSName])? {
         guard var group = all[number], !group.isClosed else { return nil }
         group.isClosed = true
@@ -199,7 +198,7 @@ extension NameGathering.Groups {
 }
 
 extension HTTPDNSProviderError.Code {
-    /// Whether one name of several may be what was refused.
+    /// Whether the refusal may concern one name of several.
     fileprivate var mayBeAboutOneName: Bool {
         self == .refused || self == .badResponse || self == .serverFailure
     }

@@ -2,11 +2,11 @@ internal import HTTPDNSPrimitives
 
 /// The reliability of a route's providers at a moment.
 enum ProviderReliance: Sendable, Equatable {
-    /// One of them answers, as far as is known.
+    /// At least one of them answers, as far as is known.
     case healthy
-    /// The providers that may be asked owe answers for longer than usual. The value is the wait for another answer.
+    /// The answers of the available providers are overdue. The value is the time to wait for another answer.
     case suspect(Duration)
-    /// All of them rest, are only tried again, or have used up their budgets.
+    /// All of them are in quarantine or being probed, or have used up their budgets.
     case none
 }
 
@@ -24,7 +24,7 @@ extension TeamState {
         return delay.map(ProviderReliance.suspect) ?? .none
     }
 
-    /// The reason why each of these providers has no answer, where they are not waited for.
+    /// Returns the reason that each of these providers has no answer, where they are not waited for.
     func attempts(
         withoutAnswerFrom providers: [String],
         since start: MonotonicTime,

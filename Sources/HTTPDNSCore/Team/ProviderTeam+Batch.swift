@@ -1,10 +1,12 @@
 internal import HTTPDNSPrimitives
 
 extension ProviderTeam {
-    /// Asks about many names: in batches where the first provider takes such, and each by itself where it does not, or left
-    /// a name open. Each batch is one query for limits and budgets, and is not hedged. A negative answer of a batch is put to
-    /// the other providers as that of a single query would be.
-    /// - Parameter each: Told about each name as soon as its outcome is known, before this returns.
+    /// Queries many names: in batches if the first provider accepts them.
+    ///
+    /// A name is queried separately if the provider has no batches, or did not answer it. Each batch is one query for limits
+    /// and budgets, and is not hedged. A negative answer of a batch is sent to the other providers as that of a single query
+    /// would be.
+    /// - Parameter each: Called for each name as soon as its outcome is known, before this returns.
     /// - Returns: An outcome for each name.
     @discardableResult
     func ask(
@@ -34,9 +36,9 @@ extension ProviderTeam {
         return outcomes
     }
 
-    /// The answers of batches.
+    /// The results of batches.
     private struct Batched: Sendable {
-        /// The names that were answered, each as by a single query.
+        /// The outcomes of answered names, each as of a single query.
         var outcomes: [HTTPDNSName: Outcome] = [:]
         /// Negative answers that are not final.
         var denials: [HTTPDNSName: Answer] = [:]
@@ -91,7 +93,7 @@ extension ProviderTeam {
 }
 
 extension ProviderTeam.Assignment {
-    /// The same question about another name.
+    /// Returns the same request for another name.
     fileprivate func about(_ host: HTTPDNSName) -> Self {
         var copy = self
         copy.query.host = host

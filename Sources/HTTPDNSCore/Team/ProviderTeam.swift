@@ -1,26 +1,26 @@
 internal import HTTPDNSPrimitives
 
-/// The providers of a resolver, asked as a team: the best one first, the next one as soon as that one fails or is late, the
-/// dead ones last.
+/// The pool of a resolver's providers: the best one is queried first, the next one as soon as that one fails or is late,
+/// unresponsive ones last.
 ///
-/// - A definite answer ends the question: addresses, "no such name" or "no addresses". The first one wins; a query that
-///   lost goes on within its own limit, so that its latency or failure is learnt, and nobody waits for it.
-/// - All bookkeeping is in ``TeamState``. This class keeps the tasks that send queries and watch the clock.
+/// - A definite answer ends a request: addresses, "no such name" or "no addresses". The first one wins. A losing query
+///   continues within its own limit, without waiters, so that its latency or failure counts for the provider's health.
+/// - All state is in ``TeamState``. This class runs the tasks that send queries and watch the clock.
 final class ProviderTeam: Sendable {
-    /// A question to the team.
+    /// A request to the pool.
     struct Assignment: Sendable {
-        /// The providers that may be asked, in the order of the route.
+        /// The providers that may be queried, in the order of the route.
         var providers: [String]
         var order: HTTPDNSRoute.Order = .given
-        /// Whether others are asked before a negative answer is believed.
+        /// Whether other providers are queried before a negative answer is accepted.
         var wantsSecondOpinion = false
         /// Whether the name had addresses within the stale limit: then a negative answer of one provider is not final.
         var hadAddresses = false
-        /// A provider's negative answer in a batch, which is put to the other providers alone.
+        /// A provider's negative answer from a batch, which only the other providers are to confirm.
         var denial: Answer?
-        /// What is asked. Its time limit is set for each query.
+        /// The query. Its time limit is set for each provider.
         var query: HTTPDNSProviderQuery
-        /// When the answer must be there.
+        /// The deadline of the answer.
         var deadline: MonotonicTime
     }
 
@@ -29,29 +29,29 @@ final class ProviderTeam: Sendable {
         var answer: HTTPDNSProviderAnswer
         var reading: AnswerReading
         var provider: any HTTPDNSProvider
-        /// When the query was sent.
+        /// The time the query was sent.
         var sentAt: MonotonicTime
-        /// Who failed before.
+        /// The providers that failed before.
         var failedAttempts: [HTTPDNSResolver.ProviderAttempt]
-        /// Whether it is negative, and nothing speaks for it but the word of one provider among several.
+        /// Whether it is negative, and only one provider among several has given it.
         var isUnconfirmed = false
     }
 
     enum Outcome: Sendable {
         case answered(Answer)
-        /// Nobody had a definite answer.
+        /// No provider had a definite answer.
         /// - `isTimeout`: The deadline has passed.
-        /// - `retryAfter`: Until then all providers of the assignment want to be left alone.
+        /// - `retryAfter`: The time until which all providers of the request asked for a pause.
         case failed([HTTPDNSResolver.ProviderAttempt], isTimeout: Bool, retryAfter: MonotonicTime?)
-        /// The calling task was cancelled, or the team shut down.
+        /// The calling task was cancelled, or the pool shut down.
         case cancelled
     }
 
-    /// One in so many questions begins with a provider whose latency is not known, where the fastest is looked for.
+    /// One in so many requests begins with a provider of unknown latency, where the order is `fastest`.
     static let explorationInterval: UInt64 = 20
 
-    /// How long a provider may take to let go of a query that is over. Then its place is given to another one: a provider
-    /// that listens to nothing must not stop all queries for good.
+    /// The time that a provider has to return a query that has ended. Then its slot is given to another one: a provider that
+    /// ignores cancellation must not stop all queries for good.
     static let patience = Duration.seconds(1)
 
     private struct Tasks: Sendable {
@@ -66,7 +66,7 @@ final class ProviderTeam: Sendable {
         var running: [TeamQuery.ID: Tasks] = [:]
     }
 
-    /// What is done after the lock is let go.
+    /// The work after the lock is released.
     private enum Effect: Sendable {
         case send(TeamQuery, limit: Duration, to: any HTTPDNSProvider)
         case cancel(Task<Void, Never>)
@@ -80,20 +80,20 @@ final class ProviderTeam: Sendable {
     private let onSending: @Sendable (QuerySending) -> Void
     private let onAttempt: @Sendable (AttemptReport) -> Void
     private let guarded: Lock<Guarded>
-    /// For the providers that take several names in one query.
+    /// The name collections of providers that accept several names in one query.
     let gatherings: [String: NameGathering]
-    /// Keeps the providers from being shut down for as long as this team may ask them.
+    /// The leases that keep the providers running for as long as this pool may query them.
     private let leases: [ProviderLease]
 
     /// - Parameters:
-    ///   - limits: How much each provider may be asked, by its name.
-    ///   - previous: The team before, from which members are taken over with their health.
-    ///   - hedgeAfter: The least time after which the next provider is asked as well.
-    ///   - attemptLimit: The most that one query may take.
-    ///   - gatheringTime: The clock by which names wait for others that go into the same query.
-    ///   - random: A number below its argument.
-    ///   - onSending: Told about each query that is sent, outside of all locks and before it is.
-    ///   - onAttempt: Told about each query that came to an end, outside of all locks.
+    ///   - limits: The query limits of each provider, by its name.
+    ///   - previous: The previous pool, from which providers are taken over with their health.
+    ///   - hedgeAfter: The minimum time after which the next provider is queried as well.
+    ///   - attemptLimit: The maximum time of one query.
+    ///   - gatheringTime: The clock for names that wait for others of the same query.
+    ///   - random: A function that returns a uniform random number below its argument.
+    ///   - onSending: Called for each query, outside of all locks and before it is sent.
+    ///   - onAttempt: Called for each query that ended, outside of all locks.
     init(
         _ leases: [ProviderLease],
         replacing previous: ProviderTeam? = nil,
@@ -131,14 +131,16 @@ final class ProviderTeam: Sendable {
         guarded = Lock(Guarded(team: TeamState(members, attemptLimit: attemptLimit)))
     }
 
-    /// Asks until there is a definite answer. It returns by the deadline, and at once when the task is cancelled, which also
-    /// ends the queries that it had sent and nobody else waits for.
+    /// Queries providers until there is a definite answer.
+    ///
+    /// It returns by the deadline, and immediately when the task is cancelled, which also cancels its queries without other
+    /// waiters.
     func ask(_ assignment: Assignment) async -> Outcome {
         if Task.isCancelled { return .cancelled }
         return await outcome(of: begin(assignment))
     }
 
-    /// The outcome of a question about one name.
+    /// Returns the outcome of a request for one name.
     func outcome(of question: Question) async -> Outcome {
         switch await ending(of: question) {
         case .outcome(let outcome): return outcome
@@ -146,30 +148,31 @@ final class ProviderTeam: Sendable {
         }
     }
 
-    /// Whether one of them neither rests nor has used up its budget. If not, a stale answer should serve at once.
+    /// Returns whether one of them is neither in quarantine nor out of budget. If not, a stale answer should be served
+    /// immediately.
     func mayAsk(_ providers: [String]) -> Bool {
         let now = timeSource.now()
         return guarded.withLock { $0.team.mayAsk(providers, at: now) }
     }
 
-    /// Whether a provider's negative answers are final without a look at what the other providers say.
+    /// Returns whether a provider's negative answers are final without answers of the other providers.
     func trustsNegatives(of provider: String, among providers: [String]) -> Bool {
         guarded.withLock { $0.team.trustsNegatives(of: provider, among: providers) }
     }
 
-    /// Sends one query to each provider whose quarantine is over and that nothing was sent to since. Nobody waits for it.
+    /// Sends one query to each provider whose quarantine is over and that has received no query since. No request waits for it.
     func probe(_ assignment: Assignment) {
         let now = timeSource.now()
         update { $0.probe(assignment, at: now) }
     }
 
-    /// The reliance on these providers now.
+    /// Returns the present reliability of these providers.
     func reliance(on providers: [String]) -> ProviderReliance {
         let now = timeSource.now()
         return guarded.withLock { $0.team.reliance(on: providers, at: now) }
     }
 
-    /// Why each of these providers has no answer, where they are not waited for.
+    /// Returns the reason that each of these providers has no answer, where they are not waited for.
     func attempts(withoutAnswerFrom providers: [String], since start: MonotonicTime) -> [HTTPDNSResolver
         .ProviderAttempt]
     {
@@ -177,7 +180,7 @@ final class ProviderTeam: Sendable {
         return guarded.withLock { $0.team.attempts(withoutAnswerFrom: providers, since: start, at: now) }
     }
 
-    /// Lets providers be asked in their turn that are in quarantine.
+    /// Ends the quarantine of these providers.
     func endRests(of providers: [String]) {
         guard !providers.isEmpty else { return }
         guarded.withLock { guarded in
@@ -187,13 +190,13 @@ final class ProviderTeam: Sendable {
         }
     }
 
-    /// How each provider does, in the order in which they were given.
+    /// The health of each provider, in the given order.
     var health: [HTTPDNSResolver.Status.Provider] {
         let now = timeSource.now()
         return guarded.withLock { $0.team.members.map { $0.report(at: now) } }
     }
 
-    /// Ends all questions as cancelled, and all queries. It does not shut the providers down. Idempotent.
+    /// Cancels all requests and all queries. It does not shut the providers down. Idempotent.
     func shutdown() {
         let now = timeSource.now()
         update { $0.shutdown(at: now) }
@@ -201,13 +204,13 @@ final class ProviderTeam: Sendable {
 
     // MARK: Questions
 
-    /// A question that was put to the team.
+    /// A request that the pool processes.
     struct Question: Sendable {
         fileprivate let id: TeamAsk.ID
         fileprivate let waiter: OneShot<TeamState.Ending>
     }
 
-    /// Sends the first query of a question. Each call must be followed by one call of ``ending(of:)``.
+    /// Sends the first query of a request. Each call must be followed by one call of ``ending(of:)``.
     func begin(_ assignment: Assignment, batch: [HTTPDNSName]? = nil) -> Question {
         let explores =
             assignment.order == .fastest
@@ -223,7 +226,7 @@ final class ProviderTeam: Sendable {
         return Question(id: id, waiter: waiter)
     }
 
-    /// Waits for the end of a question, which the end of the calling task is, too.
+    /// Waits for the end of a request. The cancellation of the calling task ends it too.
     func ending(of question: Question) async -> TeamState.Ending {
         await withTaskCancellationHandler {
             await question.waiter.value()
@@ -238,22 +241,22 @@ final class ProviderTeam: Sendable {
         return await ending(of: begin(assignment, batch: batch))
     }
 
-    /// The provider that would be asked first, if it is not resting.
+    /// Returns the provider that would be queried first, if it is not in quarantine.
     func first(for assignment: Assignment) -> (any HTTPDNSProvider)? {
         let now = timeSource.now()
         return guarded.withLock { $0.team.first(for: assignment, at: now) }
     }
 
     /// - Parameters:
-    ///   - woken: The question whose alarm has gone off.
-    ///   - ended: The query whose tasks are done with.
+    ///   - woken: The request whose alarm has gone off.
+    ///   - ended: The query whose tasks have ended.
     private func update(
         waking woken: (ask: TeamAsk.ID, at: MonotonicTime)? = nil,
         ending ended: TeamQuery.ID? = nil,
         _ change: @Sendable (inout TeamState) -> [TeamState.Action]
     ) {
         let (effects, timer): ([Effect], Task<Void, Never>?) = guarded.withLock { guarded in
-            // The question may have another alarm by now, which is not the one that went off.
+            // The request may have another alarm by now, which has not gone off.
             if let woken, guarded.alarms[woken.ask]?.at == woken.at { guarded.alarms[woken.ask] = nil }
             let tasks = ended.flatMap { guarded.running.removeValue(forKey: $0) }
             let actions = change(&guarded.team)
@@ -314,7 +317,7 @@ final class ProviderTeam: Sendable {
             let now = timeSource.now()
             update(waking: (ask, time)) { $0.wake(ask, at: now) }
         }
-        // The question may have ended, or gone on to another time, since the lock was let go.
+        // The request may have ended, or set another alarm, since the lock was released.
         let isCurrent = guarded.withLock { guarded in
             guard guarded.alarms[ask]?.at == time, guarded.alarms[ask]?.task == nil else { return false }
             guarded.alarms[ask]?.task = task
@@ -324,8 +327,8 @@ final class ProviderTeam: Sendable {
     }
 
     private func send(_ query: TeamQuery, limit: Duration, to provider: any HTTPDNSProvider) {
-        // Detached, because the work is the team's and may outlive who asked first: task-local values of that one have no
-        // place in it.
+        // A detached task, because the work belongs to the pool and may outlive the first caller: task-local values of that
+        // caller must not be visible in it.
         let work = CallWork.detached { [self] in
             let result = await result(of: query, at: provider)
             let jitter = random(MemberHealth.jitterSteps)
@@ -345,13 +348,13 @@ final class ProviderTeam: Sendable {
             let jitter = random(MemberHealth.jitterSteps)
             let expiredAt = timeSource.now()
             update { $0.expired(query.id, jitter: jitter, at: expiredAt) }
-            // A provider that keeps its contract comes back now. One that does not keeps its place a while longer.
+            // A provider that keeps its contract returns now. One that does not keeps its slot a while longer.
             guard (try? await timeSource.sleep(until: min(check, end) + ProviderTeam.patience)) != nil else { return }
             let now = timeSource.now()
             update(ending: query.id) { $0.abandon(query.id, at: now) }
         }
         let tasks = Tasks(work: work, timer: timer)
-        // It may have come back, or been given up, since the lock was let go.
+        // The query may have returned, or been abandoned, since the lock was released.
         let current: TeamQuery? = guarded.withLock { guarded in
             let current = guarded.team.queries[query.id]
             if current != nil { guarded.running[query.id] = tasks }
@@ -361,7 +364,7 @@ final class ProviderTeam: Sendable {
         if current?.isEnded ?? true { work.cancel() }
     }
 
-    /// Ends a query that keeps its place from others for too long.
+    /// Ends a query that holds its slot for too long while others wait.
     /// - Returns: Whether it did.
     private func makeRoom(_ id: TeamQuery.ID) -> Bool {
         let now = timeSource.now()
@@ -373,7 +376,7 @@ final class ProviderTeam: Sendable {
     }
 
     private func result(of query: TeamQuery, at provider: any HTTPDNSProvider) async -> TeamQuery.Result {
-        // On a busy machine a query may be given up before its task begins.
+        // On a busy machine a query may be abandoned before its task begins.
         if Task.isCancelled { return .cancelled }
         do {
             if let batch = query.batch {

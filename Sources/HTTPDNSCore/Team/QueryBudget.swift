@@ -1,12 +1,12 @@
 internal import HTTPDNSPrimitives
 
-/// How many queries may still be sent: a bucket that fills with tokens at a steady rate and holds those of one second.
+/// The budget of queries: a token bucket that fills at a steady rate and holds the tokens of one second.
 struct QueryBudget: Sendable {
     let queriesPerSecond: Double
     private var tokens: Double
     private var filledAt: MonotonicTime
 
-    /// A full bucket. It holds one query at least, or a rate below one a second would never let any through.
+    /// Creates a full bucket. It holds one query at least, or a rate below one a second would never allow any.
     init(queriesPerSecond: Double, at now: MonotonicTime) {
         self.queriesPerSecond = queriesPerSecond
         tokens = max(1, queriesPerSecond)
@@ -15,6 +15,7 @@ struct QueryBudget: Sendable {
 
     func hasOne(at now: MonotonicTime) -> Bool { level(at: now) >= 1 }
 
+    /// Takes a query from the budget.
     /// - Returns: False when there is none.
     mutating func take(at now: MonotonicTime) -> Bool {
         let level = level(at: now)
@@ -24,7 +25,7 @@ struct QueryBudget: Sendable {
         return true
     }
 
-    /// Gives back what was taken for a query that was never sent.
+    /// Returns the token of a query that was never sent.
     mutating func giveBack() {
         tokens = min(max(1, queriesPerSecond), tokens + 1)
     }

@@ -1,8 +1,8 @@
-/// That a query is sent to a provider, for metrics.
+/// The sending of a query to a provider, for metrics.
 struct QuerySending: Sendable, Equatable {
     var provider: String
-    /// Whether it is asked because the one before keeps silent.
+    /// Whether it is sent because an earlier provider has not answered.
     var isHedge: Bool
-    /// Whether it is asked to see if the provider is back.
+    /// Whether it is sent to check whether the provider has recovered.
     var isProbe: Bool
 }

@@ -1,37 +1,37 @@
 internal import HTTPDNSPrimitives
 
-/// One question to the team, until it is answered.
+/// The state of one request to the pool, until it is answered.
 struct TeamAsk: Sendable {
     typealias ID = UInt64
 
     var assignment: ProviderTeam.Assignment
-    /// The names, if it is a batch. Then one provider is asked, once.
+    /// The names of a batch. Then one provider is queried, once.
     var batch: [HTTPDNSName]?
     var startedAt: MonotonicTime
-    /// The providers that were not asked yet, in the order that the route gives.
+    /// The providers that were not queried yet, in the order of the route.
     var remaining: [Int]
-    /// The queries whose answers are waited for.
+    /// The queries whose answers are awaited.
     var pending: [TeamQuery.ID] = []
-    /// The query by which the next hedge is timed: the one asked last, copies apart.
+    /// The query that times the next hedge: the latest one, copies excluded.
     var latest: TeamQuery.ID?
-    /// When the next provider is asked as well.
+    /// The time at which the next provider is queried as well.
     var hedgeAt: MonotonicTime?
-    /// How many providers were asked because the one before kept silent.
+    /// The number of hedges.
     var hedges = 0
     var failedAttempts: [HTTPDNSResolver.ProviderAttempt] = []
-    /// "No such name", or "no addresses", as long as another provider may overrule it.
+    /// "No such name", or "no addresses", as long as another provider may contradict it.
     var tentative: ProviderTeam.Answer?
-    /// The members whose answers were negative.
+    /// The providers whose answers were negative.
     var negatives: [Int] = []
-    /// The member whose negative answers this question puts to the test, for other questions that wait for the outcome.
+    /// The provider whose negative answers this request tries to confirm; other requests wait for the outcome.
     var confirms: Int?
-    /// The member whose negative answer waits for the outcome of another question.
+    /// The provider whose negative answer waits for the outcome of another request.
     var heldFor: Int?
-    /// Whether a provider that rests was asked, for want of others.
+    /// Whether a quarantined provider was queried, because there was no other.
     var hadLastHope = false
-    /// Whether to begin with a provider whose latency is not known.
+    /// Whether to begin with a provider of unknown latency.
     var explores: Bool
 
-    /// The moment at which something has to be done without any answer.
+    /// The next time at which the request acts without an answer.
     var wakeAt: MonotonicTime { min(hedgeAt ?? assignment.deadline, assignment.deadline) }
 }

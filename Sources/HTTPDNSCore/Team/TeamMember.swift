@@ -1,11 +1,11 @@
 internal import HTTPDNSPrimitives
 
-/// One provider of a team: its health, its places for queries under way, and its budget.
+/// A provider of a pool: its health, its query slots, and its budget.
 struct TeamMember: Sendable {
-    /// Whether a query may be sent.
+    /// The decision on sending a query.
     enum Admission: Sendable, Equatable {
         case send
-        /// All places are taken; it has its turn when one is free.
+        /// All slots are in use; the query is sent when one is free.
         case queued
         case overBudget(HTTPDNSProviderError)
     }
@@ -13,16 +13,16 @@ struct TeamMember: Sendable {
     let provider: any HTTPDNSProvider
     let maximumInFlight: Int
     var health: MemberHealth
-    /// Whether its negative answers are final.
+    /// The trust in its negative answers.
     var negatives = NegativeAnswerTrust()
-    /// The question that puts its negative answers to the test.
+    /// The request that tries to confirm its negative answers.
     var confirmation: TeamAsk.ID?
-    /// The questions that wait for the outcome of that.
+    /// The requests that wait for the outcome of that.
     var held: [TeamAsk.ID] = []
     private var budget: QueryBudget?
     private var waiting = ArrivalQueue<UInt64>()
     private(set) var inFlight = 0
-    /// Queries that were ended for those that wait, and whose places are not free yet.
+    /// The number of queries that were ended for waiting ones, and whose slots are not free yet.
     private var makingRoom = 0
     private(set) var queries = 0
     private(set) var successes = 0
@@ -41,7 +41,7 @@ struct TeamMember: Sendable {
         health = MemberHealth(hedgeAfter: hedgeAfter, attemptLimit: attemptLimit, at: now)
     }
 
-    /// The same provider in another team: with what is known of it, and without its queries under way.
+    /// Returns the same provider for another pool: with its health, and without its queries in flight.
     func carriedOver(
         limits: HTTPDNSResolver.Configuration.ProviderLimits,
         hedgeAfter: Duration,
@@ -83,15 +83,15 @@ struct TeamMember: Sendable {
         return .send
     }
 
-    /// Ends the claim of a query to its place, if one waits for it that no other place is promised to.
+    /// Ends a query's claim to its slot, if a query waits that no other slot is promised to.
     mutating func makeRoom() -> Bool {
         guard waiting.count > makingRoom else { return false }
         makingRoom += 1
         return true
     }
 
-    /// Frees the place of a query that was sent, and gives it to the one that waits longest.
-    /// - Parameter madeRoom: Whether the query was ended for those that wait.
+    /// Frees the slot of a query that was sent, and gives it to the one that has waited longest.
+    /// - Parameter madeRoom: Whether the query was ended for waiting ones.
     /// - Returns: The query to be sent now.
     mutating func free(madeRoom: Bool) -> UInt64? {
         inFlight -= 1
@@ -101,12 +101,12 @@ struct TeamMember: Sendable {
         return next
     }
 
-    /// Takes a query that was not sent out of the queue.
+    /// Removes a query that was not sent from the queue.
     mutating func leaveQueue(_ query: UInt64) {
         if waiting.remove(query) { budget?.giveBack() }
     }
 
-    /// Gives a query back to the budget whose name went with that of another one.
+    /// Returns the token of a query whose name was sent with that of another one.
     mutating func shareQuery() { budget?.giveBack() }
 
     mutating func sent(_ query: UInt64, isProbe: Bool, at now: MonotonicTime) {

@@ -4,61 +4,61 @@ internal import HTTPDNSPrimitives
 struct TeamQuery: Sendable {
     typealias ID = UInt64
 
-    /// How it came back.
+    /// The result of a query.
     enum Result: Sendable {
         case answered(HTTPDNSProviderAnswer)
         case answeredBatch([HTTPDNSName: HTTPDNSProviderAnswer])
         case failed(HTTPDNSProviderError)
-        /// It ended because it was told to.
+        /// It was cancelled.
         case cancelled
     }
 
-    /// Why it is sent.
+    /// The purpose of a query.
     enum Purpose: Sendable {
-        /// It is its asker's turn to ask this provider.
+        /// The provider's turn in the order of its request.
         case turn
-        /// The one before keeps silent.
+        /// A hedge, because the provider before has not answered.
         case hedge
-        /// To see whether the provider is back. The asker has another one to count on.
+        /// A probe of a provider in quarantine. Its request also has another query to wait for.
         case copy
-        /// There is nobody else.
+        /// A query to a provider of last resort, because there is no other.
         case lastHope
     }
 
     var id: ID
-    /// The number of the provider in its team.
+    /// The index of the provider in its pool.
     var member: Int
-    /// Who wants the answer; nil when nobody does any more.
+    /// The request that needs the answer; nil when none does any more.
     var ask: TeamAsk.ID?
     var question: HTTPDNSProviderQuery
     var batch: [HTTPDNSName]?
     var purpose: Purpose
-    /// Whether its provider's quarantine was over and nobody had tried it.
+    /// Whether its provider's quarantine was over and no query had been sent to it since.
     var isProbe: Bool
     var startedAt: MonotonicTime
-    /// The asker's deadline.
+    /// The deadline of its request.
     var deadline: MonotonicTime
-    /// Nil as long as it waits for its turn.
+    /// The time it was sent; nil as long as it waits for a slot.
     var sentAt: MonotonicTime?
-    /// Whether its outcome is known. It keeps its place until the provider lets go of it.
+    /// Whether its outcome is known. It keeps its slot until the provider returns.
     var isEnded = false
 
-    /// Whether it was ended for queries that waited for its place.
+    /// Whether it was ended for queries that waited for its slot.
     var madeRoom = false
 
-    /// Whether it went to a provider that rests or has rested, and may well be dead.
+    /// Whether it was sent to a provider that is or was in quarantine, and may be unresponsive.
     var isDoubtful: Bool { isProbe || purpose == .copy || purpose == .lastHope }
 
-    /// Whether its asker has nobody else to ask.
+    /// Whether its request has no other provider to query.
     var isOnlyChance = false
 
-    /// How long it may take from its sending on: all the time there is, when giving up early would win nothing.
+    /// Returns the time limit from the sending on: all of the remaining time, if an earlier end would gain nothing.
     func limit(_ attemptLimit: Duration) -> Duration {
         let left = deadline - (sentAt ?? startedAt)
         return isOnlyChance ? left : min(attemptLimit, left)
     }
 
-    /// What a result comes to.
+    /// The evaluation of a result.
     enum Verdict: Sendable {
         case definite(HTTPDNSProviderAnswer, AnswerReading)
         case batch([HTTPDNSName: HTTPDNSProviderAnswer])
@@ -66,7 +66,7 @@ struct TeamQuery: Sendable {
         case cancelled
     }
 
-    /// Reads a result.
+    /// Evaluates a result.
     func verdict(_ result: Result) -> Verdict {
         switch result {
         case .cancelled: return .cancelled
@@ -99,7 +99,7 @@ extension AnswerReading {
 }
 
 extension HTTPDNSProviderAnswer {
-    /// The failure of an answer that answers nothing, with the kind of the family that failed.
+    /// Returns the failure for an answer without a definite result, with the code of the failed family.
     fileprivate func failure(saying text: String) -> HTTPDNSProviderError {
         for case .failed(let error)? in [v4, v6] {
             return HTTPDNSProviderError(code: error.code, message: text, retryAfter: error.retryAfter)

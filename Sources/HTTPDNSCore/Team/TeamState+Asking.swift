@@ -1,9 +1,10 @@
 internal import HTTPDNSPrimitives
 
-/// Who is asked next, and when.
+/// The choice of the next provider, and the time to query it.
 extension TeamState {
-    /// Asks the best of the providers that are left, or the one after it when that one cannot be asked. Ends the question
-    /// if nobody can be, and nobody is waited for.
+    /// Queries the best of the remaining providers, or the one after it when that one cannot be queried.
+    ///
+    /// Ends the request if none can be, and no answer is awaited.
     mutating func askNext(_ id: TeamAsk.ID, at now: MonotonicTime, _ actions: inout [Action]) {
         while let ask = asks[id] {
             if let number = best(for: ask, at: now) {
@@ -20,15 +21,15 @@ extension TeamState {
         }
     }
 
-    /// The provider that would be asked first, if there is one that does not rest.
+    /// Returns the provider that would be queried first, if there is one that is not in quarantine.
     func first(for assignment: ProviderTeam.Assignment, at now: MonotonicTime) -> (any HTTPDNSProvider)? {
         let numbers = assignment.providers.compactMap { self.numbers[$0] }
         let ask = TeamAsk(assignment: assignment, startedAt: now, remaining: numbers, explores: false)
         return best(for: ask, at: now).map { members[$0].provider }
     }
 
-    /// Copies the question to each provider whose quarantine is over, to see whether it is back. Nobody waits for it, as
-    /// long as there is another one to wait for.
+    /// Copies the query to each provider whose quarantine is over, as a probe. The request does not wait for the copies while
+    /// it has another query to wait for.
     mutating func copyToProbe(_ id: TeamAsk.ID, at now: MonotonicTime, _ actions: inout [Action]) {
         guard let ask = asks[id] else { return }
         for number in ask.remaining {
@@ -40,7 +41,7 @@ extension TeamState {
         }
     }
 
-    /// Sends a query to each provider whose quarantine is over, to see whether it is back, and waits for none of them.
+    /// Probes each provider whose quarantine is over, and waits for none of them.
     mutating func probe(_ assignment: ProviderTeam.Assignment, at now: MonotonicTime) -> [Action] {
         guard !isShutDown else { return [] }
         lastID += 1
@@ -53,8 +54,8 @@ extension TeamState {
         return actions
     }
 
-    /// Asks the next provider as well, because the last one keeps silent. While that one only waits for its turn, another
-    /// is asked if it has a place that is free now.
+    /// Queries the next provider as well, because the last one has not answered. While the last query waits for a slot, only a
+    /// provider with a free slot is queried.
     mutating func hedge(_ id: TeamAsk.ID, at now: MonotonicTime, _ actions: inout [Action]) {
         let waiting = asks[id]?.latest.flatMap { queries[$0] }.flatMap { $0.sentAt == nil ? $0 : nil }
         while let ask = asks[id] {
@@ -69,18 +70,18 @@ extension TeamState {
                 if self.ask(next, id, .hedge, at: now, &actions) { return }
                 continue
             }
-            // It looks again after as long as it has waited: thousands may stand in one queue.
+            // The next check is after as long as it has waited: thousands may be in one queue.
             asks[id]?.hedgeAt = waiting.map { now + max(members[$0.member].health.hedgeDelay, now - $0.startedAt) }
             limitDoubt(id, at: now, &actions)
             return
         }
     }
 
-    /// Takes a hedge out of the budget.
+    /// Takes a hedge from the budget.
     ///
-    /// A provider that has been silent for four delays is no longer slow but down, as far as is known, and hedging away from
-    /// it costs nothing.
-    /// - Returns: The time to look again when there is nothing in the budget; nil to hedge.
+    /// A provider without an answer for four delays counts as unavailable rather than slow, and hedging away from it needs no
+    /// budget.
+    /// - Returns: The time to check again when the budget is empty; nil to hedge.
     private mutating func hedgeWithoutBudget(_ ask: TeamAsk, at now: MonotonicTime) -> MonotonicTime? {
         guard let query = ask.latest.flatMap({ queries[$0] }) else { return nil }
         let health = members[query.member].health
@@ -89,10 +90,10 @@ extension TeamState {
         return now + health.hedgeDelay
     }
 
-    /// Times the next hedge from the sending of a query, or from its joining the queue.
+    /// Sets the time of the next hedge, from the sending of a query or its joining the queue.
     ///
-    /// Each delay is half as long as it would be without the hedges before, so that any number of dead providers at the
-    /// head of a route costs no more than two delays, and the steps of ``leastHedgeStep``.
+    /// Each delay is half as long as it would be without the hedges before. So any number of unresponsive providers at the head
+    /// of a route costs no more than two delays, and the steps of ``leastHedgeStep``.
     mutating func timeHedge(_ id: TeamAsk.ID, after query: TeamQuery.ID, at now: MonotonicTime) {
         guard let ask = asks[id], let query = queries[query] else { return }
         guard !ask.remaining.isEmpty else {
@@ -104,7 +105,7 @@ extension TeamState {
         asks[id]?.hedgeAt = now + step
     }
 
-    /// Sends a query that has its place.
+    /// Sends a query that has its slot.
     mutating func send(_ id: TeamQuery.ID, at now: MonotonicTime, _ actions: inout [Action]) {
         guard var query = queries[id] else { return }
         query.sentAt = now
@@ -117,8 +118,8 @@ extension TeamState {
         actions.append(.send(query, limit: limit))
     }
 
-    /// Asks one provider.
-    /// - Returns: False when it could not be asked, which is noted.
+    /// Queries one provider.
+    /// - Returns: False when it could not be queried, which is recorded.
     private mutating func ask(
         _ number: Int,
         _ id: TeamAsk.ID,
@@ -164,8 +165,8 @@ extension TeamState {
         return true
     }
 
-    /// Where a negative answer stands against the silence of providers that rest, or are being tried, it does not wait for
-    /// them longer than for a healthy one: who is dead must not delay every "no such name".
+    /// Limits the wait of a negative answer for quarantined providers to that for a healthy one: an unresponsive provider must
+    /// not delay every "no such name".
     private mutating func limitDoubt(_ id: TeamAsk.ID, at now: MonotonicTime, _ actions: inout [Action]) {
         guard let ask = asks[id], ask.tentative != nil else { return }
         let pending = ask.pending.compactMap { queries[$0] }
@@ -178,7 +179,8 @@ extension TeamState {
         asks[id]?.hedgeAt = end
     }
 
-    /// The first of the providers left that does not rest and passes `condition`: by standing, then by the route's order.
+    /// Returns the first of the remaining providers that is not in quarantine and passes `condition`: by standing, then by the
+    /// route's order.
     private func best(
         for ask: TeamAsk,
         at now: MonotonicTime,
@@ -197,11 +199,11 @@ extension TeamState {
         return candidates.min()?.number
     }
 
-    /// The one of the providers left whose rest ends first, without those that asked for theirs.
+    /// Returns the remaining provider whose quarantine ends first, without those that asked for theirs.
     private func lastHope(for ask: TeamAsk, at now: MonotonicTime) -> Int? {
         guard ask.batch == nil, !ask.hadLastHope else { return nil }
-        // One that may well be dead is not asked about the word of a provider that is healthy, unless it was wrong for this
-        // very name before.
+        // An unresponsive provider is not queried to confirm the answer of a healthy one, unless that one had addresses for
+        // this name before.
         if ask.tentative != nil, !ask.assignment.wantsSecondOpinion, !ask.assignment.hadAddresses { return nil }
         let resting = ask.remaining.filter { number in
             guard let rest = members[number].health.rest else { return false }
@@ -216,7 +218,7 @@ extension TeamState {
     private struct Candidate: Comparable {
         var number: Int
         var standing: MemberHealth.Standing
-        /// Nil when it is not known; those come after the others.
+        /// The mean latency. Nil when it is not known; such providers are last.
         var mean: Duration?
         var position: Int
 

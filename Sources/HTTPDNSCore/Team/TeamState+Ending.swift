@@ -1,8 +1,8 @@
 internal import HTTPDNSPrimitives
 
-/// How questions end.
+/// The end of requests.
 extension TeamState {
-    /// Ends a question for which there is nobody left to ask or to wait for.
+    /// Ends a request that has no provider left to query or to wait for.
     mutating func conclude(exhausted id: TeamAsk.ID, at now: MonotonicTime, _ actions: inout [Action]) {
         guard let ask = asks[id] else { return }
         if var answer = ask.tentative {
@@ -20,7 +20,7 @@ extension TeamState {
         finish(id, .outcome(outcome), at: now, &actions)
     }
 
-    /// Ends a question at its deadline.
+    /// Ends a request at its deadline.
     mutating func giveUp(_ id: TeamAsk.ID, at now: MonotonicTime, _ actions: inout [Action]) {
         guard let ask = asks[id] else { return }
         for query in ask.pending.compactMap({ queries[$0] }) {
@@ -36,7 +36,7 @@ extension TeamState {
         conclude(exhausted: id, at: now, &actions)
     }
 
-    /// Tells the asker. Queries that were sent go on, so that something is learnt of them; the others are not sent.
+    /// Delivers the outcome. Sent queries continue, so that their latency or failure is known; the others are not sent.
     mutating func finish(_ id: TeamAsk.ID, _ ending: Ending, at now: MonotonicTime, _ actions: inout [Action]) {
         guard let ask = asks.removeValue(forKey: id) else { return }
         for query in ask.pending {
@@ -67,7 +67,7 @@ extension TeamState {
             : "not asked: in quarantine for another \(left) (\(rest.why))"
     }
 
-    /// When the first of them wants to be asked again; nil if one of them does now.
+    /// Returns the earliest time at which one of them may be queried again; nil if one of them may be now.
     private func requestedRestEnd(_ providers: [String], at now: MonotonicTime) -> MonotonicTime? {
         var end: MonotonicTime?
         for number in providers.compactMap({ numbers[$0] }) {

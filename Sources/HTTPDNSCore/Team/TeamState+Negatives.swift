@@ -1,14 +1,14 @@
 internal import HTTPDNSPrimitives
 
-/// Negative answers: some end a question, and others are put to another provider first.
+/// Negative answers: some end a request, and others are first sent to another provider for confirmation.
 extension TeamState {
-    /// Whether a provider's negative answers are final without a look at what the other providers say.
+    /// Returns whether a provider's negative answers are final without answers of the other providers.
     func trustsNegatives(of provider: String, among providers: [String]) -> Bool {
         guard let number = numbers[provider] else { return true }
         return members[number].negatives.isEarned || !hasOthers(than: number, in: providers)
     }
 
-    /// Takes up what a query's answer says about its provider's other answers.
+    /// Records the evidence of a query's answer for its provider's other answers.
     mutating func noteEvidence(of verdict: TeamQuery.Verdict, _ query: TeamQuery) {
         switch verdict {
         case .definite(_, let reading):
@@ -23,8 +23,8 @@ extension TeamState {
         }
     }
 
-    /// Takes up a negative answer, and ends its question if the answer is final.
-    /// - Returns: Whether another provider is to be asked now.
+    /// Processes a negative answer, and ends its request if the answer is final.
+    /// - Returns: Whether another provider is to be queried now.
     mutating func isOpen(
         _ id: TeamAsk.ID,
         after answer: ProviderTeam.Answer,
@@ -48,8 +48,8 @@ extension TeamState {
             conclude(exhausted: id, at: now, &actions)
             return false
         }
-        // What the other question hears about this provider holds for all of its answers, so that a burst of unknown names
-        // costs one further query and not one for each.
+        // The outcome of the other request applies to all of this provider's answers, so that a burst of unknown names costs
+        // one further query and not one for each.
         if !ask.assignment.hadAddresses, !trust.isContradicted, ask.pending.isEmpty,
             hold(id, for: member, at: now)
         {
@@ -62,7 +62,7 @@ extension TeamState {
         return true
     }
 
-    /// Lets a question wait for the one that puts a member's negative answers to the test; for a hedge delay at most.
+    /// Makes a request wait for the one that tries to confirm a provider's negative answers; for a hedge delay at most.
     /// - Returns: False when there is none.
     private mutating func hold(_ id: TeamAsk.ID, for number: Int, at now: MonotonicTime) -> Bool {
         guard let other = members[number].confirmation.flatMap({ asks[$0] }) else { return false }
@@ -74,7 +74,7 @@ extension TeamState {
         return true
     }
 
-    /// Goes on with the questions that waited for a member's negative answers to be put to the test.
+    /// Continues the requests that waited for the confirmation of a provider's negative answers.
     mutating func release(_ number: Int, at now: MonotonicTime, _ actions: inout [Action]) {
         members[number].confirmation = nil
         let held = members[number].held
@@ -91,7 +91,7 @@ extension TeamState {
         }
     }
 
-    /// Whether a question's negative answer is that of one provider among several, and is not final.
+    /// Returns whether a request's negative answer is that of one provider among several, and is not final.
     func isUnconfirmed(_ ask: TeamAsk) -> Bool {
         guard ask.negatives.count == 1, let number = ask.negatives.first else { return false }
         return (!members[number].negatives.isEarned || ask.assignment.hadAddresses)

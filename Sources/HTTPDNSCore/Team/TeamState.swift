@@ -1,30 +1,33 @@
 internal import HTTPDNSPrimitives
 
-/// Who is asked, waited for and given up, for all questions to a team. A value: it sends nothing itself; its methods are
-/// told what happened and when, and return what is to be done once the lock around it is let go.
+/// The state of all requests to a pool: the queries in flight, waiting and abandoned.
+///
+/// A value: it sends nothing itself. All events and times are arguments of its methods, which return the work that is to be
+/// done after the lock around it is released.
 struct TeamState: Sendable {
-    /// What to do after a change, in this order.
+    /// An action after a change; actions are performed in order.
     enum Action: Sendable {
-        /// Send a query, and tell how it came back; the limit is from now on.
+        /// Send a query, and report its result; the limit is from now on.
         case send(TeamQuery, limit: Duration)
         /// Cancel a query that was sent.
         case cancel(TeamQuery.ID)
-        /// Wake the question then, instead of at the time said before.
+        /// Wake the request at that time, instead of at the time set before.
         case wake(TeamAsk.ID, at: MonotonicTime)
-        /// Tell the asker. It is not heard of again.
+        /// Deliver the outcome. The request is not used again.
         case finish(TeamAsk.ID, Ending)
-        /// Tell whoever keeps logs and metrics.
+        /// Report the attempt to logs and metrics.
         case report(AttemptReport)
     }
 
-    /// How a question ends.
+    /// The outcome of a request.
     enum Ending: Sendable {
         case outcome(ProviderTeam.Outcome)
-        /// The names of a batch that were answered.
+        /// The answered names of a batch.
         case batch([HTTPDNSName: HTTPDNSProviderAnswer], provider: any HTTPDNSProvider, sentAt: MonotonicTime)
     }
 
-    /// Hedges follow each other no faster, unless they are set to (RFC 8305, section 8: the least delay between attempts).
+    /// The minimum interval between hedges, unless they are set to a shorter one (RFC 8305, section 8: the least delay between
+    /// attempts).
     static let leastHedgeStep = Duration.milliseconds(10)
 
     let attemptLimit: Duration
@@ -44,10 +47,10 @@ struct TeamState: Sendable {
 
     // MARK: What happens to a question
 
-    /// Takes a question in.
+    /// Adds a request.
     /// - Parameters:
-    ///   - batch: Names to be asked for at once, at the one provider that is named.
-    ///   - explores: Whether chance wants a provider of unknown latency to be tried, where the fastest is looked for.
+    ///   - batch: Names to be queried together, at the single provider of the request.
+    ///   - explores: Whether this request may begin with a provider of unknown latency, where the order is `fastest`.
     mutating func begin(
         _ assignment: ProviderTeam.Assignment,
         batch: [HTTPDNSName]? = nil,
@@ -86,7 +89,7 @@ struct TeamState: Sendable {
         return (id, actions)
     }
 
-    /// Does what is due without any answer: hedges, or gives up at the deadline.
+    /// Performs the steps that are due without an answer: hedges, or ends the request at the deadline.
     mutating func wake(_ id: TeamAsk.ID, at now: MonotonicTime) -> [Action] {
         guard let ask = asks[id], now >= ask.wakeAt else { return [] }
         var actions: [Action] = []
@@ -99,7 +102,7 @@ struct TeamState: Sendable {
         return actions
     }
 
-    /// Notes that nobody wants an answer any more. Idempotent.
+    /// Records that an answer is not needed any more. Idempotent.
     mutating func leave(_ id: TeamAsk.ID, at now: MonotonicTime) -> [Action] {
         guard let ask = asks[id] else { return [] }
         var actions: [Action] = []
@@ -109,7 +112,7 @@ struct TeamState: Sendable {
         return actions
     }
 
-    /// Ends all questions and all queries; later questions end at once.
+    /// Ends all requests and all queries; later requests end immediately.
     mutating func shutdown(at now: MonotonicTime) -> [Action] {
         isShutDown = true
         var actions: [Action] = []
@@ -120,7 +123,7 @@ struct TeamState: Sendable {
 
     // MARK: What happens to a query
 
-    /// Notes how a query that was sent came back from its provider.
+    /// Records the result that a query's provider returned.
     mutating func returned(
         _ id: TeamQuery.ID,
         _ result: TeamQuery.Result,
@@ -133,7 +136,7 @@ struct TeamState: Sendable {
         return actions
     }
 
-    /// Notes that a query that was sent had no answer within its limit.
+    /// Records that a query had no answer within its limit.
     mutating func expired(_ id: TeamQuery.ID, jitter: UInt64, at now: MonotonicTime) -> [Action] {
         guard let query = queries[id], !query.isEnded else { return [] }
         var actions: [Action] = [.cancel(id)]
@@ -141,9 +144,9 @@ struct TeamState: Sendable {
         return actions
     }
 
-    /// Ends a query that takes much longer than others do, if a query waits for its place: names whose servers are slow must
-    /// not keep the answers of all others waiting.
-    /// - Returns: Nil when it goes on.
+    /// Ends a query that takes much longer than others do, if a query waits for its slot: names whose servers are slow must not
+    /// delay all other answers.
+    /// - Returns: Nil when it continues.
     mutating func makeRoom(_ id: TeamQuery.ID, at now: MonotonicTime) -> [Action]? {
         guard let query = queries[id], !query.isEnded, let sentAt = query.sentAt else { return [] }
         guard members[query.member].health.isOverdue(sentAt: sentAt, at: now), members[query.member].makeRoom() else {
@@ -156,7 +159,7 @@ struct TeamState: Sendable {
         return actions
     }
 
-    /// Takes the place of a query away from a provider that does not let go of it.
+    /// Takes back the slot of a query from a provider that does not return.
     mutating func abandon(_ id: TeamQuery.ID, at now: MonotonicTime) -> [Action] {
         guard let query = queries[id], query.isEnded else { return [] }
         var actions: [Action] = []
@@ -166,7 +169,7 @@ struct TeamState: Sendable {
 
     // MARK: What is known
 
-    /// Whether one of them neither rests nor has used up its budget.
+    /// Returns whether one of them is neither in quarantine nor out of budget.
     func mayAsk(_ providers: [String], at now: MonotonicTime) -> Bool {
         providers.contains { name in
             guard let number = numbers[name] else { return false }
@@ -176,7 +179,7 @@ struct TeamState: Sendable {
 
     // MARK: Parts of these
 
-    /// Takes up an outcome, once for each query.
+    /// Processes an outcome, once for each query.
     private mutating func end(
         _ id: TeamQuery.ID,
         _ result: TeamQuery.Result,
@@ -195,7 +198,7 @@ struct TeamState: Sendable {
         case .batch:
             members[query.member].count(success: true)
             noteEvidence(of: verdict, query)
-            // A batch may take longer than a single name, and be no sign of what that will take.
+            // A batch may take longer than a single name, and does not predict a single name's latency.
             members[query.member].health.succeeded(id, latency: nil, at: now)
         case .failed(let error):
             members[query.member].count(success: false)
@@ -217,7 +220,7 @@ struct TeamState: Sendable {
         if let ask = query.ask, let wakeAt = asks[ask]?.wakeAt { actions.append(.wake(ask, at: wakeAt)) }
     }
 
-    /// What an outcome means to the asker.
+    /// Applies an outcome to its request.
     private mutating func conclude(
         _ id: TeamAsk.ID,
         _ query: TeamQuery,
@@ -269,12 +272,12 @@ struct TeamState: Sendable {
             ask.failedAttempts.append(attempt)
         }
         asks[id] = ask
-        // While a later one is within its own delay, it is the next provider; and its delay is running.
+        // While a later query is within its own delay, it counts as the next provider, and its delay is running.
         guard ask.latest == query.id || ask.pending.isEmpty else { return }
         askNext(id, at: now, &actions)
     }
 
-    /// Frees the place of a query that was sent, for the next one in the queue.
+    /// Frees the slot of a query that was sent, for the next one in the queue.
     private mutating func free(_ id: TeamQuery.ID, at now: MonotonicTime, _ actions: inout [Action]) {
         guard let query = queries.removeValue(forKey: id), query.sentAt != nil else { return }
         var madeRoom = query.madeRoom
@@ -292,7 +295,7 @@ struct TeamState: Sendable {
         }
     }
 
-    /// Ends a query that nobody wants.
+    /// Ends a query that no request needs.
     private mutating func drop(_ id: TeamQuery.ID, at now: MonotonicTime, _ actions: inout [Action]) {
         guard let query = queries[id], !query.isEnded else { return }
         guard query.sentAt != nil else {
