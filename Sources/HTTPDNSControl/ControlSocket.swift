@@ -23,7 +23,7 @@ public final class ControlSocket: Sendable {
     private let mailbox: ControlMailbox
     private let ending = EndingBox()
 
-    /// Told when the thread has ended.
+    /// Delivered when the thread has ended.
     private final class EndingBox: Sendable {
         let state = Lock(Ending())
 
@@ -54,7 +54,7 @@ public final class ControlSocket: Sendable {
         try self.init(client: client, path: path, logger: logger, timeSource: SystemTimeSource())
     }
 
-    /// As ``init(client:path:logger:)``, with the clock of watches given.
+    /// Opens a socket as ``init(client:path:logger:)`` does, with a given clock for watches.
     package init(
         client: HTTPDNSClient,
         path: String,

@@ -9,21 +9,21 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// A connection to a service's control socket, from the side of who asks.
+/// A client connection to a service's control socket.
 ///
-/// For one task at a time. What the service says waits in the kernel until it is asked for, so that one who does not read
-/// is dropped by the service, and holds nothing here.
+/// For one task at a time. Unread replies of the service wait in the kernel: the service drops a peer that does not read, and
+/// no memory is used here.
 package final class ControlCall: Sendable {
     private let path: String
     private let descriptor: Int32
-    /// Reading and writing may block: it is done on a thread of its own.
+    /// Reads and writes may block: they run on a dedicated thread.
     private let work = SerialWork()
     private let input = Lock(Input())
 
     private struct Input: Sendable {
-        /// What was read behind the last line.
+        /// The bytes that were read after the last line.
         var rest: [UInt8] = []
-        /// How much of it has no line feed.
+        /// The length of its part without a line feed.
         var searched = 0
     }
 
@@ -69,7 +69,7 @@ package final class ControlCall: Sendable {
                 if count >= 0 {
                     sent += count
                 } else if errno == EPIPE || errno == ECONNRESET {
-                    // Why it hung up may stand in what it said.
+                    // The service's last reply may have the reason that it closed the connection.
                     return
                 } else if errno != EINTR {
                     throw ControlCallError.lost(path)
@@ -78,9 +78,9 @@ package final class ControlCall: Sendable {
         }
     }
 
-    /// What the service says next; nil when it says nothing more.
-    /// - Throws: ``ControlCallError`` for what is not of the protocol, and for a fault, which the service has said;
-    ///   `CancellationError`, after which the connection is of no use.
+    /// Returns the next reply of the service; nil after the last one.
+    /// - Throws: ``ControlCallError`` for data outside of the protocol, and for a fault from the service; `CancellationError`,
+    ///   after which the connection cannot be used.
     package func next() async throws -> ControlReply? {
         guard let line = try await run({ [self] in try nextLine() }) else { return nil }
         let reply: ControlReply
@@ -93,7 +93,7 @@ package final class ControlCall: Sendable {
         return reply
     }
 
-    /// Sends a request, and waits for what is said to it.
+    /// Sends a request, and waits for its reply.
     /// - Throws: As ``send(_:)`` and ``next()``.
     package func ask(_ request: ControlRequest) async throws -> ControlReply {
         try await send(request)
@@ -107,7 +107,7 @@ package final class ControlCall: Sendable {
         try await withTaskCancellationHandler {
             try await work.run(body)
         } onCancel: {
-            // Whoever reads comes back with nothing.
+            // A blocked read returns without data.
             shutdown(descriptor, Int32(SHUT_RDWR))
         }
     }

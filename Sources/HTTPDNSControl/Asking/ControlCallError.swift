@@ -8,9 +8,9 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Why a service could not be asked, or did not do it.
+/// An error of a request to a service.
 package struct ControlCallError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of failure in a short word.
+    /// The kind of failure as a short identifier.
     package enum Code: String, Sendable {
         case invalidPath = "invalid-path"
         case noSocket = "no-socket"
@@ -19,7 +19,7 @@ package struct ControlCallError: Error, Hashable, Sendable, CustomStringConverti
         case nobodyListens = "nobody-listens"
         case connectionLost = "connection-lost"
         case notUnderstood = "not-understood"
-        /// The service said why; ``ControlCallError/fault`` has its word.
+        /// The service refused the request; ``ControlCallError/fault`` has its code.
         case refused
         case systemError = "system-error"
     }
@@ -33,7 +33,7 @@ package struct ControlCallError: Error, Hashable, Sendable, CustomStringConverti
     /// One line: message and hint.
     package var description: String { hint.map { "\(message) (\($0))" } ?? message }
 
-    /// Whether it is the path that is wrong, whoever runs.
+    /// Whether the path itself is wrong, regardless of the service.
     package var isUsage: Bool { code == .invalidPath || code == .notSocket }
 
     static func invalidPath(_ path: String, limit: Int) -> ControlCallError {

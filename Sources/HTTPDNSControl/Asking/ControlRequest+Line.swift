@@ -8,7 +8,7 @@ internal import Foundation
 #endif
 
 extension ControlRequest {
-    /// What is sent: the members of the command, and nothing that is as by default.
+    /// The members that are sent: those of the command, without default values.
     fileprivate struct Members: Codable {
         var version = ControlProtocol.version
         var command: String
@@ -35,7 +35,7 @@ extension ControlRequest {
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Text and finite numbers can always be written.
+        // Text and finite numbers can always be encoded.
         return (try? encoder.encode(members)).map { Array($0) + [UInt8(ascii: "\n")] } ?? []
     }
 }

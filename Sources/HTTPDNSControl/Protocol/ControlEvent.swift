@@ -1,7 +1,7 @@
 package import HTTPDNSCore
 package import HTTPDNSPrimitives
 
-/// An `HTTPDNSResolver.Event` on its way through a socket. The members are those of `resolve-test watch --json`.
+/// An `HTTPDNSResolver.Event` for transmission through a socket. The members are those of `resolve-test watch --json`.
 package struct ControlEvent: Codable, Hashable, Sendable {
     package var event: String
     package var host: String?
@@ -17,7 +17,8 @@ package struct ControlEvent: Codable, Hashable, Sendable {
     package var count: Int?
     package var missedBefore: Int
 
-    /// What is told of an event. Its time is not, since only the resolver's clock knows what it means: it has just happened.
+    /// Creates the transmitted form of an event. It has no time, since the time is valid only on the resolver's clock: the
+    /// event has just happened.
     package init(_ event: HTTPDNSResolver.Event) {
         self.event = event.kind.description
         host = event.host?.description
@@ -34,8 +35,8 @@ package struct ControlEvent: Codable, Hashable, Sendable {
         missedBefore = event.missedBefore
     }
 
-    /// The event, as far as this library knows what it says; nil for kinds that it does not know.
-    /// - Parameter time: When it arrived.
+    /// Returns the event, as far as this library supports its content; nil for unknown kinds.
+    /// - Parameter time: The arrival time.
     package func resolverEvent(at time: MonotonicTime) -> HTTPDNSResolver.Event? {
         let word = event
         guard let kind = HTTPDNSResolver.Event.Kind.all.first(where: { $0.description == word }) else { return nil }

@@ -1,33 +1,33 @@
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
-/// Why a request got no result: what stands behind `error` in the reply.
+/// The reason that a request has no result: the value of `error` in the reply.
 package struct ControlFault: Error, Hashable, Sendable {
-    /// The kind of fault in a short word.
+    /// The kind of fault as a short identifier.
     package struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// The word.
+        /// The identifier.
         package let description: String
 
-        /// For codes out of replies, which may be newer than this library.
+        /// Creates a code from a reply, which may be newer than this library.
         package init(description: String) { self.description = description }
 
-        /// The line is not a request: no JSON, no object, a member missing or of another kind.
+        /// The line is not a request: no JSON, no object, a member missing or of the wrong type.
         package static let badRequest = Code(description: "bad-request")
-        /// The line is longer than a request may be.
+        /// The line is longer than the limit for requests.
         package static let lineTooLong = Code(description: "line-too-long")
-        /// The request is of a version that this library does not speak.
+        /// The request has a version that this library does not support.
         package static let unsupportedVersion = Code(description: "unsupported-version")
-        /// There is no such command.
+        /// The command does not exist.
         package static let unknownCommand = Code(description: "unknown-command")
         /// No route has this pattern.
         package static let unknownRoute = Code(description: "unknown-route")
-        /// The connection watches already.
+        /// The connection has a watch already.
         package static let alreadyWatching = Code(description: "already-watching")
-        /// The reply would be longer than a reply may be.
+        /// The reply would be longer than the limit for replies.
         package static let replyTooLong = Code(description: "reply-too-long")
-        /// There are as many connections as there may be.
+        /// The limit on connections is reached.
         package static let tooManyConnections = Code(description: "too-many-connections")
-        /// Nothing was asked for too long.
+        /// There was no request for too long.
         package static let idle = Code(description: "idle")
         /// The peer is neither the service's own user nor root.
         package static let notPermitted = Code(description: "not-permitted")
@@ -37,9 +37,9 @@ package struct ControlFault: Error, Hashable, Sendable {
 
     /// The kind of fault.
     package var code: Code
-    /// What is wrong, on one line.
+    /// The mistake, on one line.
     package var message: String
-    /// What to do.
+    /// The suggested action.
     package var hint: String?
 
     package init(_ code: Code, _ message: String, hint: String? = nil) {
@@ -50,8 +50,8 @@ package struct ControlFault: Error, Hashable, Sendable {
 }
 
 extension ControlFault {
-    /// A turn of the switch for names that nothing is known of.
-    /// - Parameter routes: The patterns that there are.
+    /// Returns the fault for a turn of the switch for a pattern without a route.
+    /// - Parameter routes: The existing patterns.
     static func unknownRoute(_ pattern: HTTPDNSRoute.Pattern, routes: [String]) -> ControlFault {
         let listed = routes.prefix(20).joined(separator: ", ") + (routes.count > 20 ? ", ..." : "")
         return ControlFault(

@@ -6,14 +6,14 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// One line from a service: a result, a fault, or what a watch has to tell.
+/// A line from a service: a result, a fault, or a report of a watch.
 package struct ControlReply: Codable, Hashable, Sendable {
-    /// Who answers.
+    /// The identity of the service.
     package struct Identity: Codable, Hashable, Sendable {
         package var processIdentifier: Int
         /// The library's version.
         package var library: String
-        /// The versions of the control protocol that it speaks.
+        /// The supported versions of the control protocol.
         package var protocolVersions: [Int]
 
         package init(processIdentifier: Int, library: String, protocolVersions: [Int]) {
@@ -23,11 +23,11 @@ package struct ControlReply: Codable, Hashable, Sendable {
         }
     }
 
-    /// What a refresh came to.
+    /// The result of a refresh.
     package struct Refresh: Codable, Hashable, Sendable {
-        /// How many answers are asked for anew.
+        /// The number of answers that are refreshed.
         package var asked: Int
-        /// Whether there are more than were asked for.
+        /// Whether there are more than were refreshed.
         package var isTruncated: Bool
 
         package init(asked: Int, isTruncated: Bool) {
@@ -36,7 +36,7 @@ package struct ControlReply: Codable, Hashable, Sendable {
         }
     }
 
-    /// Why there is no result.
+    /// The reason that there is no result.
     package struct Failure: Codable, Hashable, Sendable {
         package var code: String
         package var message: String
@@ -44,12 +44,12 @@ package struct ControlReply: Codable, Hashable, Sendable {
     }
 
     package var version = ControlProtocol.version
-    /// The request's command; nil when the request could not be read.
+    /// The request's command; nil when the request could not be parsed.
     package var command: String?
     package var identity: Identity?
     package var diagnostics: HTTPDNSClient.Status?
     package var killSwitch: HTTPDNSClient.Status.Switch?
-    /// The routes that a turn of the switch has left on, although their names go by its pattern: they are closer.
+    /// The routes that a turn of the switch has left on, because their patterns are more specific.
     package var staysOn: [String]?
     package var refresh: Refresh?
     package var event: ControlEvent?
@@ -72,7 +72,7 @@ package struct ControlReply: Codable, Hashable, Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(self) else {
-            // Numbers that JSON has not, which no reply has.
+            // The reply has numbers that JSON cannot represent, which does not happen.
             return ControlReply(to: command, .notWritten).plainLine
         }
         guard data.count <= ControlProtocol.maximumReply else {
@@ -85,7 +85,7 @@ package struct ControlReply: Codable, Hashable, Sendable {
         (try? JSONEncoder().encode(self)).map { Array($0) + [UInt8(ascii: "\n")] } ?? []
     }
 
-    /// Reads a line of a service.
+    /// Parses a line of a service.
     /// - Throws: `DecodingError`, when it is not of this protocol.
     package init(line: [UInt8]) throws {
         self = try JSONDecoder().decode(ControlReply.self, from: Data(line))

@@ -2,7 +2,7 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension ControlRequest {
-    /// Reads a line, without its line feed. Total: any octets are a request or a fault.
+    /// Parses a line, without its line feed. Every input is a request or a fault.
     /// - Throws: ``ControlFault`` with a code of ``ControlFault/Code/badRequest``, ``ControlFault/Code/unsupportedVersion``,
     ///   ``ControlFault/Code/unknownCommand`` or ``ControlFault/Code/lineTooLong``.
     package init(line: [UInt8]) throws(ControlFault) {
@@ -54,7 +54,7 @@ extension ControlFault {
     }
 }
 
-/// The members of a request that nobody has taken yet.
+/// The members of a request that were not read yet.
 private struct RequestFields {
     private var members: [String: JSONValue]
 

@@ -1,26 +1,26 @@
 package import HTTPDNSCore
 
-/// What a peer asks of a service through its control socket: one line of JSON.
+/// A request to a service through its control socket: one line of JSON.
 package struct ControlRequest: Hashable, Sendable {
-    /// What is to be done.
+    /// The command of a request.
     package enum Command: Hashable, Sendable {
-        /// Say who you are.
+        /// Return the identity of the service.
         case ping
-        /// Say how you are.
+        /// Return the state of the service.
         case dump(Selection)
         /// Turn the kill switch, for one route or for everything.
         case turn(isOn: Bool, route: HTTPDNSRoute.Pattern?)
-        /// Ask providers anew about these names, or about all that are cached; nothing is forgotten.
+        /// Refresh these names, or all cached ones; no answer is removed.
         case refresh([HTTPDNSName]?)
-        /// Tell everything that happens, with a ``dump(_:)`` at an interval.
+        /// Report every event, with a ``dump(_:)`` at an interval.
         case watch(interval: Duration, Selection)
     }
 
-    /// Which answers and mappings a dump has.
+    /// The answers and mappings in a dump.
     package struct Selection: Hashable, Sendable {
-        /// How many of each at most.
+        /// The maximum number of each.
         package var limit: Int
-        /// Only those about these names; nil means all.
+        /// The patterns of the names; nil means all names.
         package var names: [HTTPDNSRoute.Pattern]?
 
         package init(limit: Int = Selection.defaultLimit, names: [HTTPDNSRoute.Pattern]? = nil) {
@@ -28,9 +28,9 @@ package struct ControlRequest: Hashable, Sendable {
             self.names = names
         }
 
-        /// As many as people look through.
+        /// The default limit, fit for reading on a terminal.
         package static let defaultLimit = 200
-        /// How many may be asked for.
+        /// The maximum limit.
         package static let maximumLimit = 2000
     }
 
@@ -38,7 +38,7 @@ package struct ControlRequest: Hashable, Sendable {
 
     package init(_ command: Command) { self.command = command }
 
-    /// The word for the command, as in requests and replies.
+    /// The name of the command in requests and replies.
     package var word: String {
         switch command {
         case .ping: "ping"

@@ -1,66 +1,67 @@
 internal import HTTPDNSPrimitives
 
-/// One connection to the control socket: what came in, what has to go out, and when it is given up. A value: it does
-/// neither I/O nor work, and says what is to be done.
+/// The state of one connection to the control socket: its input, its output, and its time limits.
 ///
-/// One request is performed at a time; those behind it wait in the order of their arrival. A watch goes on beside them.
+/// A value: it does neither I/O nor work, and returns the actions to perform. One request is performed at a time; further ones
+/// wait in the order of their arrival. A watch continues besides them.
 struct ControlConnection: Sendable {
-    /// What is to be done.
+    /// An action to perform.
     enum Action: Hashable, Sendable {
         /// Perform a request, and call ``performed(_:at:)`` when it is done.
         case perform(ControlRequest)
-        /// Close the connection, and end the work for it.
+        /// Close the connection, and end its tasks.
         case close
     }
 
-    /// What the peer sent and nobody has read yet.
+    /// The received bytes that were not processed yet.
     private var input: [UInt8] = []
-    /// How many octets of `input` are read.
+    /// The number of processed bytes of `input`.
     private var consumed = 0
-    /// Where in `input` the search for a line feed goes on.
+    /// The index in `input` from which the search for a line feed continues.
     private var searched = 0
     private var output: [UInt8] = []
-    /// How many octets of `output` are written.
+    /// The number of written bytes of `output`.
     private var written = 0
     private var isPerforming = false
     private var isWatching = false
-    /// Whether nothing more comes from the peer.
+    /// Whether the peer has ended its side of the connection.
     private var inputHasEnded = false
-    /// Whether it is closed once `output` is written.
+    /// Whether the connection is closed once `output` is written.
     private var isEnding = false
     private var idleSince: MonotonicTime
-    /// Since when the peer takes nothing of `output`.
+    /// The time since which the peer has read nothing of `output`.
     private var waitingSince: MonotonicTime?
 
     init(at now: MonotonicTime) { idleSince = now }
 
-    /// Whether the peer's octets are wanted. What it sends while it has to wait stays in the kernel, and at last with it.
+    /// Whether the connection reads from the peer. Bytes of a peer that has to wait stay in the kernel, and finally with the
+    /// peer.
     var wantsInput: Bool { !inputHasEnded && !isEnding && !isPerforming }
 
-    /// What is to be written next; empty when nothing is.
+    /// The bytes to write next; may be empty.
     var pendingOutput: ArraySlice<UInt8> { output[written...] }
 
-    /// When ``timePassed(at:)`` has to be called at last; nil means never.
+    /// The latest time for the next call of ``timePassed(at:)``; nil means never.
     var deadline: MonotonicTime? {
         if let waitingSince { return waitingSince + ControlProtocol.readerPatience }
         return isPerforming || isWatching ? nil : idleSince + ControlProtocol.idleLimit
     }
 
-    /// Takes in what the peer sent.
+    /// Processes bytes from the peer.
     mutating func received(_ octets: some Collection<UInt8>, at now: MonotonicTime) -> [Action] {
         guard !isEnding else { return [] }
         input += octets
         return readLines(at: now)
     }
 
-    /// Notes that nothing more comes from the peer. What it asked for before is still answered.
+    /// Records that the peer has ended its side. Its earlier requests are still answered.
     mutating func inputEnded(at now: MonotonicTime) -> [Action] {
         guard !inputHasEnded else { return [] }
         inputHasEnded = true
         return readLines(at: now)
     }
 
-    /// Takes in a line for the peer.
+    /// Adds a line for the peer.
     mutating func send(_ line: [UInt8], at now: MonotonicTime) -> [Action] {
         guard output.count - written + line.count <= ControlProtocol.maximumBacklog else { return [.close] }
         output += line
@@ -68,14 +69,14 @@ struct ControlConnection: Sendable {
         return []
     }
 
-    /// Notes that a request is done with.
+    /// Records that a request was performed.
     mutating func performed(_ request: ControlRequest, at now: MonotonicTime) -> [Action] {
         if case .watch = request.command { isWatching = false } else { isPerforming = false }
         idleSince = now
         return readLines(at: now)
     }
 
-    /// Notes that the kernel took some of ``pendingOutput``.
+    /// Records that the kernel has accepted a part of ``pendingOutput``.
     mutating func wrote(_ count: Int, at now: MonotonicTime) -> [Action] {
         guard count > 0 else { return [] }
         written += count
@@ -92,7 +93,7 @@ struct ControlConnection: Sendable {
         return endIfDone()
     }
 
-    /// Gives up a peer that neither reads nor asks.
+    /// Ends the connection of a peer that neither reads nor sends requests.
     mutating func timePassed(at now: MonotonicTime) -> [Action] {
         guard let deadline, now >= deadline else { return [] }
         guard waitingSince == nil, !isEnding else { return [.close] }
@@ -100,13 +101,13 @@ struct ControlConnection: Sendable {
         return end(with: ControlFault(.idle, "nothing was asked for \(seconds) s; the connection ends"), at: now)
     }
 
-    /// Says why, and ends the connection once that is read.
+    /// Sends a fault, and ends the connection once it is written.
     mutating func end(with fault: ControlFault, at now: MonotonicTime) -> [Action] {
         isEnding = true
         return send(ControlReply(to: nil, fault).line, at: now) + endIfDone()
     }
 
-    /// A reader that is this far behind costs a copy of the rest, and no more memory than twice that.
+    /// For a reader this far behind, the rest is copied, so that the memory is at most twice that.
     private static let compactionThreshold = 256 * 1024
 
     /// Reads as many requests as may be performed now.
@@ -145,7 +146,7 @@ struct ControlConnection: Sendable {
         return request
     }
 
-    /// The next line, without its line feed. What is left when the peer has ended counts as one.
+    /// Returns the next line, without its line feed. The rest of the input at the end counts as a line.
     private mutating func nextLine() -> ArraySlice<UInt8>? {
         if let end = input[searched...].firstIndex(of: UInt8(ascii: "\n")) {
             defer { (consumed, searched) = (end + 1, end + 1) }
@@ -157,7 +158,7 @@ struct ControlConnection: Sendable {
         return input[consumed...]
     }
 
-    /// Nothing is left to be done for a peer that ended, or that is to end.
+    /// No work is left for a peer that has ended, or that is to end.
     private func endIfDone() -> [Action] {
         guard pendingOutput.isEmpty else { return [] }
         return isEnding || inputHasEnded && !isPerforming && !isWatching ? [.close] : []

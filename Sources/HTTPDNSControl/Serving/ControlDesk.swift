@@ -11,13 +11,13 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Does what requests ask for, away from the socket's thread.
+/// The handler of requests, apart from the socket's thread.
 struct ControlDesk: Sendable {
     let client: HTTPDNSClient
     let timeSource: any TimeSource
     let logger: Logger?
 
-    /// Performs a request other than a watch. It waits for nobody but short locks.
+    /// Performs a request other than a watch. It waits for nothing but short locks.
     func answer(to request: ControlRequest) -> ControlReply {
         var answer = ControlReply(to: request.word)
         switch request.command {
@@ -38,14 +38,14 @@ struct ControlDesk: Sendable {
         return answer
     }
 
-    /// Tells everything that happens, and a dump at an interval, until the client or the task ends.
+    /// Reports every event, and a dump at an interval, until the client or the task ends.
     func watch(
         every interval: Duration,
         _ selection: ControlRequest.Selection,
         tell: @escaping @Sendable (ControlReply) -> Void
     ) async {
         let request = ControlRequest(.watch(interval: interval, selection))
-        // Listening begins before the first dump, so that nothing is missed between both.
+        // Listening begins before the first dump, so that no event is missed in between.
         var events = client.resolver.events.makeAsyncIterator()
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -69,16 +69,16 @@ struct ControlDesk: Sendable {
         (try? await timeSource.sleep(until: timeSource.now() + interval)) != nil
     }
 
-    /// A peer that may not control the service was refused.
+    /// Logs that a peer without permission was refused.
     func noteStranger(_ user: uid_t?) {
         guard let logger else { return }
-        // Not on the socket's thread: what a logger does is a user's code.
+        // Not on the socket's thread: the log handler is user code.
         Task.detached {
             logger.warning("control socket refused a peer", metadata: ["uid": "\(user.map { "\($0)" } ?? "unknown")"])
         }
     }
 
-    /// Turns the switch, unless it is for a pattern that no name here goes by: that one was misspelled.
+    /// Turns the switch, unless no name uses the pattern: such a pattern is misspelled.
     private func turn(_ isOn: Bool, _ route: HTTPDNSRoute.Pattern?, _ answer: ControlReply) -> ControlReply {
         let before = client.diagnostics(limit: 1, names: route.map { [$0] })
         let routes = before.routes.map(\.pattern)
@@ -100,7 +100,7 @@ struct ControlDesk: Sendable {
         return answer
     }
 
-    /// Whether the pattern of a route decides about names which `pattern` is about too.
+    /// Returns whether the pattern of a route decides about names that `pattern` covers too.
     private static func isCloser(_ route: String, than pattern: HTTPDNSRoute.Pattern) -> Bool {
         guard let zone = (try? HTTPDNSRoute.Pattern(route))?.zone, route != pattern.description else { return false }
         return pattern.contains(zone)
@@ -113,7 +113,7 @@ struct ControlDesk: Sendable {
         } else {
             client.killSwitch.turnOff(scope, by: .socket)
         }
-        // The resolver tells of turns that changed something; this is who asked, and that he did.
+        // The resolver reports turns that changed something; this logs the peer and its request.
         logger?.notice(
             "kill switch through the control socket",
             metadata: ["state": isOn ? "on" : "off", "scope": "\(scope)"]

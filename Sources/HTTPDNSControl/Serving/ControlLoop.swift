@@ -9,8 +9,9 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The thread of a control socket: it accepts, reads, writes and waits, all in one `poll(2)`, and does no work for a request
-/// itself. Used on that thread alone.
+/// The event loop of a control socket: it accepts, reads, writes and waits in one `poll(2)`, and performs no request itself.
+///
+/// Used on its own thread alone.
 final class ControlLoop {
     private struct Client {
         var descriptor: Int32
@@ -24,11 +25,11 @@ final class ControlLoop {
     private let clock = SystemTimeSource()
     private var clients: [UInt64: Client] = [:]
     private var lastNumber: UInt64 = 0
-    /// Until when nobody is accepted, since the process has no descriptors left.
+    /// The time until which no connection is accepted, because the process has no descriptors left.
     private var fullUntil: MonotonicTime?
     private var buffer = [UInt8](repeating: 0, count: 16 * 1024)
 
-    /// How long it waits for descriptors: without a pause, poll would come back at once again and again.
+    /// The pause for free descriptors: without it, poll would return immediately again and again.
     private static let pauseWhenFull = Duration.seconds(1)
 
     init(_ file: SocketFile, _ mailbox: ControlMailbox, _ desk: ControlDesk) {
@@ -37,14 +38,14 @@ final class ControlLoop {
         self.desk = desk
     }
 
-    /// Runs until it is told to stop, then closes everything and removes the socket's file.
+    /// Runs until it is stopped, then closes everything and removes the socket's file.
     func run() {
         while handleMessages() {
             var polled = descriptors()
             let numbers = Array(clients.keys)
             for number in numbers { polled.append(descriptor(of: number)) }
             let count = poll(&polled, nfds_t(polled.count), timeout)
-            // A signal, or no memory: nothing is known about any of them.
+            // A signal, or no memory: the state of the descriptors is unknown.
             if count < 0 { continue }
             if polled[1].revents != 0 { accept() }
             for (number, entry) in zip(numbers, polled.dropFirst(2)) { serve(number, Int32(entry.revents)) }
@@ -61,7 +62,7 @@ final class ControlLoop {
         if let fullUntil, clock.now() >= fullUntil { self.fullUntil = nil }
         return [
             pollfd(fd: mailbox.descriptor, events: Int16(POLLIN), revents: 0),
-            // A negative descriptor is passed over.
+            // poll ignores a negative descriptor.
             pollfd(fd: fullUntil == nil ? file.descriptor : -1, events: Int16(POLLIN), revents: 0),
         ]
     }
@@ -74,18 +75,18 @@ final class ControlLoop {
         return pollfd(fd: client.descriptor, events: Int16(events), revents: 0)
     }
 
-    /// In milliseconds; -1 while there is nothing to wait for but descriptors.
+    /// The timeout in milliseconds; -1 while it waits for descriptors only.
     private var timeout: Int32 {
         let deadlines = clients.values.compactMap(\.state.deadline) + (fullUntil.map { [$0] } ?? [])
         guard let next = deadlines.min() else { return -1 }
-        // One more, or the last fraction of a millisecond would be waited for in a busy loop.
+        // One more, or the loop would be busy during the last fraction of a millisecond.
         let milliseconds = max(next - clock.now(), .zero).wholeNanoseconds / 1_000_000 + 1
         return Int32(clamping: milliseconds)
     }
 
     // MARK: Messages
 
-    /// - Returns: Whether to go on.
+    /// - Returns: Whether to continue.
     private func handleMessages() -> Bool {
         for message in mailbox.take() {
             let now = clock.now()
@@ -93,7 +94,7 @@ final class ControlLoop {
             case .stop: return false
             case .line(let line, let number):
                 act(on: clients[number]?.state.send(line, at: now), of: number, at: now)
-                // Most readers have room, and need no turn of the loop for it.
+                // Most readers have room, so that the line can be written without another turn of the loop.
                 flush(number)
             case .performed(let request, let number):
                 act(on: clients[number]?.state.performed(request, at: now), of: number, at: now)
@@ -120,8 +121,8 @@ final class ControlLoop {
             }
             return
         }
-        // On a thread of its own and no task: a program all of whose tasks are stuck is one that is to be looked into, or
-        // switched off. There are at most as many as connections.
+        // A dedicated thread and no task: a program whose tasks are all blocked must still be inspected or switched off. There
+        // are at most as many threads as connections.
         let isStarted = DetachedThread.start {
             mailbox.post(.line(desk.answer(to: request).line, number))
             mailbox.post(.performed(request, number))
@@ -143,7 +144,7 @@ final class ControlLoop {
                 return
             }
             if let fault = refusal(of: descriptor) {
-                // Its buffer is empty, so that the line fits; who does not read it sees the end.
+                // Its buffer is empty, so that the line fits. A peer that does not read it gets the end of the connection.
                 _ = SocketOctets.write(ControlReply(to: nil, fault).line[...], to: descriptor)
                 close(descriptor)
                 continue
@@ -176,7 +177,7 @@ final class ControlLoop {
         guard events != 0 else { return }
         if events & Int32(POLLIN) != 0 { receive(number) }
         if events & Int32(POLLOUT) != 0 { flush(number) }
-        // Nobody is there any more. What it had sent was read above.
+        // The peer is gone. Its earlier bytes were read above.
         if events & Int32(POLLIN) == 0, events & Int32(POLLHUP | POLLERR | POLLNVAL) != 0 { drop(number) }
     }
 
@@ -194,7 +195,7 @@ final class ControlLoop {
         flush(number)
     }
 
-    /// Writes as much as the kernel takes.
+    /// Writes as much as the kernel accepts.
     private func flush(_ number: UInt64) {
         while let client = clients[number], !client.state.pendingOutput.isEmpty {
             let count = SocketOctets.write(client.state.pendingOutput, to: client.descriptor)

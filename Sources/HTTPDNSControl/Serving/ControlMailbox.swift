@@ -8,21 +8,21 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// What the tasks that perform requests have for the thread of the socket, and a descriptor that wakes it.
+/// The messages from request tasks to the socket's thread, with a descriptor that wakes the thread.
 ///
-/// Safe to share: the descriptors never change, and the kernel serializes what is written to them.
+/// Sharing is safe: the descriptors never change, and the kernel serializes writes to them.
 final class ControlMailbox: Sendable {
     enum Message: Sendable {
         /// A line for a connection.
         case line([UInt8], UInt64)
-        /// A request of a connection is done with.
+        /// A request of a connection was performed.
         case performed(ControlRequest, UInt64)
-        /// The socket ends.
+        /// The socket shuts down.
         case stop
     }
 
     private let messages = Lock<[Message]>([])
-    /// The end that the thread waits on.
+    /// The descriptor that the thread waits on.
     let descriptor: Int32
     private let writeEnd: Int32
 
@@ -47,9 +47,9 @@ final class ControlMailbox: Sendable {
         _ = write(writeEnd, &one, 1)
     }
 
-    /// Everything since the last time.
+    /// Returns all messages since the last call.
     func take() -> [Message] {
-        // First the pipe: what is posted between both is taken now, and its wake costs one turn for nothing.
+        // First the pipe: messages posted in between are returned now, and their wake-up costs one extra turn.
         var octets = [UInt8](repeating: 0, count: 64)
         while read(descriptor, &octets, octets.count) > 0 {}
         return messages.withLock { messages in
@@ -64,7 +64,7 @@ final class ControlMailbox: Sendable {
     }
 }
 
-/// What the system said.
+/// The error number of a failed system call.
 struct SystemErrorNumber: Error, Hashable, CustomStringConvertible {
     let number: Int32
 

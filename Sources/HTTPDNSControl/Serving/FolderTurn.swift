@@ -6,17 +6,16 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The right to change the sockets of a folder, which one process has at a time: a lock on the folder itself (`flock(2)`),
-/// so that no file is left behind.
+/// A lock on a folder (`flock(2)`) for changes of its sockets, which one process holds at a time, without a lock file.
 struct FolderTurn {
     private let descriptor: Int32
 
-    /// Whoever has it makes a few system calls. One who keeps it for longer than a second does so on purpose: then it is
-    /// gone on without, as on a file system that knows no such locks.
+    /// A holder makes only a few system calls. If the lock is held for longer than a second, the process continues without it,
+    /// as on a file system without such locks.
     private static let tries = 50
     private static let pauseMilliseconds: Int32 = 20
 
-    /// - Throws: ``ControlSocketError`` when there is no such folder, or it may not be read.
+    /// - Throws: ``ControlSocketError`` when the folder does not exist, or cannot be read.
     init(for path: String) throws(ControlSocketError) {
         let name = path.lastIndex(of: "/").map { path[..<$0] }
         let folder = name.map { $0.isEmpty ? "/" : String($0) } ?? "."

@@ -6,13 +6,13 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Who is at the other end of a connection, as the kernel says.
+/// The user at the other end of a connection, as reported by the kernel.
 struct Peer: Hashable, Sendable {
     var userID: uid_t
 
     init(userID: uid_t) { self.userID = userID }
 
-    /// - Returns: Nil when the system does not say.
+    /// - Returns: Nil when the system does not report it.
     init?(of descriptor: Int32) {
         #if canImport(Darwin)
         var group = gid_t()
@@ -30,7 +30,7 @@ struct Peer: Hashable, Sendable {
         #endif
     }
 
-    /// The service's own user, and root.
+    /// Whether the peer is the service's own user, or root.
     var mayControl: Bool { mayControl(serviceOf: geteuid()) }
 
     func mayControl(serviceOf user: uid_t) -> Bool { userID == 0 || userID == user }

@@ -10,7 +10,7 @@ internal import Darwin
 struct SocketAddress {
     private var address = sockaddr_un()
 
-    /// How many octets a path may have: one of them is the NUL at its end.
+    /// The maximum number of bytes of a path, without the NUL at its end.
     static let maximumPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
     /// - Returns: Nil for a path that is empty, too long, or has a NUL in it.
@@ -29,7 +29,7 @@ struct SocketAddress {
         }
     }
 
-    /// A stream socket that no child process inherits.
+    /// Returns a stream socket that child processes do not inherit.
     /// - Throws: The number of the system's error.
     static func newSocket(isBlocking: Bool) throws(SystemErrorNumber) -> Int32 {
         #if canImport(Darwin)

@@ -10,15 +10,15 @@ internal import Darwin
 
 /// A listening socket with a name in the file system.
 ///
-/// Only its owner may ever connect: on Linux a socket's file is made with the mode of its descriptor, so that this is set
-/// first (`unix_bind` in the kernel; `umask` can only take more away, and is the whole process's).
+/// Only its owner may ever connect: on Linux a socket's file gets the mode of its descriptor, so the mode is set first
+/// (`unix_bind` in the kernel; `umask` can only remove permissions, and applies to the whole process).
 struct SocketFile: Sendable {
-    /// The socket that is listened on. It does not block.
+    /// The listening socket. It does not block.
     let descriptor: Int32
     private let path: String
     private let identity: Identity
 
-    /// Which file it is, whatever its name leads to later.
+    /// The identity of the file, independent of its name.
     private struct Identity: Equatable, Sendable {
         var device: UInt64
         var number: UInt64
@@ -29,11 +29,11 @@ struct SocketFile: Sendable {
         }
     }
 
-    /// The peers that the kernel lets wait to be accepted.
+    /// The number of peers that may wait in the kernel to be accepted.
     private static let backlog: Int32 = 16
     private static let mode = mode_t(0o600)
 
-    /// Makes the socket, in the place of one that nobody listens on.
+    /// Creates the socket, and replaces one without a listener.
     /// - Throws: ``ControlSocketError``.
     init(path: String) throws(ControlSocketError) {
         guard let address = SocketAddress(path: path) else {
@@ -46,7 +46,7 @@ struct SocketFile: Sendable {
             )
         }
         self.path = path
-        // Two processes that start at once must not take each other's place.
+        // Two processes that start at the same time must not replace each other's socket.
         let turn = try FolderTurn(for: path)
         defer { turn.end() }
         try SocketFile.clear(path, address)
@@ -61,7 +61,7 @@ struct SocketFile: Sendable {
             var status = stat()
             guard lstat(path, &status) == 0 else { throw SystemErrorNumber(errno) }
             if status.st_mode & 0o777 != SocketFile.mode {
-                // What an umask such as 0277 took away. A link that somebody has put there meanwhile is not followed.
+                // Restores permissions that an umask such as 0277 removed. A link created meanwhile is not followed.
                 guard fchmodat(AT_FDCWD, path, SocketFile.mode, AT_SYMLINK_NOFOLLOW) == 0 else {
                     throw SystemErrorNumber(errno)
                 }
@@ -74,7 +74,7 @@ struct SocketFile: Sendable {
         }
     }
 
-    /// Closes the socket and removes its file, unless another one stands there by now.
+    /// Closes the socket and removes its file, unless another file has that name by now.
     func remove() {
         let turn = try? FolderTurn(for: path)
         var status = stat()
@@ -83,7 +83,7 @@ struct SocketFile: Sendable {
         turn?.end()
     }
 
-    /// Removes what a process left behind that did not end well.
+    /// Removes the file that a killed process left behind.
     private static func clear(_ path: String, _ address: SocketAddress) throws(ControlSocketError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
@@ -121,7 +121,7 @@ struct SocketFile: Sendable {
             try address.connect(probe)
             return false
         } catch {
-            // EAGAIN says that its queue is full.
+            // EAGAIN means that its queue is full.
             return error.number == ECONNREFUSED || error.number == ENOENT
         }
     }

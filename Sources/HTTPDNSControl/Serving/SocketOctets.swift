@@ -8,8 +8,8 @@ internal import Darwin
 
 /// Writing to a socket.
 enum SocketOctets {
-    /// Writes some of the octets. A peer that went away is an error, and no signal for the process.
-    /// - Returns: How many; below zero when `errno` says why none.
+    /// Writes some of the bytes. A closed connection is an error, and causes no signal.
+    /// - Returns: The number of bytes; negative when `errno` has the error.
     static func write(_ octets: ArraySlice<UInt8>, to descriptor: Int32) -> Int {
         octets.withUnsafeBytes { buffer in
             #if canImport(Darwin)
