@@ -2,23 +2,23 @@
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
-/// One number of a snapshot, under the name and dimensions that it is exported with.
+/// A number of a snapshot, with the name and dimensions of its export.
 struct CounterReading: Hashable, Sendable {
     var series: MetricSeries
     var value: Double
 }
 
-/// One line of a chart: a metric with the values of its dimensions.
+/// A series: a metric with the values of its dimensions.
 struct MetricSeries: Hashable, Sendable {
     var name: MetricName
     var values: [String] = []
 
-    /// The dimensions as swift-metrics wants them.
+    /// The dimensions in the form of swift-metrics.
     var dimensions: [(String, String)] { Array(zip(name.dimensions, values)) }
 }
 
 extension HTTPDNSResolver.Counters {
-    /// Everything that is exported of a snapshot, or of the difference of two.
+    /// The exported numbers of a snapshot, or of the difference of two.
     var readings: [CounterReading] {
         var readings: [CounterReading] = []
         func add(_ name: MetricName, _ values: String..., count: Int) {
@@ -80,7 +80,7 @@ extension HTTPDNSResolver.Counters {
 }
 
 extension HTTPDNSResolver.Status {
-    /// Everything that is exported of it, counters among them as they stand.
+    /// The exported numbers of a status, with the present values of its counters.
     var readings: [CounterReading] {
         func reading(_ name: MetricName, _ values: String..., value: Int) -> CounterReading {
             CounterReading(series: MetricSeries(name: name, values: values), value: Double(value))

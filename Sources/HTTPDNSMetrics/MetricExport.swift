@@ -3,8 +3,9 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 internal import Metrics
 
-/// Turns snapshots and events into metrics, one after the other. An actor and no lock, since what a metrics factory does is
-/// a user's code.
+/// The export of snapshots and events as metrics, one after the other.
+///
+/// An actor and no lock, because a metrics factory is user code.
 actor MetricExport {
     private var handles: MetricHandles
     private var exported = HTTPDNSResolver.Counters()
@@ -12,14 +13,14 @@ actor MetricExport {
 
     init(factory: any MetricsFactory) { handles = MetricHandles(factory: factory) }
 
-    /// Exports what was counted since the last snapshot.
+    /// Exports the counts since the last snapshot.
     func add(_ counters: HTTPDNSResolver.Counters) {
         for reading in (counters - exported).readings where reading.series.name.kind != .meter { handles.add(reading) }
         for reading in counters.readings where reading.series.name.kind == .meter { handles.set(reading) }
         exported = counters
     }
 
-    /// Exports how the resolver stands; of what it counts, what was counted since the last time.
+    /// Exports the status of the resolver; for its counters, the counts since the last time.
     func add(_ condition: HTTPDNSResolver.Status) {
         for reading in condition.readings {
             guard reading.series.name.kind == .counter else {
@@ -33,7 +34,7 @@ actor MetricExport {
         }
     }
 
-    /// Exports what no counter has: durations, quarantines, and how many events were missed.
+    /// Exports data without a counter: durations, quarantines, and the number of missed events.
     func add(_ event: HTTPDNSResolver.Event) {
         if event.missedBefore > 0 { count(.eventsMissed, [], by: event.missedBefore) }
         switch event.kind {
@@ -56,7 +57,7 @@ actor MetricExport {
             route: event.route ?? MetricExport.none,
             source: event.source?.description ?? MetricExport.none,
             provider: event.provider ?? MetricExport.none,
-            // The conventions' word for an error without a name of its own.
+            // The conventions' value for an error without a name of its own.
             errorType: hasFailed ? event.code ?? "_OTHER" : nil
         )
         handles.record(elapsed, as: series)

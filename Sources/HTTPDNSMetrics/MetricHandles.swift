@@ -3,7 +3,7 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 internal import Metrics
 
-/// The metrics that were made so far, so that each is asked of the factory once. For one task at a time.
+/// The metrics created so far, so that each is requested from the factory once. For one task at a time.
 struct MetricHandles {
     private let factory: any MetricsFactory
     private var counters: [MetricSeries: Counter] = [:]
@@ -11,10 +11,10 @@ struct MetricHandles {
     private var meters: [MetricSeries: Meter] = [:]
     private var timers: [LookUpSeries: Metrics.Timer] = [:]
 
-    /// Routes come from the settings, but someone may make thousands of them.
+    /// A limit, because the settings may have thousands of routes.
     static let maximumTimers = 4096
 
-    /// A timer's series; a look-up without a failure has no `error.type`.
+    /// A timer's series; a lookup without a failure has no `error.type`.
     struct LookUpSeries: Hashable, Sendable {
         var cause: String
         var route: String
@@ -31,7 +31,7 @@ struct MetricHandles {
 
     init(factory: any MetricsFactory) { self.factory = factory }
 
-    /// Adds to a counter. A counter that has nothing to count is made nevertheless, so that its series begins at zero.
+    /// Adds to a counter. A counter without counts is created nevertheless, so that its series begins at zero.
     mutating func add(_ reading: CounterReading) {
         let series = reading.series
         if series.name.kind == .floatingPointCounter {

@@ -1,9 +1,9 @@
 #if Metrics
-/// The metrics that ``ResolverMetrics`` exports, and their dimensions. Docs/Observability.md lists the same, which a test
-/// compares.
+/// The metrics that ``ResolverMetrics`` exports, and their dimensions. A test compares them with the list in
+/// Docs/Observability.md.
 ///
-/// `dns.lookup.duration` and `error.type` are of OpenTelemetry's semantic conventions for DNS; the others are ours. The
-/// conventions' `dns.question.name` is left out on purpose: it has no bound.
+/// `dns.lookup.duration` and `error.type` are of OpenTelemetry's semantic conventions for DNS; the others are defined here. The
+/// conventions' `dns.question.name` is left out on purpose: its number of values has no limit.
 package enum MetricName: String, CaseIterable, Sendable {
     case lookupDuration = "dns.lookup.duration"
     case cacheLookups = "httpdns.cache.lookups"
@@ -40,13 +40,13 @@ package enum MetricName: String, CaseIterable, Sendable {
     case systemFailures = "httpdns.system.failures"
     case eventsMissed = "httpdns.events.missed"
 
-    /// The kinds of metrics of swift-metrics that are used.
+    /// The kinds of metrics of swift-metrics in use.
     package enum Kind: String, Sendable {
         case counter, meter, timer
         case floatingPointCounter = "floating-point counter"
     }
 
-    /// Which kind of metric it is.
+    /// The kind of the metric.
     package var kind: Kind {
         switch self {
         case .lookupDuration: .timer
@@ -58,7 +58,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         }
     }
 
-    /// The names of its dimensions, always all of them but `error.type`, which only failures have.
+    /// The names of its dimensions: always all of them except `error.type`, which only failures have.
     package var dimensions: [String] {
         switch self {
         case .lookupDuration:
@@ -78,7 +78,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         }
     }
 
-    /// The names of dimensions. Their values are words of this package, or names out of the settings: never a host.
+    /// The names of dimensions. Their values are identifiers of this package, or names from the settings: never a host.
     package enum Dimension {
         package static let cause = "httpdns.cause"
         package static let errorType = "error.type"

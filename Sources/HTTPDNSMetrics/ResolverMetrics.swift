@@ -9,7 +9,7 @@ public import Metrics
 /// Counters are exported as differences, at an interval and once more at the end; the duration of each lookup is exported
 /// immediately. No label is a host name: the settings bound the number of series.
 public final class ResolverMetrics: Sendable {
-    /// How many events it may be behind. Look-ups beyond it are missing in `dns.lookup.duration`, and are counted in
+    /// The number of events that are buffered. Lookups beyond it are missing in `dns.lookup.duration`, and are counted in
     /// `httpdns.events.missed`.
     package static let bufferLimit = 4096
 
@@ -43,7 +43,7 @@ public final class ResolverMetrics: Sendable {
     public func run() async {
         guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return }
         defer { isRunning.store(false, ordering: .releasing) }
-        // Listening begins before the first export, so that nothing is between them.
+        // Listening begins before the first export, so that no event is missed in between.
         var events = resolver.events.buffered(upTo: ResolverMetrics.bufferLimit).makeAsyncIterator()
         await exportAll()
         await withTaskGroup(of: Void.self) { group in

@@ -6,24 +6,25 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The time since boot as of the kernel's last tick.
+/// A clock of the time since boot as of the kernel's last tick.
 ///
-/// Linux has no coarse form of `CLOCK_BOOTTIME`. What that is ahead of `CLOCK_MONOTONIC`, the time asleep, changes only
-/// when the machine wakes up, and waking up moves the coarse clock: so it is measured once a tick.
+/// Linux has no coarse form of `CLOCK_BOOTTIME`. Its difference from `CLOCK_MONOTONIC`, the suspended time, changes only when
+/// the machine wakes up, and that moves the coarse clock. So the difference is measured once a tick.
 package struct CoarseClock: ~Copyable, Sendable {
-    /// The tick for which the time asleep was measured last.
+    /// The tick for which the suspended time was measured last.
     private let measuredTick = Atomic<Int64>(.min)
-    /// The time asleep. It only grows, so that the sum does not go back whichever thread measured last.
+    /// The suspended time. It only grows, so that the sum does not go back whichever thread measured last.
     private let timeAsleep = Atomic<Int64>(0)
 
     package init() {}
 
-    /// The time at a tick, both in nanoseconds.
-    /// - Parameter measure: The time asleep, too small rather than too large. Called once a tick, seldom more often.
+    /// Returns the time at a tick, both in nanoseconds.
+    /// - Parameter measure: A function that returns the suspended time, too small rather than too large. Called once a tick,
+    ///   seldom more often.
     package borrowing func time(at tick: Int64, asleep measure: () -> Int64) -> Int64 {
         if tick != measuredTick.load(ordering: .acquiring) {
             timeAsleep.max(measure(), ordering: .relaxed)
-            // Last: whoever sees the tick as measured sees what was measured.
+            // Stored last: a thread that reads the tick as measured also reads the measured time.
             measuredTick.store(tick, ordering: .releasing)
         }
         return tick + timeAsleep.load(ordering: .relaxed)
@@ -36,8 +37,8 @@ extension CoarseClock {
 
     static func now() -> MonotonicTime {
         let time = ofThisMachine.time(at: read(CLOCK_MONOTONIC_COARSE)) {
-            // In this order a pause between both readings makes the difference too small, and a later one mends it; too
-            // large a one would stay.
+            // In this order a pause between both readings makes the difference too small, and a later measurement corrects it.
+            // A difference that is too large would stay.
             let sinceBoot = read(CLOCK_BOOTTIME)
             return sinceBoot - read(CLOCK_MONOTONIC)
         }

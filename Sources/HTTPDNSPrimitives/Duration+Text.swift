@@ -1,11 +1,11 @@
 extension Duration {
-    /// The duration for people, in the unit that keeps it short: `0.3 ms`, `8.1 ms`, `12 ms`, `1.5 s`, `41 s`, `10 min`.
+    /// The readable duration, in the unit that keeps it short: `0.3 ms`, `8.1 ms`, `12 ms`, `1.5 s`, `41 s`, `10 min`.
     ///
     /// It is rounded to one decimal below 10 of a unit, and to whole numbers above.
     package var shortText: String {
         let nanoseconds = wholeNanoseconds
         if nanoseconds < 0 { return nanoseconds == .min ? "-292 years" : "-\((.zero - self).shortText)" }
-        // Each bound is where rounding would give the next unit's 1.
+        // Each limit is the value at which rounding would give 1 of the next unit.
         switch nanoseconds {
         case ..<999_500_000: return Duration.text(nanoseconds, of: 1_000_000, "ms")
         case ..<119_500_000_000: return Duration.text(nanoseconds, of: 1_000_000_000, "s")

@@ -10,7 +10,7 @@ internal import Darwin
 public import Synchronization
 #endif
 
-/// The one lock of this package: a value that can be reached only while the lock is held.
+/// The only lock type of this package: a value that is accessible only while the lock is held.
 ///
 /// Never run a caller's code or do I/O inside `withLock`: let the state return an action and run it afterwards.
 package typealias Lock<Value: ~Copyable> = _Lock<Value>
@@ -24,7 +24,7 @@ package typealias Lock<Value: ~Copyable> = _Lock<Value>
 /// sanitizer does not see the futex behind `Mutex` on Linux and reports races that do not exist.
 public struct _Lock<Value: ~Copyable>: ~Copyable, Sendable {
     #if TSAN
-    /// Safe to share: `value` is read and written only between `pthread_mutex_lock` and `pthread_mutex_unlock`.
+    /// Sharing is safe: `value` is accessed only between `pthread_mutex_lock` and `pthread_mutex_unlock`.
     private final class Storage: @unchecked Sendable {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         nonisolated(unsafe) var value: Value

@@ -46,7 +46,7 @@ extension Duration {
         return carry ? (seconds < 0 ? .min : .max) : sum
     }
 
-    /// The duration in seconds, for people and for JSON.
+    /// The duration in seconds, for display and for JSON.
     package var inSeconds: Double {
         Double(components.seconds) + Double(components.attoseconds) / 1e18
     }

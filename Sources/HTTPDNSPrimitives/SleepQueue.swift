@@ -1,7 +1,7 @@
 /// The tasks that sleep on the system's clock, which share the runtime's timers.
 ///
-/// Nearly all sleeps are limits that are cancelled long before they end. A timer of the runtime costs as much as a part of a
-/// query, and stays after its task was cancelled until its time has come. Here a cancelled sleep leaves nothing behind.
+/// Nearly all sleeps are limits that are cancelled long before they end. A timer of the runtime costs a significant part of a
+/// query, and stays until its time even if its task is cancelled. Here a cancelled sleep leaves nothing behind.
 final class SleepQueue: Sendable {
     static let shared = SleepQueue()
 
@@ -12,9 +12,9 @@ final class SleepQueue: Sendable {
         var sleepers: [UInt64: Sleeper] = [:]
         /// The numbers of sleeps that were cancelled before they began.
         var cancelled: Set<UInt64> = []
-        /// A binary heap; it may have the moments of sleepers that are gone.
+        /// A binary heap; it may contain times of sleepers that were removed.
         var moments: [Moment] = []
-        /// The moments for which timers are set, each before those in front of it.
+        /// The times for which timers are set, in descending order.
         var alarms: [MonotonicTime] = []
     }
 
@@ -51,7 +51,7 @@ final class SleepQueue: Sendable {
 
     private func setAlarm(_ moment: MonotonicTime) {
         Task.detached { [self] in
-            // Without a tolerance the runtime lets a timer be late by a tenth of its time.
+            // Without a tolerance the runtime may delay a timer by a tenth of its duration.
             try? await Task.sleep(for: moment - SystemTimeSource().now(), tolerance: .zero, clock: .continuous)
             let now = SystemTimeSource().now()
             let (woken, next) = state.withLock { $0.wake(at: now, alarm: moment) }
@@ -62,7 +62,7 @@ final class SleepQueue: Sendable {
 }
 
 extension SleepQueue.State {
-    /// - Returns: The moment for which a timer is to be set, where none is set for so early.
+    /// - Returns: The time for which a timer is to be set, if none is set for that early.
     fileprivate mutating func add(
         _ sleeper: SleepQueue.Sleeper,
         _ number: UInt64,
@@ -70,7 +70,7 @@ extension SleepQueue.State {
     ) -> MonotonicTime? {
         sleepers[number] = sleeper
         if moments.count > 2 * sleepers.count + 64 {
-            // Those that are gone outnumber the others. A sorted list is a heap.
+            // Removed sleepers outnumber the others. A sorted list is a heap.
             moments = moments.filter { sleepers[$0.number] != nil }.sorted { $0.deadline < $1.deadline }
         }
         moments.append(SleepQueue.Moment(deadline: deadline, number: number))
@@ -78,7 +78,7 @@ extension SleepQueue.State {
         return nextAlarm()
     }
 
-    /// - Returns: The sleeper, to be told; nil when it was woken, or does not sleep yet.
+    /// - Returns: The sleeper, to be resumed; nil when it was resumed, or does not sleep yet.
     fileprivate mutating func remove(_ number: UInt64) -> SleepQueue.Sleeper? {
         guard let sleeper = sleepers.removeValue(forKey: number) else {
             cancelled.insert(number)
@@ -87,9 +87,9 @@ extension SleepQueue.State {
         return sleeper
     }
 
-    /// Takes out those whose time has come.
+    /// Removes the sleepers whose deadline has passed.
     /// - Parameter rung: The alarm that went off.
-    /// - Returns: Also the moment for which a timer is to be set.
+    /// - Returns: The sleepers, and the time for which a timer is to be set.
     fileprivate mutating func wake(
         at now: MonotonicTime,
         alarm rung: MonotonicTime

@@ -1,14 +1,16 @@
 extension String {
-    /// The text as it may stand between quotation marks in an error, a log or a terminal: control characters, line
-    /// separators, direction marks, backslash and quotation mark are escaped, and what is longer than `limit` characters is
-    /// cut.
+    /// Returns the text in a form that is safe between quotation marks in an error, a log or a terminal.
+    ///
+    /// Control characters, line separators, direction marks, backslash and quotation mark are escaped, and text beyond `limit`
+    /// characters is cut.
     package func escaped(limit: Int) -> String {
         if utf8.count <= limit, utf8.allSatisfy(String.isPlain) { return self }
         return shown(limit: limit) { $0.displayText }
     }
 
-    /// A message on one line, as ``escaped(limit:)`` but with its backslashes and quotation marks as they are: a message that
-    /// goes through it on several ways out is escaped once.
+    /// Returns a message on one line, as ``escaped(limit:)`` but with its backslashes and quotation marks unchanged.
+    ///
+    /// So a message that passes through it several times is escaped once.
     package func onOneLine(limit: Int) -> String {
         if utf8.count <= limit, utf8.allSatisfy({ (0x20...0x7e).contains($0) }) { return self }
         return shown(limit: limit) { $0 == "\\" || $0 == "\"" ? String($0) : $0.displayText }
@@ -21,13 +23,13 @@ extension String {
             guard count < limit else { return result + "..." }
             let piece = text(scalar)
             result += piece
-            // Counted by scalars and not by characters: one character can be made of a thousand combining marks.
+            // Counts scalars and not characters: one character can consist of a thousand combining marks.
             count += piece.unicodeScalars.count
         }
         return result
     }
 
-    /// Printable ASCII that stands for itself: what nearly all names are made of.
+    /// Returns whether a byte is printable ASCII that needs no escape: nearly all names consist of such bytes.
     private static func isPlain(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "\\"), UInt8(ascii: "\""): false
@@ -38,7 +40,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// The scalar itself, or its escape when it could change a line or the meaning of one.
+    /// The scalar itself, or its escape if it could break a line or change the meaning of one.
     package var displayText: String {
         switch self {
         case "\n": "\\n"

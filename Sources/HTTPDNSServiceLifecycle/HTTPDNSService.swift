@@ -36,8 +36,8 @@ public struct HTTPDNSService: Service, CustomStringConvertible {
     /// The name of the service in the group's log.
     public var description: String { "HTTPDNSService" }
 
-    /// Whether it takes the signal SIGHUP. Not so for settings from code, for which the signal has no meaning, and not when
-    /// the client takes it by itself.
+    /// Whether it handles the signal SIGHUP. False for settings from code, for which the signal has no meaning, and when the
+    /// client itself handles it.
     package var takesHangUp: Bool { reloadsOnHangUp && client.reloads.source != nil && !client.takesHangUp }
 
     /// Runs until the group's graceful shutdown or a cancellation, and then until the client is shut down.
@@ -54,10 +54,10 @@ public struct HTTPDNSService: Service, CustomStringConvertible {
                     for await _ in hangUps { _ = try? await client.reload() }
                 }
             }
-            // It throws when the task is cancelled, and so does shutdown, which has then cut what was in flight.
+            // It throws when the task is cancelled. So does shutdown, which has then cancelled the requests in flight.
             try? await gracefulShutdown()
             try? await client.shutdown(drainingFor: drainingTime)
-            // Not before: a signal that nobody takes would end the process while it drains.
+            // Not before: an unhandled signal would end the process while it drains.
             group.cancelAll()
         }
         try Task.checkCancellation()

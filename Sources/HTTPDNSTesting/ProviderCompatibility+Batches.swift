@@ -1,8 +1,8 @@
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
-/// The part of the contract that is about several names at once. A provider without batches passes it through the default,
-/// with batches of one name.
+/// The part of the contract for several names in one call. A provider without batches is checked through the default, with
+/// batches of one name.
 extension ProviderCompatibility {
     func allowsBatches(_ provider: any HTTPDNSProvider) async -> String? {
         provider.batchLimit < 1 ? "its limit is \(provider.batchLimit)" : nil
@@ -59,7 +59,7 @@ extension ProviderCompatibility {
         case .failed(let error): return "it threw \(error)"
         case .timedOut, .cancelled: return "it was not back \(fixture.patience) after its limit"
         case .succeeded(let answers):
-            // Left out, or failed: both say that the name was not answered.
+            // Left out, or failed: both mean that the name was not answered.
             let outcomes = answers[silent].map { [$0.v4, $0.v6].compactMap { $0 } } ?? []
             let known = outcomes.first { if case .failed = $0 { false } else { true } }
             return known.map { "it answered \($0) about a name on which its service is silent" }
@@ -101,7 +101,7 @@ extension ProviderCompatibility {
     }
 }
 
-/// What two answers about one name must have in common: not the time to live, which falls, nor the order.
+/// The parts of two answers for one name that must be equal: neither the time to live, which falls, nor the order.
 private enum Gist: Equatable, CustomStringConvertible {
     case addresses(Set<HTTPDNSAddress>)
     case noData

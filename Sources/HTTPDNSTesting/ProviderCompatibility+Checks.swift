@@ -2,7 +2,7 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension ProviderCompatibility {
-    /// How many queries are sent at once.
+    /// The number of concurrent queries.
     private static let queriesAtOnce = 32
 
     func answersBothFamilies(_ provider: any HTTPDNSProvider) async -> String? {
@@ -79,7 +79,7 @@ extension ProviderCompatibility {
         guard let silent = fixture.silentName else { return nil }
         let query = HTTPDNSProviderQuery(host: silent, families: .both, timeLimit: .seconds(60))
         let task = Task.detached { try await provider.resolve(query) }
-        // A provider does not tell when a query is on its way. Cancelled too early, the check is easier, never wrong.
+        // A provider does not report when a query was sent. Cancelled too early, the check is easier, never wrong.
         try? await Task.sleep(for: fixture.shortTimeLimit)
         task.cancel()
         switch await patiently(.zero, { try await task.value }) {
@@ -121,7 +121,7 @@ extension ProviderCompatibility {
         }
     }
 
-    /// What is wrong with the answer about a name; nil when `verdict` has no complaint.
+    /// Returns the mistake in the answer for a name; nil when `verdict` finds none.
     private func fault(
         _ provider: any HTTPDNSProvider,
         _ host: HTTPDNSName,
@@ -136,7 +136,7 @@ extension ProviderCompatibility {
         }
     }
 
-    /// Runs a piece of work, and gives it up when its limit and the fixture's patience have both passed.
+    /// Runs an operation, and abandons it after its limit and the fixture's patience.
     func patiently<Success: Sendable>(
         _ limit: Duration,
         _ work: @escaping @Sendable () async throws -> Success
@@ -147,7 +147,7 @@ extension ProviderCompatibility {
 }
 
 extension HTTPDNSProviderAnswer {
-    /// Whether every family failed at the time limit, which is as good as throwing it.
+    /// Whether every family failed at the time limit, which is equivalent to throwing that error.
     fileprivate var isWhollyTimedOut: Bool {
         let outcomes = [v4, v6].compactMap { $0 }
         return !outcomes.isEmpty

@@ -28,7 +28,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
         var held: [(host: HTTPDNSName, gate: OneShot<Void>)] = []
         var watchers: [Watcher] = []
         var isShutDown = false
-        /// Told when the provider shuts down, so that no query outlives it.
+        /// Delivered when the provider shuts down, so that no query outlives it.
         var active: [UInt64: OneShot<Ending>] = [:]
         var lastNumber: UInt64 = 0
     }
@@ -178,7 +178,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
         throw failure
     }
 
-    /// Counts a question, and lets it through once it is not held and its latency is over.
+    /// Records a query, and returns once it is not held and its latency has passed.
     private func admit(_ query: HTTPDNSProviderQuery, batch: [HTTPDNSName]?) async throws {
         let gate = OneShot<Void>()
         let (isOpen, latency, seen): (Bool, Duration, [OneShot<Void>]) = try state.withLock { state in
@@ -267,7 +267,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
             ending.deliver(.cancelled)
         }
         timer.cancel()
-        // Lets the task that waits for the gate end, also when nobody opens it any more.
+        // Ends the task that waits for the gate, also when the gate is not opened any more.
         gate.deliver(())
         state.withLock { $0.active[number] = nil }
         switch how {

@@ -1,7 +1,7 @@
 package import HTTPDNSCore
 package import HTTPDNSPrimitives
 
-/// A stand-in for the system resolver: it knows the names it is given, and keeps what it was asked.
+/// A scripted system resolver: it has the names it is given, and records the queried names.
 package final class ScriptedSystemResolver: SystemResolving {
     private struct State: Sendable {
         var answers: [HTTPDNSName: Result<[HTTPDNSAddress], SystemResolverError>]
@@ -17,17 +17,17 @@ package final class ScriptedSystemResolver: SystemResolving {
         state = Lock(State(answers: answers))
     }
 
-    /// The names asked for, in order.
+    /// The queried names, in order.
     package var questions: [HTTPDNSName] { state.withLock { $0.questions } }
 
     package func say(_ answer: Result<[HTTPDNSAddress], SystemResolverError>?, about host: HTTPDNSName) {
         state.withLock { $0.answers[host] = answer }
     }
 
-    /// Makes lookups wait, from the next one on, until ``release()``.
+    /// Holds lookups, from the next one on, until ``release()``.
     package func hold() { state.withLock { $0.isHeld = true } }
 
-    /// Lets the lookups that wait go on, and the later ones through.
+    /// Resumes the held lookups, and stops holding later ones.
     package func release() {
         let held = state.withLock { state in
             defer { state.held = [] }
@@ -37,7 +37,7 @@ package final class ScriptedSystemResolver: SystemResolving {
         for gate in held { gate.deliver(()) }
     }
 
-    /// Returns as soon as at least `count` names were asked for.
+    /// Returns as soon as at least `count` names were queried.
     package func questions(atLeast count: Int) async {
         let alarm = OneShot<Void>()
         let isReached = state.withLock { state in
@@ -48,7 +48,7 @@ package final class ScriptedSystemResolver: SystemResolving {
         if !isReached { await alarm.value() }
     }
 
-    /// Answers at once, unless it is held; an unknown name does not exist.
+    /// Answers immediately, unless it is held; an unknown name does not exist.
     package func resolve(
         _ host: HTTPDNSName,
         families: HTTPDNSAddress.Families,

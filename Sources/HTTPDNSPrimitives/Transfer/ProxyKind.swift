@@ -17,7 +17,7 @@ extension HTTPDNSTransfer {
         /// The URL scheme that curl uses for it.
         public var description: String { rawValue }
 
-        /// Whether HTTP is spoken with it.
+        /// Whether the proxy protocol is HTTP.
         package var isHTTP: Bool { self == .http || self == .https }
         /// Whether the protocol is used with addresses only.
         package var needsAddress: Bool { self == .socks4 || self == .socks5 }

@@ -68,7 +68,7 @@ public struct HTTPDNSTrust: Hashable, Sendable, CustomStringConvertible {
         pinsByHost[lower] = pins
     }
 
-    /// Says which public keys all servers may have, and no host others.
+    /// Sets the public keys that all servers may have, and removes those of single hosts.
     package mutating func pin(_ pins: [HTTPDNSTrust.PublicKeyPin]) {
         self.pins = pins
         pinsByHost = [:]
@@ -86,7 +86,7 @@ public struct HTTPDNSTrust: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The pins for a canonical host; empty when any key will do.
+    /// Returns the pins for a canonical host; empty when any key is allowed.
     package func pins(for host: String) -> [HTTPDNSTrust.PublicKeyPin] {
         if pinsByHost.isEmpty { return pins }
         if let own = pinsByHost[host] { return own }
@@ -112,7 +112,7 @@ public struct HTTPDNSTrust: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension HTTPDNSTrust {
-    /// Whether somebody wrote a path, so that a mistake there is to be told early.
+    /// Whether the settings contain a path, so that a mistake in it can be reported early.
     package var namesFiles: Bool {
         if case .file = roots.source { return verification == .chainAndName || clientCertificate != nil }
         return clientCertificate != nil

@@ -27,8 +27,8 @@ extension HTTPDNSTrust {
             description = "sha256//\(digest)"
         }
 
-        /// 43 characters carry 258 bits: the last one's two low bits must be 0, or one key would have four spellings, of
-        /// which libcurl, which compares text, knows one.
+        /// 43 characters carry 258 bits: the last one's two low bits must be 0. Otherwise one key would have four spellings, of
+        /// which libcurl, which compares text, accepts one.
         private static func isDigest(_ text: Substring) -> Bool {
             let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
             let octets = Array(text.utf8)

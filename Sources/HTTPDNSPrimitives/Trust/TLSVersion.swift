@@ -1,7 +1,7 @@
 extension HTTPDNSTrust {
     /// A version of TLS.
     public struct TLSVersion: Hashable, Sendable, Comparable, CustomStringConvertible {
-        /// The minor number behind `1.`.
+        /// The minor version number, after `1.`.
         package let minor: Int
 
         /// TLS 1.2 (RFC 5246).
