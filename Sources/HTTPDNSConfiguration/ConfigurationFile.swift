@@ -19,7 +19,7 @@ public enum ConfigurationFile {
         try HostsFile.read(text, file: name)
     }
 
-    /// The reason why users besides the owner may change a file; nil when none may.
+    /// Returns the reason that users other than the owner may change a file; nil when none may.
     package static func permissionsFault(_ path: String) -> String? {
         FilePermissions.fault(path).map { "\($0.reason); \($0.hint)" }
     }
@@ -41,12 +41,12 @@ extension ConfigurationFile {
         try FileConfigurationSource.read(path)
     }
 
-    /// Reads settings from a file for a program that works beside the service, such as resolve-test.
+    /// Reads settings from a file for a program besides the service, such as resolve-test.
     ///
-    /// They are those of ``read(_:)`` without everything that changes the service's files, or asks providers before the
-    /// first call: the snapshot, the address files of vendors, and the names that are resolved at start. That holds after a
-    /// change of the file too.
-    /// - Throws: ``ConfigurationFileError``; nothing of a bad file is used.
+    /// They are those of ``read(_:)`` without everything that changes the service's files, or queries providers before the
+    /// first call: the snapshot, the address files of vendors, and the names that are resolved at start. That also holds after
+    /// a change of the file.
+    /// - Throws: ``ConfigurationFileError``. No part of a bad file is used.
     package static func inspect(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
         try FileConfigurationSource.read(path, isInspecting: true)
     }
@@ -62,7 +62,7 @@ extension ConfigurationFile {
         try settings(text, name: name).clientConfiguration(file: name)
     }
 
-    /// What the text says, before providers are made of it.
+    /// Parses the text, without creating providers.
     package static func settings(_ text: String, name: String) throws(ConfigurationFileError) -> FileSettings {
         guard text.utf8.count <= FileContents.limit else {
             throw ConfigurationFileError(name, "the text is larger than 16 MiB")

@@ -30,7 +30,7 @@ public struct ConfigurationFileError: Error, Hashable, Sendable, CustomStringCon
 }
 
 extension ConfigurationFileError {
-    /// An error with one mistake.
+    /// Creates an error with one mistake.
     init(_ file: String, _ message: String, at position: Position? = nil, hint: String? = nil) {
         let location = HTTPDNSSourceLocation(file: file, line: position?.line, column: position?.column)
         self.init(mistakes: [Mistake(location: location, message: message, hint: hint)], omitted: 0)

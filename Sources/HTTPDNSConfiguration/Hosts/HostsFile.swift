@@ -3,7 +3,7 @@ internal import HTTPDNSPrimitives
 
 /// Hosts files as hosts(5) describes them.
 enum HostsFile {
-    /// Whether a text is a hosts file rather than YAML.
+    /// Returns whether a text is a hosts file rather than YAML.
     static func isMeant(by text: String, name: String) -> Bool {
         let fileName = FilePath.name(name)
         if fileName == "hosts" || fileName.hasSuffix(".hosts") { return true }
@@ -21,7 +21,7 @@ enum HostsFile {
         var mistakes = MistakeList(file: file)
         var rules: [HTTPDNSMapping.Key: (targets: [HTTPDNSMapping.Target], line: Int)] = [:]
         let text = withoutByteOrderMark(text)
-        // A line feed behind a carriage return ends the same line, so that CR LF counts once.
+        // A line feed after a carriage return ends the same line, so that CR LF counts once.
         var line = 0
         for bytes in text.utf8.split(omittingEmptySubsequences: false, whereSeparator: { $0 == UInt8(ascii: "\n") }) {
             line += 1
@@ -49,7 +49,7 @@ enum HostsFile {
                         )
                     }
                     if let refusal = key.pattern.zone?.refusalOfRules {
-                        // Every hosts file has this line, and it says what holds anyway.
+                        // Every hosts file has this line, and it applies anyway.
                         if HTTPDNSAddressPolicy.Scope(of: address) == .loopback { continue }
                         throw ValueMistake("\(quoted(field)): \(refusal)")
                     }
@@ -82,7 +82,7 @@ enum HostsFile {
         }
     }
 
-    /// The words of a line, without its comment.
+    /// Returns the fields of a line, without its comment.
     private static func fields(of line: Substring.UTF8View) -> [Substring] {
         line.prefix { $0 != UInt8(ascii: "#") }
             .split {

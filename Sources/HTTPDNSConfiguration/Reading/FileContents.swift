@@ -8,12 +8,12 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Reads whole files as UTF-8 text, with a limit.
+/// Reading of whole files as UTF-8 text, with a limit.
 enum FileContents {
-    /// The largest file read: a million rules of 16 bytes, far above what one file should hold.
+    /// The maximum size of a file: a million rules of 16 bytes, far above what one file should hold.
     static let limit = 16 << 20
 
-    /// The text of a file.
+    /// Returns the text of a file.
     static func read(_ path: String) throws(ConfigurationFileError) -> String {
         try text(try reading(path).bytes, file: path)
     }
@@ -36,19 +36,19 @@ enum FileContents {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A file as it was while it was read.
+    /// A file and its status while it was read.
     struct Reading: Sendable {
         var bytes: [UInt8]
-        /// What the file was when the reading began.
+        /// The status of the file when the reading began.
         var sight: FileSight?
-        /// Whether it was the same when the reading ended.
+        /// Whether the status was the same when the reading ended.
         var isSteady: Bool
     }
 
-    /// The bytes of a file.
+    /// Returns the bytes of a file.
     /// - Parameters:
-    ///   - name: What errors call it; nil for its path.
-    ///   - mayWait: Whether to wait for somebody to write when the path leads to a pipe. If not, only a regular file is read.
+    ///   - name: The name in errors; nil for its path.
+    ///   - mayWait: Whether to wait for a writer when the path leads to a pipe. If not, only a regular file is read.
     static func reading(
         _ path: String,
         name: String? = nil,
@@ -94,14 +94,14 @@ enum FileContents {
         return ConfigurationFileError(path, "the configuration file cannot be read: \(reason(code))", hint: hint)
     }
 
-    /// The system's words for an error number.
+    /// Returns the system's text for an error number.
     static func reason(_ code: Int32) -> String {
         var text = [CChar](repeating: 0, count: 256)
         guard strerror_r(code, &text, text.count) == 0 else { return "error \(code)" }
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Where the first sequence begins that RFC 3629 does not allow, or a NUL, which no text has.
+    /// Returns the index of the first sequence that RFC 3629 does not allow, or of a NUL, which no text contains.
     private static func firstBadByte(in bytes: [UInt8]) -> Int? {
         var decoder = UTF8()
         var iterator = bytes.makeIterator()
@@ -117,7 +117,7 @@ enum FileContents {
     }
 }
 
-/// `read` under a name that the functions above do not hide.
+/// `read` under a name that the functions above do not shadow.
 private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
     read(descriptor, buffer.baseAddress, buffer.count)
 }

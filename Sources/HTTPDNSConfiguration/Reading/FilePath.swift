@@ -6,15 +6,15 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Paths of files that the configuration names.
+/// Paths of files in the configuration.
 enum FilePath {
-    /// The path as seen from the folder of the configuration file.
+    /// Returns the path relative to the folder of the configuration file.
     static func resolve(_ path: String, besideFile file: String) -> String {
         guard !path.hasPrefix("/"), let slash = file.lastIndex(of: "/") else { return path }
         return file[...slash] + path
     }
 
-    /// The path from the root on; nil when the working directory is gone.
+    /// Returns the absolute path; nil when the working directory was removed.
     static func absolute(_ path: String) -> String? {
         if path.hasPrefix("/") { return path }
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -22,12 +22,12 @@ enum FilePath {
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) + "/" + path
     }
 
-    /// The last part of a path.
+    /// Returns the last part of a path.
     static func name(_ path: String) -> Substring {
         path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
     }
 
-    /// Why a file cannot be read, in the system's words; nil when it can.
+    /// Returns the system's reason that a file cannot be read; nil when it can.
     static func whyUnreadable(_ path: String) -> String? {
         var status = stat()
         guard !path.utf8.contains(0) else { return "the path holds a NUL" }
@@ -35,7 +35,7 @@ enum FilePath {
         return status.st_mode & S_IFMT == S_IFDIR ? "it is a folder" : nil
     }
 
-    /// Why a path can never be that of a file; nil when it can, whether or not there is one yet.
+    /// Returns the reason that a path can never be that of a file; nil when it can, whether or not there is one yet.
     static func whyNoFile(_ path: String) -> String? {
         guard !path.utf8.contains(0) else { return "the path holds a NUL" }
         var status = stat()

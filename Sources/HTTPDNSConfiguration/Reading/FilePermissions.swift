@@ -6,11 +6,11 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The rights of others on a configuration file. Who can write it decides where requests go.
+/// The permissions of other users on a configuration file. A user with write access decides where requests go.
 enum FilePermissions {
-    /// The reason why users besides the owner may change what the path leads to; nil when none may.
+    /// Returns the reason that users other than the owner may change the file of the path; nil when none may.
     ///
-    /// It counts the file, the folder that it is in, and for a link the link's folder too.
+    /// It checks the file, its folder, and for a link the link's folder too.
     static func fault(_ path: String) -> (reason: String, hint: String)? {
         guard let file = status(path), isWritableByOthers(file) else {
             let target = realpath(path, nil)
@@ -32,11 +32,11 @@ enum FilePermissions {
 
     private static func isWritableByOthers(_ status: stat) -> Bool {
         if status.st_mode & S_IWOTH != 0 { return true }
-        // A user's own group has the user's number, where each has one.
+        // A user's own group has the same number as the user, where each user has one.
         return status.st_mode & S_IWGRP != 0 && status.st_gid != status.st_uid
     }
 
-    /// Nil as well on a file system that is mounted for reading alone, such as a ConfigMap's.
+    /// Returns nil as well on a read-only file system, such as a ConfigMap's.
     private static func status(_ path: String) -> stat? {
         var (status, system) = (stat(), statvfs())
         guard stat(path, &status) == 0 else { return nil }

@@ -1,10 +1,10 @@
-/// The keys of one part of the file.
+/// The keys of a section of the file.
 package struct KeyTable: Sendable {
-    /// How the part is called in errors.
+    /// The name of the section in errors.
     package var name: String
-    /// The keys that are read.
+    /// The supported keys.
     package var keys: [String]
-    /// Keys that are promised for later versions, so that nobody looks for a spelling mistake.
+    /// Keys that are planned for later versions, so that the error does not suggest a spelling mistake.
     package var later: [String] = []
 
     package static let top = KeyTable(
@@ -48,7 +48,7 @@ package struct KeyTable: Sendable {
     package static let limits = KeyTable(name: "a provider's limits", keys: ["in_flight", "per_second"])
     package static let secret = KeyTable(name: "a secret", keys: ["file", "env"])
 
-    /// The keys of a kind of provider.
+    /// Returns the keys of a kind of provider.
     static func provider(_ kind: String) -> KeyTable {
         switch kind {
         case "json-google", "json-cloudflare": jsonProvider
@@ -135,7 +135,7 @@ package struct KeyTable: Sendable {
         keys: ["delay", "fail", "garbage", "cut", "rotate"]
     )
 
-    /// Every part.
+    /// All sections.
     package static let all = [
         top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, tencentProvider, secret,
         limits, route, rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts,
@@ -145,11 +145,11 @@ package struct KeyTable: Sendable {
     ]
 }
 
-/// The words that a value is chosen from.
+/// The allowed words of a value.
 package struct WordTable: Sendable {
-    /// The words that are read.
+    /// The supported words.
     package var words: [String]
-    /// Words that are promised for later versions.
+    /// Words that are planned for later versions.
     package var later: [String] = []
 
     package static let providerKinds = WordTable(
@@ -163,29 +163,29 @@ package struct WordTable: Sendable {
     package static let families = WordTable(words: ["v4", "v6", "both"])
     package static let kept = WordTable(words: ["host"])
     package static let scopes = WordTable(words: ["public", "private", "loopback"])
-    /// What becomes of providers' answers.
+    /// The use of providers' answers.
     package static let modes = WordTable(words: ["use", "shadow"])
-    /// What keeps its place in a rollout.
+    /// The unit that is drawn for a rollout.
     package static let stickiness = WordTable(words: ["process", "key"])
-    /// How requests move when a provider's answer changes.
+    /// The way that requests move when a provider's answer changes.
     package static let addressChanges = WordTable(words: ["move_now", "warm_then_move"])
-    /// Which address of several is tried first.
+    /// The order in which several addresses are tried.
     package static let selections = WordTable(words: ["automatic", "given", "round_robin", "random", "fastest"])
-    /// What stands for hosts in metrics: never they themselves, of which there is no bound.
+    /// The label for hosts in metrics: never the host names themselves, whose number has no limit.
     package static let hostLabels = WordTable(words: ["routes"])
     /// The treatment of a file that others may write.
     package static let filePermissions = WordTable(words: ["warn", "refuse"])
     package static let orders = WordTable(words: ["given", "fastest"])
-    /// What YAML 1.2 reads as a truth value; `yes` and `no` stay text.
+    /// The truth values of YAML 1.2; `yes` and `no` stay text.
     package static let truth = WordTable(words: ["true", "false"])
-    /// Whether names that nobody asks for are kept alive.
+    /// Whether unused names are refreshed.
     package static let idleRefresh = WordTable(words: ["false"], later: ["true"])
     package static let httpVersions = WordTable(words: ["auto", "1.0", "1.1", "2"])
-    /// What the rows of a batch of Alibaba's version 1 are for.
+    /// The meaning of the rows in a batch of Alibaba's version 1.
     package static let servedRows = WordTable(words: ["host", "type"])
     package static let servedGarbage = WordTable(words: ServeSettings.Garbage.allCases.map(\.rawValue))
     package static let servedRotations = WordTable(words: ServeSettings.Rotation.allCases.map(\.rawValue))
-    /// The response codes that DNS has a word for, and the errors of Alibaba's table that the local provider knows.
+    /// The response codes that have a name in the DNS, and the errors of Alibaba's table that the local provider supports.
     package static let servedFailures = WordTable(words: [
         "SERVFAIL", "REFUSED", "InvalidAccount", "AccountNotExists", "UnsignedInterfaceDisabled", "InvalidSignature",
         "SignatureExpired",

@@ -1,10 +1,10 @@
 internal import HTTPDNSPrimitives
 
-/// What is wrong with one value, before it is known where the value stands.
+/// A mistake in a value, before its position is known.
 package struct ValueMistake: Error, Hashable {
-    /// What was found, and what is allowed.
+    /// The value that was found, and the values that are allowed.
     package var message: String
-    /// How to mend it.
+    /// The correction, where one is known.
     package var hint: String?
 
     init(_ message: String, hint: String? = nil) {
@@ -15,9 +15,9 @@ package struct ValueMistake: Error, Hashable {
 
 /// The mistakes found in one file.
 struct MistakeList {
-    /// How many mistakes are listed: what fits on a screen.
+    /// The maximum number of mistakes in an error: as many as fit on a screen.
     static let listed = 20
-    /// How many are kept for sorting; a file of 16 MiB can hold a million.
+    /// The maximum number kept for sorting; a file of 16 MiB can contain a million.
     private static let kept = 1000
 
     private let file: String
@@ -38,7 +38,7 @@ struct MistakeList {
         mistakes.append((position, mistake))
     }
 
-    /// All of it as an error, in the order of the file; nil when there is no mistake.
+    /// The error with all mistakes, in the order of the file; nil when there is none.
     var error: ConfigurationFileError? {
         guard !mistakes.isEmpty else { return nil }
         let start = Position(line: 0, column: 0)

@@ -1,13 +1,13 @@
-/// The word of `words` that was probably meant by `text`, or nil when none is near.
+/// Returns the word of `words` that `text` probably meant, or nil when none is similar.
 func nearestWord(to text: String, in words: [String]) -> String? {
     let simplified = Array(text.utf8.prefix(64)).map(simplify)
     let ranked = words.map { ($0, editDistance(simplified, $0.utf8.map(simplify))) }
     guard let (word, distance) = ranked.min(by: { $0.1 < $1.1 }) else { return nil }
-    // A third of the word may be wrong: more makes proposals that nobody meant.
+    // A third of the word may be wrong: a higher limit leads to absurd suggestions.
     return distance <= max(1, min(word.utf8.count, simplified.count) / 3) ? word : nil
 }
 
-/// Case and the choice between `-`, `_` and nothing are never what someone meant to say.
+/// Returns the byte without differences of case and of the separators `-`, `_` and none, which are never significant here.
 private func simplify(_ byte: UInt8) -> UInt8 {
     switch byte {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
@@ -16,7 +16,7 @@ private func simplify(_ byte: UInt8) -> UInt8 {
     }
 }
 
-/// How many letters must be put in, left out, changed or swapped with their neighbour (optimal string alignment).
+/// Returns the number of letters to insert, remove, replace or swap with the next one (optimal string alignment).
 private func editDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...right.count)

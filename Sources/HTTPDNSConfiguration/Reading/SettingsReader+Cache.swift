@@ -2,13 +2,14 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension SettingsReader {
-    /// The bounds of the number of names in the cache; at 200 bytes a name the upper one is 2 GB.
+    /// The limits for the number of names in the cache; at 200 bytes a name the upper one is 2 GB.
     package static let cacheEntries = 1...10_000_000
-    /// The bounds of the cache's times to live and of what is stale. RFC 8767 section 4 caps at days, and so does this.
+    /// The limits for the cache's times to live and stale times. RFC 8767 section 4 recommends caps of days, as here.
     package static let cacheTimeToLive: ClosedRange<Duration> = .zero...(.seconds(7 * 24 * 3600))
-    /// The bounds of waiting before a stale answer serves. RFC 8767 section 5 recommends 1.8 s, and nobody waits a minute.
+    /// The limits for the wait before a stale answer is served. RFC 8767 section 5 recommends 1.8 s, and no caller waits a
+    /// minute.
     package static let staleAfter: ClosedRange<Duration> = .zero...(.seconds(60))
-    /// The bounds of the cache's bytes: below 64 KiB not even the tables fit.
+    /// The limits for the cache's bytes: below 64 KiB not even the tables fit.
     package static let cacheBytes = (64 << 10)...(1 << 40)
 
     mutating func readCache(_ node: ConfigurationNode, into settings: inout FileSettings) {
@@ -35,7 +36,7 @@ extension SettingsReader {
             settings.cache.refreshesAhead = refreshes
         }
         if let node = fields["refresh_idle_names"] {
-            // Only names in use are refreshed: the one word that is allowed is what happens anyway.
+            // Only names in use are refreshed: the only allowed word is the actual behavior.
             _ = word(of: node, .idleRefresh, path: "cache.refresh_idle_names")
         }
         if let node = fields["preresolve"] { settings.preresolve = readNames(node, path: "cache.preresolve") }

@@ -2,7 +2,7 @@ internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
 extension SettingsReader {
-    /// The bounds of a time-out.
+    /// The limits for a time-out.
     package static let timeouts: ClosedRange<Duration> = .milliseconds(1)...(.seconds(24 * 3600))
 
     private static let versions: [String: HTTPDNSClient.AllowedVersions] = [
@@ -42,7 +42,7 @@ extension SettingsReader {
         readWaysOut(fields, into: &settings)
     }
 
-    /// What precedes an error about the value of a key.
+    /// Returns the prefix of an error about the value of a key.
     func place(of node: ConfigurationNode, _ key: String) -> String {
         "\(HTTPDNSSourceLocation(file: file, line: node.position.line, column: node.position.column)): \(key)"
     }

@@ -4,15 +4,15 @@ internal import HTTPDNSPrimitives
 extension SettingsReader {
     private typealias Connections = HTTPDNSClient.Configuration.Connections
 
-    /// The bounds of the number of connections: as many as there are local ports.
+    /// The limits for the number of connections: as many as there are local ports.
     package static let idleConnections = 1...65_535
-    /// The bounds of the requests on an HTTP/2 connection.
+    /// The limits for the requests on an HTTP/2 connection.
     package static let streams = 1...1_000_000
-    /// The bounds of the queue: more requests than that are no queue.
+    /// The limits for the queue: a longer one is of no use.
     package static let queuedRequests = 0...1_000_000
-    /// The bounds of errors in a row that make an address an outlier.
+    /// The limits for the errors in a row that eject an address.
     package static let consecutiveErrors = 1...1_000
-    /// The bounds of probes at once.
+    /// The limits for concurrent probes.
     package static let probesAtOnce = 1...1_000
     private static let errorStatuses = 400...599
 
@@ -64,7 +64,7 @@ extension SettingsReader {
         }
     }
 
-    /// The limits of connections in use, of requests that share one, and of those that wait for one.
+    /// Reads the limits for connections in use, for requests that share one, and for those that wait for one.
     private mutating func readAdmission(_ fields: Fields, into connections: inout Connections, path: String) {
         if let node = fields["per_host"] {
             connections.perHost = number(of: node, in: Self.idleConnections, path: "\(path).per_host")
@@ -84,7 +84,7 @@ extension SettingsReader {
         }
     }
 
-    /// What is not written stays at the default: `{}` is enough to switch it on.
+    /// Reads the settings of ejection. Missing keys keep their defaults: `{}` is enough to enable it.
     private mutating func readEjection(_ node: ConfigurationNode, path: String) -> HTTPDNSClient.Configuration
         .OutlierEjection?
     {

@@ -7,7 +7,7 @@ extension KeyTable {
     package static let hostHeaders = KeyTable(name: "a host's headers", keys: ["fields", "without"])
 }
 
-/// Fields that the client adds to requests. What a mistake is about is their names: a value is never repeated.
+/// The header fields that the client adds to requests. Errors repeat their names, never a value.
 extension SettingsReader {
     mutating func readHeaders(_ node: ConfigurationNode) -> HTTPFields {
         readHeaderFields(node, path: "client.headers")
@@ -64,7 +64,7 @@ extension SettingsReader {
 
     private mutating func readName(_ text: String, _ node: ConfigurationNode, path: String) -> HTTPField.Name? {
         guard let name = HTTPField.Name(text) else {
-            // Behind a colon stands what was meant as its value.
+            // The text after a colon was meant as the value.
             mistakes.add(
                 "\(path): \(quoted(String(text.prefix { $0 != ":" }))) is no name of a header field; allowed: such as X-Tenant",
                 at: node.position
@@ -86,9 +86,8 @@ extension SettingsReader {
         return name
     }
 
-    /// Says what is wrong with text in a mapping's place without repeating it: `X-Api-Key:secret`, which has no space, is
-    /// such a text.
-    /// - Returns: Whether the node may be read; one that is empty need not.
+    /// Reports text in place of a mapping without repeating it: `X-Api-Key:secret`, without a space, is such a text.
+    /// - Returns: Whether the node is to be read; an empty one is not.
     private mutating func isMapping(_ node: ConfigurationNode, path: String, _ allowed: String) -> Bool {
         if node.isEmpty { return false }
         guard node.text != nil else { return true }

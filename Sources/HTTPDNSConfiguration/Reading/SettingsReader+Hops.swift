@@ -2,17 +2,17 @@ internal import HTTPDNS
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// What makes more than one hop of a call: redirects and retries.
+/// The settings for additional hops of a call: redirects and retries.
 extension SettingsReader {
-    /// The bounds of how often a call is redirected or sent again.
+    /// The limits for the number of redirects or retries of a call.
     package static let hopLimit = 0...100
-    /// The bounds of waits between tries.
+    /// The limits for the waits between attempts.
     package static let retryDelay: ClosedRange<Duration> = .zero...(.seconds(3600))
-    /// The bounds of a budget's share of calls: ten retries for each call are more than anybody wants.
+    /// The limits for a budget's share of calls: more than ten retries for each call are of no use.
     package static let budgetPercent = 0...1000
-    /// The bounds of what a second gives to a budget.
+    /// The limits for the rate at which a budget grows per second.
     package static let budgetPerSecond = 0...100_000
-    /// Statuses of failure (RFC 9110 sections 15.5 and 15.6).
+    /// The statuses that can be retried: those of failures (RFC 9110 sections 15.5 and 15.6).
     package static let retriedStatuses = 400...599
 
     mutating func readRedirects(_ node: ConfigurationNode) -> HTTPDNSClient.RedirectPolicy {
@@ -49,7 +49,7 @@ extension SettingsReader {
         return names
     }
 
-    /// Retries as the file wants them: to name them is to want them.
+    /// Reads the retry policy of the file. The key alone enables retries.
     mutating func readRetries(_ node: ConfigurationNode) -> HTTPDNSClient.RetryPolicy {
         guard !node.isEmpty, let fields = fields(of: node, .retries, path: "client.retries") else { return .never }
         var policy = HTTPDNSClient.RetryPolicy.standard

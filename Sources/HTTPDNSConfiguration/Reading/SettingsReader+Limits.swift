@@ -1,12 +1,12 @@
 internal import HTTPDNSCore
 
 extension SettingsReader {
-    /// The bounds of queries under way at one provider: as many as there are local ports.
+    /// The limits for queries in flight at one provider: as many as there are local ports.
     package static let queriesInFlight = 1...65_535
-    /// The bounds of queries a second: no service takes more from one machine.
+    /// The limits for queries per second: no service accepts more from one machine.
     package static let queriesPerSecond = 1...1_000_000
 
-    /// A provider's `limits`; what is not written stays at the default.
+    /// Reads a provider's `limits`; missing keys keep their defaults.
     mutating func readLimits(_ node: ConfigurationNode, path: String) -> HTTPDNSResolver.Configuration.ProviderLimits? {
         guard !node.isEmpty, let fields = fields(of: node, .limits, path: path) else { return nil }
         var limits = HTTPDNSResolver.Configuration.ProviderLimits()

@@ -2,9 +2,9 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension SettingsReader {
-    /// The bounds of a rule's `ttl`.
+    /// The limits for a rule's `ttl`.
     package static let ruleTimeToLive: ClosedRange<Duration> = .seconds(1)...(.seconds(7 * 24 * 3600))
-    /// The bounds of a weight.
+    /// The limits for a weight.
     package static let weights = 1...1_000_000
 
     mutating func readMappings(_ node: ConfigurationNode) -> [HTTPDNSMapping.Key: HTTPDNSMapping] {
@@ -36,8 +36,8 @@ extension SettingsReader {
         return rules
     }
 
-    /// What only all rules together show. The mappings themselves have the last word, so that no file passes here and
-    /// fails when the client is made.
+    /// Checks the rules together. The mappings themselves make the final check, so that no file passes here and fails when the
+    /// client is created.
     private mutating func checkWhole(
         _ rules: [HTTPDNSMapping.Key: HTTPDNSMapping],
         _ keys: [HTTPDNSMapping.Key: Position]
@@ -98,7 +98,7 @@ extension SettingsReader {
             mistakes.add("\(path) has both \"addresses\" and \"via\"; allowed: one of them", at: via.position)
         case (nil, nil):
             let isOnlyLater = node.isEmpty == false && fields.values.isEmpty
-            // With a mistake about every key already told, the missing one is no news.
+            // If every key already has an error, a missing one needs no further error.
             if !isOnlyLater || node.found == "an empty mapping" {
                 mistakes.add(
                     "\(path) says none of \"addresses\", \"via\" and \"last_resort\"; allowed: one of them",

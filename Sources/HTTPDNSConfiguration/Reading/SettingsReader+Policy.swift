@@ -10,7 +10,7 @@ extension SettingsReader {
         if let node = fields["deny"] { settings.policy.denied = blocks(of: node, path: "policy.deny") }
     }
 
-    /// The most private scope of addresses that answers may have; nil after a mistake.
+    /// Reads the most private scope of addresses that answers may have; nil after a mistake.
     mutating func scope(of node: ConfigurationNode, path: String) -> HTTPDNSAddressPolicy.Scope? {
         word(of: node, .scopes, path: path).flatMap {
             ["public": .public, "private": .private, "loopback": .loopback][$0]

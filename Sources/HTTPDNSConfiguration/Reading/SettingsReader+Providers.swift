@@ -2,7 +2,7 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension SettingsReader {
-    /// The names that routes may use, also those of providers with mistakes, so that one mistake is not told twice.
+    /// Returns the names that routes may use, also those of providers with mistakes, so that each mistake is reported once.
     func providerNames(_ node: ConfigurationNode?) -> [String] {
         guard case .mapping(let entries)? = node?.content else { return [] }
         return entries.compactMap(\.key.text)
@@ -107,7 +107,7 @@ extension SettingsReader {
         return provider
     }
 
-    /// The kind comes first: other kinds have other keys, and what a `doh` provider has says nothing about them.
+    /// The kind is read first: other kinds have other keys, for which errors about `doh` keys would be wrong.
     private mutating func kind(_ entry: ConfigurationNode.Entry, path: String) -> String? {
         guard case .mapping(let entries) = entry.value.content else {
             mistakes.add(

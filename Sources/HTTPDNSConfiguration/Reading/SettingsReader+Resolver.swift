@@ -2,11 +2,11 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension SettingsReader {
-    /// The bounds of waiting for one provider before the next one is asked too; zero asks the next one at once.
+    /// The limits for the wait for one provider before the next one is queried too; zero queries it immediately.
     package static let hedging: ClosedRange<Duration> = .zero...(.seconds(60))
-    /// The bounds of one query, and of one resolution. Callers have given up long before ten minutes.
+    /// The limits for the time of one query, and of one resolution. Callers have given up long before ten minutes.
     package static let resolving: ClosedRange<Duration> = .milliseconds(1)...(.seconds(600))
-    /// The bounds of the threads of the system path. Each has a stack of 512 KiB.
+    /// The limits for the threads of the system path. Each has a stack of 512 KiB.
     package static let systemThreads = 1...HTTPDNSResolver.Configuration.maximumSystemThreads
 
     mutating func readResolver(_ node: ConfigurationNode, into settings: inout FileSettings) {

@@ -1,7 +1,7 @@
 internal import HTTPDNSCore
 
 extension SettingsReader {
-    /// How much of a route is in use.
+    /// Reads the extent to which a route is in use.
     mutating func readIntroduction(_ fields: Fields, into route: inout HTTPDNSRoute, path: String) {
         if let node = fields["enabled"], let isEnabled = truth(of: node, path: "\(path).enabled") {
             route.isEnabled = isEnabled

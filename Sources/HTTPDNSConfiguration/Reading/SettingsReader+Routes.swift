@@ -18,7 +18,7 @@ extension SettingsReader {
                     }
                 )
             else {
-                // The key is unusable, but what stands below it can be checked all the same.
+                // The key is invalid, but the settings below it can still be checked.
                 _ = readRoute(.any, entry, path: path, providers: providers)
                 return nil
             }
@@ -98,7 +98,7 @@ extension SettingsReader {
         return route
     }
 
-    /// How the providers are asked, and what they may answer.
+    /// Reads the order of the providers' queries, and the allowed answers.
     private mutating func readAsking(_ fields: Fields, into route: inout HTTPDNSRoute, path: String) {
         if let node = fields["order"], let word = word(of: node, .orders, path: "\(path).order") {
             route.order = HTTPDNSRoute.Order(rawValue: word) ?? .given

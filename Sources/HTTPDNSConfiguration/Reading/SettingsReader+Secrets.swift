@@ -1,5 +1,5 @@
 extension SettingsReader {
-    /// The account of a provider of kind `json-alidns`; nil without one, and after a mistake.
+    /// Reads the account of a provider of kind `json-alidns`; nil without one, and after a mistake.
     mutating func readAlidnsAccount(
         _ fields: Fields,
         _ entry: ConfigurationNode.Entry,
@@ -22,7 +22,7 @@ extension SettingsReader {
         return FileSettings.AlidnsAccount(account: account, accessKey: accessKey, secret: secret)
     }
 
-    /// An account or the identifier of a key; nil after a mistake.
+    /// Reads an account or the identifier of a key; nil after a mistake.
     mutating func identifier(_ node: ConfigurationNode, path: String) -> String? {
         value(of: node, path: path, "1 to 128 of a-z, A-Z, 0-9, -, _ and .") { text throws(ValueMistake) in
             guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isNameOctet) else {
@@ -32,7 +32,7 @@ extension SettingsReader {
         }
     }
 
-    /// Where a secret is: `{ file: PATH }` or `{ env: NAME }`. What stands there in clear is not repeated.
+    /// Reads the source of a secret: `{ file: PATH }` or `{ env: NAME }`. A secret in clear text is not repeated.
     mutating func readSecret(_ node: ConfigurationNode, path: String) -> FileSettings.SecretPlace? {
         guard case .mapping = node.content else {
             mistakes.add(

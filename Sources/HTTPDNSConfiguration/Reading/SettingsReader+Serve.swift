@@ -1,13 +1,13 @@
 internal import HTTPDNSCore
 
 extension SettingsReader {
-    /// The bounds of `serve.ttl`: zero is an answer that may not be kept.
+    /// The limits for `serve.ttl`: zero is an answer that may not be cached.
     package static let servedTimeToLive: ClosedRange<Duration> = .zero...(.seconds(7 * 24 * 3600))
-    /// The bounds of a delay.
+    /// The limits for a delay.
     package static let servedDelay: ClosedRange<Duration> = .zero...(.seconds(60))
-    /// The bounds of what is sent of a body.
+    /// The limits for the sent part of a body.
     package static let servedOctets = 0...1_000_000
-    /// The statuses that an answer may fail with.
+    /// The error statuses that may be injected.
     package static let failureStatuses = 400...599
 
     mutating func readServe(_ node: ConfigurationNode) -> ServeSettings {

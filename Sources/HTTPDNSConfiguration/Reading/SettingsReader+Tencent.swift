@@ -1,7 +1,7 @@
 internal import HTTPDNSCore
 
 extension SettingsReader {
-    /// What a provider of kind `tencent` has of its own; nil after a mistake that leaves no account.
+    /// Reads the settings specific to a provider of kind `tencent`; nil after a mistake that leaves no account.
     mutating func readTencent(
         _ fields: Fields,
         _ entry: ConfigurationNode.Entry,

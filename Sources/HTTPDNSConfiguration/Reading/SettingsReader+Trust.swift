@@ -34,7 +34,7 @@ extension SettingsReader {
         if let node = fields["pins_by_host"] { readPinsByHost(node, path: "\(path).pins_by_host", into: &trust) }
     }
 
-    /// What is not written about a host is as it is for all.
+    /// Reads the trust settings of single hosts. Missing keys are as for all hosts.
     mutating func readTrustByHost(_ node: ConfigurationNode, into settings: inout FileSettings) {
         let path = "client.trust_by_host"
         let base = settings.wholeTrust
@@ -58,13 +58,13 @@ extension SettingsReader {
             if let node = fields["client_certificate"] {
                 origin.certificate = self.place(of: node, "\(place).client_certificate")
             }
-            // What is equal at several places is told of the first one.
+            // Equal settings at several positions are reported for the first one.
             if settings.trustOrigins[trust] == nil { settings.trustOrigins[trust] = origin }
         }
     }
 
-    /// A name or a suffix.
-    /// - Parameter ofAll: Where what holds for all hosts belongs.
+    /// Reads a name or a suffix.
+    /// - Parameter ofAll: The key for settings of all hosts.
     mutating func readPattern(
         _ text: String,
         _ node: ConfigurationNode,
@@ -85,7 +85,7 @@ extension SettingsReader {
         return nil
     }
 
-    /// What is said in the same way for all hosts and for one.
+    /// Reads the settings that have the same form for all hosts and for one.
     private mutating func readTrust(_ fields: Fields, path: String, into trust: inout HTTPDNSTrust) {
         if let node = fields["client_certificate"] {
             trust.clientCertificate = readClientCertificate(node, path: "\(path).client_certificate")
@@ -151,7 +151,7 @@ extension SettingsReader {
                 mistakes.add("\(place) is written twice", at: entry.key.position, hint: "keep one of them")
             }
             let pins = readPins(entry.value, path: place)
-            // What was wrong with the pins is told already.
+            // The mistakes in the pins were already reported.
             guard !pins.isEmpty else { continue }
             do throws(HTTPDNSTrust.Error) {
                 try trust.pin(pattern, to: pins)

@@ -1,7 +1,8 @@
 internal import HTTPDNSCore
 
 extension SettingsReader {
-    /// What a provider of kind `alibaba-v1` or `alibaba-v2` has of its own; nil after a mistake that leaves no account.
+    /// Reads the settings specific to a provider of kind `alibaba-v1` or `alibaba-v2`; nil after a mistake that leaves no
+    /// account.
     mutating func readAlibaba(
         _ version: AlibabaProvider.Version,
         _ fields: Fields,
@@ -38,7 +39,7 @@ extension SettingsReader {
         return settings
     }
 
-    /// The account at a vendor; nil after a mistake.
+    /// Reads the account at a vendor; nil after a mistake.
     mutating func readVendorAccount(_ fields: Fields, _ entry: ConfigurationNode.Entry, path: String) -> String? {
         guard let node = fields["account"] else {
             mistakes.add(
@@ -51,7 +52,7 @@ extension SettingsReader {
         return identifier(node, path: "\(path).account")
     }
 
-    /// Where a vendor's discovered addresses are kept; nil without it, and after a mistake.
+    /// Reads the path of a vendor's discovered addresses; nil without it, and after a mistake.
     mutating func readAddressesFile(_ fields: Fields, path: String) -> String? {
         guard let node = fields["addresses_file"] else { return nil }
         let file = file
@@ -61,7 +62,7 @@ extension SettingsReader {
         }
     }
 
-    /// The provider itself checks their characters: it is asked for that when the whole file is read.
+    /// The provider itself checks their characters, when the whole file has been read.
     private mutating func readCustomParameters(_ node: ConfigurationNode, path: String) -> [String: String] {
         var parameters: [String: String] = [:]
         for (key, entry) in entries(of: node, path: path, "keys and values") ?? [] {

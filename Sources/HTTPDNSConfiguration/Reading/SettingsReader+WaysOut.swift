@@ -16,7 +16,7 @@ extension WordTable {
     )
 }
 
-/// How requests leave the machine: proxies, Unix sockets, local addresses.
+/// The egress settings: proxies, Unix sockets, local addresses.
 extension SettingsReader {
     private static let proxyForm = "a proxy such as http://proxy.example:3128, environment, or none"
 
@@ -28,7 +28,7 @@ extension SettingsReader {
             settings.localSource = value(of: node, path: "client.interface", form) { text throws(ValueMistake) in
                 try Self.refuseTruth(text, form)
                 if let address = HTTPDNSAddress(text) { return .address(address) }
-                // 15 bytes are what Linux has room for (IFNAMSIZ).
+                // Linux has room for 15 bytes (IFNAMSIZ).
                 guard (1...15).contains(text.utf8.count),
                     text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "/") })
                 else { throw ValueMistake("found \(quoted(text)); allowed: \(form)") }
@@ -140,7 +140,7 @@ extension SettingsReader {
         return value(of: node, path: "client.unix_socket", form) { text throws(ValueMistake) in
             guard !text.isEmpty else { throw ValueMistake("the path is empty; allowed: \(form)") }
             let path = FilePath.resolve(text, besideFile: file)
-            // `sun_path` has 108 bytes on Linux, one of them for the end. Whether there is a server is seen by requests.
+            // `sun_path` has 108 bytes on Linux, one of them for the end. A missing server shows only when a request is sent.
             guard path.utf8.count <= 107 else {
                 throw ValueMistake("\(quoted(path)) has \(path.utf8.count) bytes, and the system takes 107")
             }

@@ -1,7 +1,7 @@
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
-/// Makes settings of the tree of a file, and notes every mistake instead of stopping at the first.
+/// A reader that creates settings from the tree of a file, and collects every mistake instead of stopping at the first.
 struct SettingsReader {
     let file: String
     var mistakes: MistakeList
@@ -11,7 +11,7 @@ struct SettingsReader {
         mistakes = MistakeList(file: file)
     }
 
-    /// The settings of a whole file.
+    /// Reads the settings of a whole file.
     /// - Throws: ``ConfigurationFileError`` with up to 20 mistakes.
     static func read(_ root: ConfigurationNode, file: String) throws(ConfigurationFileError) -> FileSettings {
         var reader = SettingsReader(file: file)
@@ -31,7 +31,7 @@ struct SettingsReader {
             )
             return settings
         }
-        // A file for another version may have any keys: what this version thinks of them helps nobody.
+        // A file for another version may have any keys: errors of this version would not help.
         guard readVersion(entries, root) else { return settings }
         guard let fields = fields(of: root, .top, path: "") else { return settings }
         if let node = fields["enabled"], let isEnabled = truth(of: node, path: "enabled") {
@@ -52,7 +52,7 @@ struct SettingsReader {
         if let node = fields["metrics"], let fields = self.fields(of: node, .metrics, path: "metrics"),
             let label = fields["host_label"]
         {
-            // There is one way; the key says so to who reads the file.
+            // There is only one value; the key documents it in the file.
             _ = word(of: label, .hostLabels, path: "metrics.host_label")
         }
         if let node = fields["serve"] { settings.serve = readServe(node) }
@@ -81,13 +81,14 @@ struct SettingsReader {
 // MARK: - Parts that all sections are made of
 
 extension SettingsReader {
-    /// The values of a part with fixed keys.
+    /// The values of a section with fixed keys.
     struct Fields {
         var values: [String: ConfigurationNode] = [:]
         subscript(key: String) -> ConfigurationNode? { values[key] }
     }
 
-    /// The fields of a mapping; nil when the node is none. Unknown keys are mistakes, with the key that was meant.
+    /// Returns the fields of a mapping; nil when the node is none. Unknown keys are mistakes, with the most similar key as a
+    /// hint.
     mutating func fields(of node: ConfigurationNode, _ table: KeyTable, path: String) -> Fields? {
         var fields = Fields()
         if node.isEmpty { return fields }
@@ -143,7 +144,7 @@ extension SettingsReader {
         )
     }
 
-    /// The entries of a mapping with their keys as text; nil when the node is no mapping.
+    /// Returns the entries of a mapping with their keys as text; nil when the node is no mapping.
     mutating func entries(
         of node: ConfigurationNode,
         path: String,
@@ -165,7 +166,7 @@ extension SettingsReader {
         }
     }
 
-    /// The elements of a list, or the one value that stands for a list of one; nil when there is none.
+    /// Returns the elements of a list, or a single value as a list of one; nil when there is none.
     mutating func elements(of node: ConfigurationNode, path: String, _ allowed: String) -> [ConfigurationNode]? {
         switch node.content {
         case .sequence(let nodes) where !nodes.isEmpty:
@@ -178,7 +179,7 @@ extension SettingsReader {
         }
     }
 
-    /// A scalar's value, read by `parse`; nil after a mistake.
+    /// Returns a scalar's value, read by `parse`; nil after a mistake.
     mutating func value<Value>(
         of node: ConfigurationNode,
         path: String,
@@ -197,7 +198,7 @@ extension SettingsReader {
         }
     }
 
-    /// One of a table's words; nil after a mistake.
+    /// Returns one of a table's words; nil after a mistake.
     mutating func word(of node: ConfigurationNode, _ table: WordTable, path: String) -> String? {
         let allowed = table.words.joined(separator: ", ")
         return value(of: node, path: path, allowed) { text throws(ValueMistake) in
@@ -212,7 +213,7 @@ extension SettingsReader {
         }
     }
 
-    /// `true` or `false`; nil after a mistake.
+    /// Returns `true` or `false`; nil after a mistake.
     mutating func truth(of node: ConfigurationNode, path: String) -> Bool? {
         value(of: node, path: path, "true, false") { text throws(ValueMistake) in
             if text == "true" { return true }
@@ -222,18 +223,18 @@ extension SettingsReader {
         }
     }
 
-    /// What people write for a truth value, and what they mean; YAML 1.1 read most of these as one.
+    /// Other spellings of truth values and their meaning; YAML 1.1 read most of these as such.
     static let otherTruths = [
         "yes": "true", "on": "true", "y": "true", "1": "true", "true": "true",
         "no": "false", "off": "false", "n": "false", "0": "false", "false": "false",
     ]
 
-    /// One of `v4`, `v6` and `both`; nil after a mistake.
+    /// Returns one of `v4`, `v6` and `both`; nil after a mistake.
     mutating func families(of node: ConfigurationNode, path: String) -> HTTPDNSAddress.Families? {
         word(of: node, .families, path: path).flatMap { ["v4": .v4, "v6": .v6, "both": .both][$0] }
     }
 
-    /// Blocks of addresses, one or a list, without those that are mistakes.
+    /// Returns blocks of addresses, one or a list, without invalid ones.
     mutating func blocks(of node: ConfigurationNode, path: String) -> [HTTPDNSAddressBlock] {
         var blocks: [HTTPDNSAddressBlock] = []
         let allowed = "blocks of addresses such as 10.0.0.0/8, one or a list"
@@ -248,21 +249,21 @@ extension SettingsReader {
         return blocks
     }
 
-    /// A duration; nil after a mistake.
+    /// Returns a duration; nil after a mistake.
     mutating func duration(of node: ConfigurationNode, in range: ClosedRange<Duration>, path: String) -> Duration? {
         value(of: node, path: path, "a duration such as 30s") { text throws(ValueMistake) in
             try DurationText.parse(text, in: range)
         }
     }
 
-    /// A whole number; nil after a mistake.
+    /// Returns a whole number; nil after a mistake.
     mutating func number(of node: ConfigurationNode, in range: ClosedRange<Int>, path: String) -> Int? {
         value(of: node, path: path, "a whole number from \(range.lowerBound) to \(range.upperBound)") {
             text throws(ValueMistake) in try WholeNumberText.parse(text, in: range)
         }
     }
 
-    /// The path of a readable file, relative to the folder of the configuration file; nil after a mistake.
+    /// Returns the path of a readable file, relative to the folder of the configuration file; nil after a mistake.
     mutating func readableFile(
         of node: ConfigurationNode,
         path: String,
@@ -282,7 +283,7 @@ extension SettingsReader {
         }
     }
 
-    /// Where a setting was written, as `explain` shows it.
+    /// Returns the position of a setting, as `explain` shows it.
     func location(_ node: ConfigurationNode) -> HTTPDNSSourceLocation {
         HTTPDNSSourceLocation(file: file, line: node.position.line)
     }

@@ -1,8 +1,8 @@
 internal import HTTPDNSCore
 
-/// Finds `via` rules that lead back to themselves.
+/// Detection of `via` rules that lead back to themselves.
 enum ViaCircles {
-    /// Each circle once, as its names in order, beginning with the rule whose key is the smallest text.
+    /// Returns each circle once, as its names in order, beginning with the rule whose key is the smallest text.
     static func find(in rules: [HTTPDNSMapping.Key: HTTPDNSMapping]) -> [[HTTPDNSMapping.Key]] {
         let viaRules = rules.keys.filter { target(of: rules[$0]) != nil }
         // Two lists of the same file must not differ by the order of a dictionary.
@@ -29,7 +29,7 @@ enum ViaCircles {
         return circles
     }
 
-    /// A rule on the way of a request to one port; nil stands for a port that no rule is about.
+    /// A rule in the chain of a request to one port; nil means a port that no rule is about.
     private struct Step: Hashable {
         var key: HTTPDNSMapping.Key
         var port: UInt16?
@@ -39,7 +39,7 @@ enum ViaCircles {
         if case .via(let name, takesIdentity: _)? = rule?.action { name } else { nil }
     }
 
-    /// The rule for a name, in the order of ``HTTPDNSMappings/rule(for:port:)``.
+    /// Returns the rule for a name, in the order of ``HTTPDNSMappings/rule(for:port:)``.
     private static func next(for name: HTTPDNSName, port: UInt16?, in rules: [HTTPDNSMapping.Key: HTTPDNSMapping])
         -> Step?
     {

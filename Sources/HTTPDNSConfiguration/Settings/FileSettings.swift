@@ -2,9 +2,9 @@ package import HTTPDNS
 package import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
-/// The settings of a configuration file, as values. Nothing runs yet: see ``clientConfiguration(file:)``.
+/// The settings of a configuration file, as values. No providers are running yet: see ``clientConfiguration(file:)``.
 package struct FileSettings: Sendable {
-    /// Whether all of it is switched on.
+    /// Whether everything is switched on.
     package var isEnabled = true
     /// Whether the file is refused when others may write it.
     package var refusesOpenFile = false
@@ -19,9 +19,9 @@ package struct FileSettings: Sendable {
     package var preresolve: [HTTPDNSName] = []
     /// The file in which the cache survives a restart.
     package var snapshotFile: String?
-    /// The families asked for; nil here and below means the resolver's own default.
+    /// The families to query; nil here and below means the resolver's own default.
     package var families: HTTPDNSAddress.Families?
-    /// Zones whose names go to no provider unless a route names them.
+    /// Zones whose names are sent to no provider unless a route names them.
     package var internalZones: [HTTPDNSName] = []
     package var hedgeAfter: Duration?
     package var attemptLimit: Duration?
@@ -32,9 +32,9 @@ package struct FileSettings: Sendable {
     package var certificateFile: String?
     /// The trust settings of the client, apart from ``certificateFile``.
     package var trust = HTTPDNSTrust()
-    /// The same, whole, for hosts that have their own.
+    /// The complete trust settings of hosts that have their own.
     package var trustByHost: [HTTPDNSRoute.Pattern: HTTPDNSTrust] = [:]
-    /// The place of each of these in the file.
+    /// The position of each of these in the file.
     package var trustOrigins: [HTTPDNSTrust: TrustOrigin] = [:]
     package var maximumIdleConnections: Int?
     package var connections = HTTPDNSClient.Configuration.Connections()
@@ -47,7 +47,7 @@ package struct FileSettings: Sendable {
     package var unixSocket: String?
     package var localSource: HTTPDNSClient.Configuration.LocalSource?
     package var reachableNetworks = HTTPDNSClient.ReachableNetworks.any
-    /// The settings of a local provider. Clients have no use for it.
+    /// The settings of a local provider. Clients do not use them.
     package var serve = ServeSettings()
 
     package init() {}
@@ -59,8 +59,8 @@ package struct FileSettings: Sendable {
         return trust
     }
 
-    /// These settings for a program beside the service whose file it is. A client of them neither reads nor writes the files
-    /// of the service, and asks no provider before its first call.
+    /// These settings for a program besides the service that owns the file. A client with them neither reads nor writes the
+    /// files of the service, and queries no provider before its first call.
     package var forInspection: FileSettings {
         var settings = self
         settings.snapshotFile = nil
@@ -69,15 +69,15 @@ package struct FileSettings: Sendable {
         return settings
     }
 
-    /// The settings with live providers.
-    /// - Throws: ``ConfigurationFileError`` for what only the parts themselves can tell: a provider that cannot be made.
+    /// Returns the settings with running providers.
+    /// - Throws: ``ConfigurationFileError`` for a provider that cannot be created.
     package func clientConfiguration(file: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
         var providers = LiveProviders()
         return try clientConfiguration(file: file, providers: &providers)
     }
 
-    /// As ``clientConfiguration(file:)``, with the providers that are running already where the file says the same of them.
-    /// - Parameter live: Those that are running; afterwards those of these settings.
+    /// Returns the settings as ``clientConfiguration(file:)`` does, with the running providers whose settings are unchanged.
+    /// - Parameter live: The running providers; afterwards those of these settings.
     package func clientConfiguration(
         file: String,
         providers live: inout LiveProviders
@@ -122,7 +122,7 @@ package struct FileSettings: Sendable {
         return configuration
     }
 
-    /// The settings of the resolver apart from providers, routes and mappings.
+    /// Applies the settings of the resolver other than providers, routes and mappings.
     private func apply(to resolver: inout HTTPDNSResolver.Configuration) {
         resolver.cache = cache
         resolver.preresolve = preresolve

@@ -1,14 +1,14 @@
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
-/// Providers that run, by what the file says of each: one of which it says the same again goes on, with its connections
-/// and what is known of its health.
+/// The running providers, by their settings in the file. A provider with unchanged settings continues, with its connections and
+/// its health.
 package struct LiveProviders: Sendable {
     private var running: [FileSettings.Provider: any HTTPDNSProvider] = [:]
 
     package init() {}
 
-    /// The provider that runs for these settings in `others`, or a new one; it is among these then.
+    /// Returns the provider in `others` that runs with these settings, or a new one, and adds it here.
     mutating func take(
         _ settings: FileSettings.Provider,
         from others: LiveProviders
@@ -20,14 +20,14 @@ package struct LiveProviders: Sendable {
         return provider
     }
 
-    /// Ends those that are not among `others`, in the background.
+    /// Shuts down those that are not in `others`, in the background.
     func end(except others: LiveProviders) {
         let unused = running.filter { others.running[$0.key] == nil }.values
         guard !unused.isEmpty else { return }
         Task { for provider in unused { await provider.shutdown() } }
     }
 
-    /// Where a provider stands in the file, and how much it may be asked, does not make another one of it.
+    /// The position of a provider in the file, and its query limits, do not affect its identity.
     private static func key(_ settings: FileSettings.Provider) -> FileSettings.Provider {
         var key = settings
         key.position = Position(line: 0, column: 0)

@@ -3,14 +3,14 @@ package import HTTPDNSCore
 package import HTTPDNSPrimitives
 
 extension FileSettings {
-    /// What a configuration file says about one provider.
+    /// The settings of one provider in a configuration file.
     package struct Provider: Hashable, Sendable {
-        /// What the kinds have of their own.
+        /// The settings specific to each kind.
         package enum Kind: Hashable, Sendable {
             case doh(method: HTTPDNSDoHProvider.Method)
             case google
             case cloudflare
-            /// Without an account it is the free service.
+            /// Alidns; nil means the free service without an account.
             case alidns(AlidnsAccount?)
             case alibaba(AlibabaSettings)
             case tencent(TencentSettings)
@@ -18,19 +18,19 @@ extension FileSettings {
 
         package var name: String
         package var kind: Kind
-        /// Nil for the service's own URL.
+        /// The URL; nil means the service's own one.
         package var url: String?
-        /// Nil for the addresses of the service's own URL.
+        /// The bootstrap addresses; nil means those of the service's own URL.
         package var bootstrap: [HTTPDNSAddress]?
         package var certificateFile: String?
-        /// The most private scope that it may answer; nil means as ``FileSettings/answers``.
+        /// The most private scope that it may answer; nil means ``FileSettings/answers``.
         package var answers: HTTPDNSAddressPolicy.Scope?
-        /// How much it may be asked; nil means the defaults.
+        /// The query limits; nil means the defaults.
         package var limits: HTTPDNSResolver.Configuration.ProviderLimits?
-        /// Where its name stands.
+        /// The position of its name.
         package var position: Position
 
-        /// The same provider, which keeps no discovered addresses for the next process.
+        /// The same provider, without a file for discovered addresses.
         var withoutAddressesFile: Provider {
             var provider = self
             switch kind {
@@ -45,7 +45,7 @@ extension FileSettings {
             return provider
         }
 
-        /// The provider itself.
+        /// Creates the provider.
         func live() throws(HTTPDNSProviderConfigurationError) -> any HTTPDNSProvider {
             let trustRoots = certificateFile.map(HTTPDNSTrust.Roots.file) ?? .system
             let service: HTTPDNSJSONProvider.Service
@@ -105,7 +105,7 @@ extension FileSettings {
         }
     }
 
-    /// Where a secret is; never the secret.
+    /// The source of a secret, never the secret itself.
     package enum SecretPlace: Hashable, Sendable {
         case file(String)
         case environment(String)

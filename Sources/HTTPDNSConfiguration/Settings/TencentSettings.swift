@@ -2,13 +2,13 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension FileSettings {
-    /// What a provider of kind `tencent` has of its own.
+    /// The settings specific to a provider of kind `tencent`.
     package struct TencentSettings: Hashable, Sendable {
         package var account: String
-        /// The token; nil for an account that encrypts.
+        /// The token; nil for an account with encryption.
         package var secret: SecretPlace?
         package var encryptionKey: SecretPlace?
-        /// The word for the region; nil means the vendor's default.
+        /// The identifier of the region; nil means the vendor's default.
         package var region: String?
         package var sendsExpiry: Bool?
         package var encryptsClientSubnet: Bool?
@@ -20,7 +20,7 @@ extension FileSettings {
             self.account = account
         }
 
-        /// The provider's settings without those that all kinds of provider have.
+        /// Returns the provider's settings without those that all kinds of provider have.
         func configuration(name: String) -> TencentProvider.Configuration {
             let credential = VendorCredential(
                 account: account,

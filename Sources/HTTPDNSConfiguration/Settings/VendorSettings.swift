@@ -2,14 +2,14 @@ package import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension FileSettings {
-    /// What a provider of kind `alibaba-v1` or `alibaba-v2` has of its own.
+    /// The settings specific to a provider of kind `alibaba-v1` or `alibaba-v2`.
     package struct AlibabaSettings: Hashable, Sendable {
         package var version: AlibabaProvider.Version
         package var account: String
         package var secret: SecretPlace?
         package var encryption: AlibabaProvider.Encryption?
         package var encryptionKey: SecretPlace?
-        /// The word for the region; nil means the vendor's default.
+        /// The identifier of the region; nil means the vendor's default.
         package var region: String?
         package var customParameters: [String: String] = [:]
         package var discovers: Bool?
@@ -20,7 +20,7 @@ extension FileSettings {
             self.account = account
         }
 
-        /// The provider's settings without those that all kinds of provider have.
+        /// Returns the provider's settings without those that all kinds of provider have.
         func configuration(name: String) -> AlibabaProvider.Configuration {
             let credential = VendorCredential(
                 account: account,

@@ -1,6 +1,6 @@
-/// A part of a configuration file: what was written, and where.
+/// A part of a configuration file: its text and its position.
 ///
-/// Scalars are text: `no`, `1:30` and `1.10` are not made into a truth value, a number of minutes or a fraction.
+/// Scalars are text: `no`, `1:30` and `1.10` are not converted to a truth value, a number of minutes or a fraction.
 package struct ConfigurationNode: Sendable {
     /// One key of a mapping with its value.
     package struct Entry: Sendable {
@@ -9,7 +9,7 @@ package struct ConfigurationNode: Sendable {
     }
 
     package enum Content: Sendable {
-        /// `isPlain` tells whether it was written without quotes.
+        /// Text; `isPlain` is true when it was written without quotes.
         case scalar(String, isPlain: Bool)
         case sequence([ConfigurationNode])
         case mapping([Entry])
@@ -28,12 +28,12 @@ package struct ConfigurationNode: Sendable {
         if case .scalar(let text, _) = content { text } else { nil }
     }
 
-    /// Whether nothing was written: no value after the colon, or YAML's words for nothing.
+    /// Whether the value is empty: no value after the colon, or YAML's words for nothing.
     package var isEmpty: Bool {
         if case .scalar(let text, isPlain: true) = content { ["", "~", "null"].contains(text) } else { false }
     }
 
-    /// What was found, for errors.
+    /// A description of the node, for errors.
     package var found: String {
         switch content {
         case .scalar(let text, _): isEmpty ? "nothing" : quoted(text)

@@ -1,4 +1,4 @@
-/// A place in a file.
+/// A position in a file.
 package struct Position: Hashable, Comparable, Sendable {
     /// The line, from 1.
     package var line: Int
@@ -14,7 +14,7 @@ package struct Position: Hashable, Comparable, Sendable {
         (left.line, left.column) < (right.line, right.column)
     }
 
-    /// The place of the scalar at `index` in `text`. Lines end as libyaml ends them: LF, CR, CR LF, NEL, LS, PS.
+    /// Creates the position of the scalar at `index` in `text`. Lines end as in libyaml: LF, CR, CR LF, NEL, LS, PS.
     package init(of index: String.Index, in text: String) {
         self.init(line: 1, column: 1)
         var previous: Unicode.Scalar?

@@ -1,14 +1,14 @@
 #if YAML
-/// Reads YAML, and so JSON, into our own tree, in one walk over libyaml's events.
+/// A reader of YAML, and so JSON, which builds its own tree in one pass over libyaml's events.
 ///
-/// Scalars stay the text that was written, and a mapping keeps keys that are in it twice. The first alias ends the walk, so
-/// nothing is ever expanded.
+/// Scalars keep the text of the file, and a mapping keeps duplicate keys. The first alias ends the pass, so that nothing is
+/// ever expanded.
 package enum YAMLDocument {
-    /// How deep keys and lists may stand inside each other; the deepest setting stands five deep.
+    /// The maximum nesting of keys and lists; the deepest setting is at level five.
     private static let maximumDepth = 20
 
-    /// The root of the only document in a text.
-    /// - Throws: ``ConfigurationFileError`` for text that is not YAML, for nothing, and for anchors, tags and the like.
+    /// Returns the root of the only document in a text.
+    /// - Throws: ``ConfigurationFileError`` for text that is not YAML, for empty text, and for anchors, tags and the like.
     package static func read(_ text: String, file: String) throws(ConfigurationFileError) -> ConfigurationNode {
         var text = text
         // libyaml counts a byte order mark as a column, so that the lines below it seem to be indented less.
@@ -33,9 +33,9 @@ package enum YAMLDocument {
         }
     }
 
-    /// The walk over one text.
+    /// The pass over one text.
     private struct Walk {
-        /// The end of a walk that did not reach the end of the text.
+        /// The end of a pass before the end of the text.
         enum Stop: Error {
             case syntax(YAMLParser.Failure)
             case undefinedAlias(Position)
@@ -53,7 +53,7 @@ package enum YAMLDocument {
             mistakes = MistakeList(file: file)
         }
 
-        /// The root; nil when there is none.
+        /// Returns the root; nil when there is none.
         mutating func document() throws(Stop) -> ConfigurationNode? {
             guard case .documentStart = try next().kind else { return nil }
             let root = try node(at: try next(), depth: 0)
@@ -104,12 +104,12 @@ package enum YAMLDocument {
                 guard anchors.contains(name) else { throw .undefinedAlias(position) }
                 throw .unsupported(YAMLSyntax.alias(name, at: position, file: file))
             case .end, .documentStart, .streamEnd:
-                // The parser reports an error before it would end anything too early.
+                // The parser reports an error before it would end an element too early.
                 return ConfigurationNode(.scalar("", isPlain: true), at: position)
             }
         }
 
-        /// The event that begins the next element of the innermost sequence or mapping; nil at its end.
+        /// Returns the event that begins the next element of the innermost sequence or mapping; nil at its end.
         private func element() throws(Stop) -> YAMLParser.Event? {
             let event = try next()
             if case .end = event.kind { return nil }
@@ -120,7 +120,7 @@ package enum YAMLDocument {
             .unsupported(mistakes.error ?? ConfigurationFileError(file, "the file cannot be read as YAML"))
         }
 
-        /// Text is taken as it stands, whatever its tag says; a tag that says something else would be ignored, so it is refused.
+        /// Text is used unchanged, whatever its tag. A tag for another type would be ignored, so it is refused.
         private mutating func checkTag(_ tag: String?, _ expected: String, at position: Position) {
             guard let tag, !tag.isEmpty, tag != expected else { return }
             let short = tag.hasPrefix("tag:yaml.org,2002:") ? "!!" + tag.dropFirst("tag:yaml.org,2002:".count) : tag

@@ -1,21 +1,21 @@
 #if YAML
 internal import CYaml
 
-/// The events that libyaml's parser finds in a text, one after the other.
+/// The parser events of libyaml for a text, one after the other.
 ///
-/// Yams builds a whole tree, with the aliases in it expanded and the keys compared, before its caller sees any of it. So this
-/// reads from libyaml, the C library inside Yams.
+/// Yams builds a whole tree, with its aliases expanded and its keys compared, before its caller can inspect any of it. So this
+/// uses libyaml directly, the C library inside Yams.
 final class YAMLParser {
-    /// One event: a scalar, the begin or the end of something, or an alias.
+    /// An event: a scalar, the begin or the end of an element, or an alias.
     struct Event {
         enum Kind {
-            /// `isPlain` tells whether it was written without quotes.
+            /// Text; `isPlain` is true when it was written without quotes.
             case scalar(String, isPlain: Bool)
             case sequenceStart
             case mappingStart
             /// The end of the innermost sequence or mapping.
             case end
-            /// The name of the anchor that it refers to.
+            /// An alias, with the name of its anchor.
             case alias(String)
             case documentStart
             case streamEnd
@@ -23,17 +23,17 @@ final class YAMLParser {
 
         var kind: Kind
         var position: Position
-        /// The name behind `&`.
+        /// The name after `&`.
         var anchor: String?
-        /// The tag that was written.
+        /// The explicit tag.
         var tag: String?
     }
 
     /// Text that is not YAML.
     struct Failure: Error {
-        /// The activity in which libyaml stopped, such as "while scanning an anchor".
+        /// The step in which libyaml stopped, such as "while scanning an anchor".
         var context: String
-        /// The place where that activity began.
+        /// The position where that step began.
         var contextPosition: Position?
         /// The cause; empty for a character that YAML does not allow.
         var problem: String
@@ -43,7 +43,7 @@ final class YAMLParser {
     // libyaml keeps its own address inside.
     private let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
 
-    /// - Parameter bytes: UTF-8 text, which lives longer than the parser.
+    /// - Parameter bytes: UTF-8 text, which must outlive the parser.
     init(_ bytes: UnsafeBufferPointer<UInt8>) {
         yaml_parser_initialize(parser)
         yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
@@ -55,7 +55,7 @@ final class YAMLParser {
         parser.deallocate()
     }
 
-    /// The next event. Behind the end of the stream there is none.
+    /// Returns the next event. There is none after the end of the stream.
     func next() throws(Failure) -> Event {
         while true {
             var event = yaml_event_t()
@@ -65,7 +65,7 @@ final class YAMLParser {
         }
     }
 
-    /// An event in our words; nil for the begin of the stream and the end of a document.
+    /// Converts an event; nil for the begin of the stream and the end of a document.
     private static func read(_ event: yaml_event_t) -> Event? {
         let position = Position(event.start_mark)
         switch event.type {

@@ -1,5 +1,5 @@
 #if YAML
-/// The words for users about text that libyaml, or this package, does not read.
+/// The error messages for text that libyaml, or this package, does not accept.
 enum YAMLSyntax {
     static func error(_ failure: YAMLParser.Failure, text: String, file: String) -> ConfigurationFileError {
         guard failure.problem.isEmpty else {
@@ -15,7 +15,7 @@ enum YAMLSyntax {
         )
     }
 
-    /// An alias without an anchor of its name, such as the pattern `*.shop.example` without quotes.
+    /// Returns the error for an alias without an anchor of its name, such as the pattern `*.shop.example` without quotes.
     static func undefinedAlias(at position: Position, text: String, file: String) -> ConfigurationFileError {
         let failure = YAMLParser.Failure(
             context: "while scanning an alias",
@@ -26,7 +26,7 @@ enum YAMLSyntax {
         return error(Report(failure, text: text), file: file)
     }
 
-    /// An alias whose anchor stands above it.
+    /// Returns the error for an alias whose anchor is defined above it.
     static func alias(_ name: String, at position: Position, file: String) -> ConfigurationFileError {
         ConfigurationFileError(
             file,
@@ -63,7 +63,7 @@ enum YAMLSyntax {
         let line: Substring
         /// The line above it.
         let lineAbove: Substring
-        /// What stands where libyaml stopped.
+        /// The text at the position where libyaml stopped.
         let rest: Substring
 
         init(_ failure: YAMLParser.Failure, text: String) {
@@ -74,7 +74,7 @@ enum YAMLSyntax {
             rest = Substring(line.unicodeScalars.dropFirst(position.column - 1))
         }
 
-        /// Where the user should look: where the thing began that never ended, else where libyaml stopped.
+        /// The position to show the user: the begin of the unfinished element, else the position where libyaml stopped.
         var place: Position {
             if let literal = unquotedIPv6 {
                 let column = line[..<literal.startIndex].unicodeScalars.count + 1
@@ -161,7 +161,7 @@ enum YAMLSyntax {
             }
         }
 
-        /// Whether a line is like `version:1`, which is one word for YAML.
+        /// Returns whether a line is like `version:1`, which is one word in YAML.
         private func lacksSpace(_ line: Substring) -> Bool {
             let text = line.drop(while: \.isWhitespace)
             guard let colon = text.firstIndex(of: ":") else { return false }
@@ -173,7 +173,7 @@ enum YAMLSyntax {
         }
         private var contextLine: Int { contextPosition?.line ?? position.line }
 
-        /// The word of the line at a place, up to the colon that ends a key.
+        /// Returns the word of the line at a position, up to the colon that ends a key.
         private func word(at place: Position) -> Substring {
             let tail = Substring(line.unicodeScalars.dropFirst(place.column - 1))
             let end = tail.firstRange(of: ": ")?.lowerBound ?? tail.endIndex
@@ -181,7 +181,7 @@ enum YAMLSyntax {
             return word.hasSuffix(":") ? word.dropLast() : word
         }
 
-        /// An IPv6 address in brackets on the line, which YAML takes for a list.
+        /// An IPv6 address in brackets on the line, which YAML reads as a list.
         private var unquotedIPv6: Substring? {
             var tail = line
             while let open = tail.firstIndex(of: "[") {

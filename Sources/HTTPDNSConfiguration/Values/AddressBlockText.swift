@@ -1,8 +1,8 @@
 internal import HTTPDNSPrimitives
 
-/// Blocks of addresses as the file writes them.
+/// The text form of address blocks in the file.
 enum AddressBlockText {
-    /// Reads CIDR notation or a bare address.
+    /// Parses CIDR notation or a bare address.
     static func parse(_ text: String) throws(ValueMistake) -> HTTPDNSAddressBlock {
         if let block = HTTPDNSAddressBlock(text) { return block }
         let allowed = "allowed: CIDR such as 10.0.0.0/8 or \"fd00::/8\", or an address"
@@ -18,11 +18,11 @@ enum AddressBlockText {
         throw ValueMistake("\(quoted(text)) is not a block of addresses; \(allowed)")
     }
 
-    /// Reads the network on whose behalf is asked (RFC 7871). A bare address is refused: it would name one machine.
+    /// Parses the client network of queries (RFC 7871). A bare address is refused: it would identify one machine.
     static func parseSubnet(_ text: String) throws(ValueMistake) -> HTTPDNSAddressBlock {
         let block = try parse(text)
         guard !text.contains("/") else { return block }
-        // RFC 7871 section 11.1 recommends no more than these.
+        // RFC 7871 section 11.1 recommends these as maximum.
         let length = block.address.family == .v4 ? 24 : 56
         throw ValueMistake(
             "\(quoted(text)) is one machine; allowed: a network in CIDR such as 203.0.113.0/24 or \"2001:db8::/56\"",

@@ -1,18 +1,18 @@
 internal import HTTPDNSPrimitives
 
-/// Byte counts as the file writes them: a whole number and one unit.
+/// The text form of byte counts in the file: a whole number and one unit.
 package enum ByteCountText {
-    /// The units, each 1,024 times the one before.
+    /// The units, each 1,024 times the previous one.
     package static let units = ["B", "KiB", "MiB", "GiB"]
     private static let allowed = "allowed: a whole number with B, KiB, MiB or GiB, such as 64KiB or 4MiB"
-    /// What people write for a unit, and the unit that they probably mean.
+    /// Other spellings of a unit, and the unit that is probably meant.
     private static let otherUnits = [
         "b": "B", "byte": "B", "bytes": "B", "k": "KiB", "K": "KiB", "kb": "KiB", "kB": "KiB", "KB": "KiB",
         "kib": "KiB", "Ki": "KiB", "m": "MiB", "M": "MiB", "mb": "MiB", "MB": "MiB", "mib": "MiB", "Mi": "MiB",
         "g": "GiB", "G": "GiB", "gb": "GiB", "GB": "GiB", "gib": "GiB", "Gi": "GiB",
     ]
 
-    /// Reads `512B`, `64KiB`, `4MiB`, `1GiB`: 1 byte to 1,024 GiB, or what of that is in `range`.
+    /// Parses `512B`, `64KiB`, `4MiB`, `1GiB`: 1 byte to 1,024 GiB, or the part of that in `range`.
     package static func parse(_ text: String, in range: ClosedRange<Int> = 1...(1 << 40)) throws(ValueMistake) -> Int {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = String(text.dropFirst(digits.count))
@@ -41,7 +41,7 @@ package enum ByteCountText {
         return bytes
     }
 
-    /// The byte count in its largest whole unit.
+    /// Returns the byte count in its largest whole unit.
     private static func write(_ bytes: Int) -> String {
         let power = (0..<units.count).last { bytes % (1 << (10 * $0)) == 0 } ?? 0
         return "\(bytes >> (10 * power))\(units[power])"

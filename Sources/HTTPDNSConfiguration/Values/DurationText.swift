@@ -1,17 +1,17 @@
-/// Durations as the file writes them: a whole number and one unit.
+/// The text form of durations in the file: a whole number and one unit.
 package enum DurationText {
     /// The units, the longest first.
     package static let units: [(name: String, duration: Duration)] = [
         ("h", .seconds(3600)), ("m", .seconds(60)), ("s", .seconds(1)), ("ms", .milliseconds(1)),
     ]
     private static let allowed = "allowed: a whole number with ms, s, m or h, such as 500ms or 30s"
-    /// What people write for a unit, and the unit that they mean.
+    /// Other spellings of a unit, and the unit that is meant.
     private static let otherUnits = [
         "sec": "s", "secs": "s", "second": "s", "seconds": "s", "S": "s", "min": "m", "mins": "m", "minute": "m",
         "minutes": "m", "hour": "h", "hours": "h", "hr": "h", "H": "h", "msec": "ms", "millis": "ms", "MS": "ms",
     ]
 
-    /// Reads `30s`, `500ms`, `10m`, `1h`, `0s`.
+    /// Parses `30s`, `500ms`, `10m`, `1h`, `0s`.
     package static func parse(_ text: String, in range: ClosedRange<Duration>) throws(ValueMistake) -> Duration {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = String(text.dropFirst(digits.count))
@@ -40,7 +40,7 @@ package enum DurationText {
             }
             throw ValueMistake("\(quoted(text)): \(quoted(unit)) is not a unit; \(allowed)")
         }
-        // Nine digits of hours stay far below what Duration holds.
+        // Nine digits of hours are far below the limit of Duration.
         guard digits.utf8.count <= 9, let number = Int(digits), range.contains(factor * number) else {
             throw ValueMistake(
                 "\(quoted(text)) is out of range; allowed: \(write(range.lowerBound)) to \(write(range.upperBound))"
@@ -49,7 +49,7 @@ package enum DurationText {
         return factor * number
     }
 
-    /// The duration in its longest whole unit.
+    /// Returns the duration in its longest whole unit.
     package static func write(_ duration: Duration) -> String {
         for (name, unit) in units where duration >= unit {
             let (seconds, attoseconds) = duration.components

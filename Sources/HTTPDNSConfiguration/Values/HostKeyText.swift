@@ -1,9 +1,9 @@
 package import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
-/// The keys of routes and mappings: names, suffixes, `*`, and ports.
+/// The text form of the keys of routes and mappings: names, suffixes, `*`, and ports.
 package enum HostKeyText {
-    /// Reads the key of a route: `name`, `*.suffix` or `*`.
+    /// Parses the key of a route: `name`, `*.suffix` or `*`.
     package static func parseRoute(_ text: String) throws(ValueMistake) -> HTTPDNSRoute.Pattern {
         if text == "*" { return .any }
         let key = try parse(text)
@@ -16,7 +16,7 @@ package enum HostKeyText {
         return key.pattern
     }
 
-    /// Reads the key of a mapping: `name` or `*.suffix`, either with a port.
+    /// Parses the key of a mapping: `name` or `*.suffix`, either with a port.
     package static func parseMapping(_ text: String) throws(ValueMistake) -> HTTPDNSMapping.Key {
         guard text != "*" else {
             throw ValueMistake(
@@ -27,8 +27,8 @@ package enum HostKeyText {
         return try parse(text)
     }
 
-    /// Reads one name, where neither suffix nor port nor address is allowed.
-    /// - Parameter addressHint: What to do with an address.
+    /// Parses one name, where neither suffix nor port nor address is allowed.
+    /// - Parameter addressHint: The hint for an address.
     package static func parseName(
         _ text: String,
         addressHint: String = "an address stands alone, without via"

@@ -1,8 +1,8 @@
-/// Percentages as the file writes them: digits, and at most two more behind a point.
+/// The text form of percentages in the file: digits, and at most two more after a point.
 package enum PercentText {
     private static let allowed = "allowed: a number from 0 to 100 with at most two decimals, such as 25 or 0.5"
 
-    /// Reads a percentage from 0 to 100.
+    /// Parses a percentage from 0 to 100.
     package static func parse(_ text: String) throws(ValueMistake) -> Double {
         guard let digits = digits(text), digits == text, let percent = Double(text) else {
             let hint = digits(text).map { "write \($0)" }
@@ -12,7 +12,7 @@ package enum PercentText {
         return percent
     }
 
-    /// The number in a text that may have a percent sign behind it; nil when there is none.
+    /// Returns the number in a text that may end with a percent sign; nil when there is none.
     static func digits(_ text: String) -> String? {
         var number = Substring(text)
         if number.hasSuffix("%") { number.removeLast() }

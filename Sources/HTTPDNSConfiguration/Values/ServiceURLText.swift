@@ -1,11 +1,11 @@
-/// URLs of providers. Only what can be told with a hint of its own is checked here; the provider reads the URL in full.
+/// The check of provider URLs. Only mistakes with a specific hint are found here; the provider parses the URL in full.
 enum ServiceURLText {
     /// - Parameter example: A URL of this kind of service, for errors.
     static func check(_ text: String, hasBootstrap: Bool, example: String) throws(ValueMistake) {
         let allowed = "allowed: an https URL such as \(example)"
         let authority = (text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...])
             .prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        // What stands before @ may be a secret: it is not repeated.
+        // The text before @ may be a secret: it is not repeated.
         guard !authority.contains("@") else {
             throw ValueMistake("the URL holds a user name or password; \(allowed)")
         }

@@ -1,9 +1,9 @@
 package import HTTPDNSCore
 package import HTTPDNSPrimitives
 
-/// Addresses as the file writes them, with or without a port.
+/// The text form of addresses in the file, with or without a port.
 package enum TargetText {
-    /// Reads `203.0.113.7`, `2001:db8::7`, `[2001:db8::7]`, and with a port `203.0.113.7:8443`, `[2001:db8::7]:8443`.
+    /// Parses `203.0.113.7`, `2001:db8::7`, `[2001:db8::7]`, and with a port `203.0.113.7:8443`, `[2001:db8::7]:8443`.
     package static func parse(_ text: String) throws(ValueMistake) -> HTTPDNSMapping.Target {
         let (host, port) = split(text)
         guard let address = address(host) else { throw mistake(in: text, allowed: allowed) }
@@ -11,10 +11,10 @@ package enum TargetText {
         return HTTPDNSMapping.Target(address, port: try PortText.parse(port, of: text))
     }
 
-    /// Whether the text is an address, whatever port stands behind it.
+    /// Returns whether the text is an address, with any port.
     package static func isAddress(_ text: String) -> Bool { address(split(text).host) != nil }
 
-    /// Reads an address where no port is allowed.
+    /// Parses an address where no port is allowed.
     package static func parseAddress(_ text: String) throws(ValueMistake) -> HTTPDNSAddress {
         let (host, port) = split(text)
         guard let address = address(host) else {
@@ -26,7 +26,7 @@ package enum TargetText {
         return address
     }
 
-    /// Cuts at the colon before the port: the one behind `]`, or else the only one.
+    /// Splits at the colon before the port: the one after `]`, or else the only one.
     private static func split(_ text: String) -> (host: Substring, port: Substring?) {
         let separator = UInt8(ascii: ":")
         guard let colon = text.utf8.lastIndex(of: separator),
@@ -90,9 +90,9 @@ package enum TargetText {
     }
 }
 
-/// Ports as the file writes them.
+/// The text form of ports in the file.
 enum PortText {
-    /// Reads 1 to 65535; `text` is the whole value, for the error.
+    /// Parses 1 to 65535; `text` is the whole value, for the error.
     static func parse(_ digits: Substring, of text: String) throws(ValueMistake) -> UInt16 {
         guard !digits.isEmpty, digits.utf8.count <= 5, !digits.hasPrefix("0"),
             digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let port = UInt16(digits)

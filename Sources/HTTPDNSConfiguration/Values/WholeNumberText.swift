@@ -1,6 +1,6 @@
-/// Whole numbers as the file writes them: decimal digits.
+/// The text form of whole numbers in the file: decimal digits.
 package enum WholeNumberText {
-    /// Reads a number in `range`.
+    /// Parses a number in `range`.
     package static func parse(_ text: String, in range: ClosedRange<Int>) throws(ValueMistake) -> Int {
         let allowed = "allowed: a whole number from \(range.lowerBound) to \(range.upperBound)"
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]

@@ -1,23 +1,23 @@
 internal import HTTPDNSCore
 package import HTTPDNSPrimitives
 
-/// Reads a file again whenever it has changed, and applies it: all or nothing.
+/// A watcher that reads a file again whenever it has changed, and applies all of it or nothing.
 ///
-/// When it is read is decided by ``WatchState``. Looking, reading and applying happen on a thread that is there only
-/// meanwhile; while nothing happens there is no thread and no timer.
+/// ``WatchState`` decides when it is read. Checking, reading and applying run on a thread that exists only meanwhile; without
+/// changes there is neither thread nor timer.
 package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
-    /// What a watcher has to say. Called one after the other, outside of all locks.
+    /// A report of a watcher. Reports are sent one after the other, outside of all locks.
     package enum Report: Sendable {
         case applied(Applied)
-        /// The file says what it said when it was applied last.
+        /// The file has the same content as when it was applied last.
         case unchanged
-        /// What the file says could not be applied; said each time.
+        /// The content of the file could not be applied; sent each time.
         case failed(any Error)
-        /// The same, said once for each cause.
+        /// The same, sent once for each cause.
         case warning(any Error)
         /// After warnings: the file is in use again.
         case recovered
-        /// No events tell of changes (any more): the file is looked at now and then.
+        /// There are no change events, or no longer: the file is checked at an interval.
         case polling
     }
 
@@ -40,8 +40,8 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
 
     /// - Parameters:
     ///   - reading: The file as it was when the settings in use were read; nil when that is not known.
-    ///   - isOnDemandOnly: Whether the file is read only when ``renew()`` or ``requestRenewal()`` says so.
-    ///   - apply: Makes what the bytes say take effect, or throws and changes nothing. It runs on the watcher's thread.
+    ///   - isOnDemandOnly: Whether the file is read only by ``renew()`` or ``requestRenewal()``.
+    ///   - apply: A function that applies the bytes, or throws and changes nothing. It runs on the watcher's thread.
     package init(
         _ file: any WatchedFile,
         events: any FileEvents,
@@ -63,7 +63,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         applied = Lock(reading.map { ContentMark($0.bytes) })
     }
 
-    /// Begins to watch. Called once.
+    /// Starts watching. Call it once.
     package func start() {
         let inbox = inbox
         events.begin { inbox.put($0) }
@@ -71,8 +71,8 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         running.withLock { $0 = task }
     }
 
-    /// Reads the file now, settled or not, and applies it although it may say what it said before.
-    /// - Throws: What reading it or applying it throws; ``Ended``; `CancellationError` as soon as the task is cancelled.
+    /// Reads the file now, settled or not, and applies it even if its content is unchanged.
+    /// - Throws: The errors of reading and applying; ``Ended``; `CancellationError` as soon as the task is cancelled.
     package func renew() async throws -> Applied {
         try Task.checkCancellation()
         let waiter = OneShot<Result<Applied, any Error>>()
@@ -84,16 +84,16 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         }.get()
     }
 
-    /// As ``renew()``, without waiting. A failure is told as a warning.
+    /// Reads the file as ``renew()`` does, without waiting. A failure is reported as a warning.
     package func requestRenewal() { _ = inbox.demand(nil) }
 
-    /// Ends watching, without waiting for a reading under way. Idempotent.
+    /// Stops watching, without waiting for a reading in progress. Idempotent.
     package func cancel() {
         inbox.end()
         events.end()
     }
 
-    /// Ends watching; nothing is applied after it, and nothing is watched any more. Idempotent.
+    /// Stops watching. Nothing is applied after it returns, and no watch is left. Idempotent.
     package func end() async {
         cancel()
         await running.withLock { $0 }?.value
@@ -111,7 +111,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         for waiter in inbox.takeWaiters() { waiter.deliver(.failure(Ended())) }
     }
 
-    /// What the watcher's task alone knows.
+    /// The state of the watcher's task.
     private struct Round {
         let watcher: ConfigurationWatcher
         var state: WatchState
@@ -164,9 +164,9 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
             if seen != nil, !isTold, !isPolling, !watcher.isOnDemandOnly { watcher.report(.polling) }
             if seen != nil { isPolling = !isTold }
             let now = watcher.clock.now()
-            // The looks that these ask for are this one. Those that came after it ask for another.
+            // This check covers the checks that these events ask for. Later events ask for another.
             for event in seen?.events ?? [] { _ = state.noticed(event, at: now) }
-            // Without a thread to look on nothing is known; it is looked again as if there were no events.
+            // Without a thread for the check nothing is known; the file is checked again as without events.
             return state.looked(seen?.sight ?? state.sight ?? .absent(0), isTold: isTold, at: now)
         }
 
@@ -188,7 +188,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
                 for waiter in waiters { waiter.deliver(.success(applied)) }
             case .success(nil):
                 if outcome == .unchanged { watcher.report(.unchanged) }
-                // Only a reading that nobody asked for ends like that; those who came meanwhile wait for the next.
+                // Only a reading without waiters ends like that; waiters that came meanwhile wait for the next.
                 for waiter in waiters { if !watcher.inbox.demand(waiter) { waiter.deliver(.failure(Ended())) } }
             case .failure(let error):
                 lastError = error
@@ -213,25 +213,24 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         }
     }
 
-    /// Looks at the file, on the watcher's thread, and takes the events that the look explains: what is told of later stays in
-    /// the inbox.
+    /// Checks the file, on the watcher's thread, and takes the events that the check covers. Later events stay in the inbox.
     private func sighting() -> (isTold: Bool, sight: FileSight, events: [FileEvent]) {
         var isTold = false
         var sight = FileSight.absent(0)
         events.catchUp()
         for _ in 0..<Self.attempts {
             let count = inbox.eventCount
-            // In this order: what happens after the look is told.
+            // In this order: changes after the check cause events.
             isTold = events.arm()
             sight = file.sight()
             events.catchUp()
-            // Otherwise something happened before the look or after it.
+            // Otherwise there was a change before the check or after it.
             if let told = inbox.takeEvents(ifThereWere: count) { return (isTold, sight, told) }
         }
         return (isTold, sight, inbox.takeEvents())
     }
 
-    /// Applies what was read, on the watcher's thread.
+    /// Applies the bytes, on the watcher's thread.
     private func apply(_ bytes: [UInt8]?) async throws -> Applied? {
         guard let bytes else { return nil }
         let result = try await work.perform { [apply] in try await apply(bytes) }
@@ -239,9 +238,10 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         return result
     }
 
-    /// Reads, on the watcher's thread.
-    /// - Parameter expected: What the file must be; nil takes it as it is, as soon as it holds still.
-    /// - Returns: What is to be applied, and what comes of the reading once it is.
+    /// Reads the file, on the watcher's thread.
+    /// - Parameter expected: The required status of the file; nil accepts any, as soon as it does not change during the
+    ///   reading.
+    /// - Returns: The bytes to apply, and the outcome once they are applied.
     private func newContent(expected: FileSight?) throws -> (WatchState.Outcome, [UInt8]?) {
         var reading = try file.read()
         if let expected {
@@ -255,7 +255,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         return (.applied, reading.bytes)
     }
 
-    /// How often a file that is being written is read again for somebody who wants it now.
+    /// The number of attempts to read a file on demand while it is being written.
     private static var attempts: Int { 3 }
 
     private struct KeepsChanging: Error, CustomStringConvertible {

@@ -1,4 +1,4 @@
-/// Tells one content of a file from another without keeping it: 128 bits of it, by a hash with keys of this process.
+/// A digest that distinguishes contents of a file without keeping them: 128 bits, by a hash with keys of this process.
 struct ContentMark: Hashable, Sendable {
     private let high: Int
     private let low: Int

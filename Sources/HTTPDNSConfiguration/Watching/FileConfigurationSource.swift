@@ -3,23 +3,23 @@ internal import HTTPDNSCore
 internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
-/// The file that settings came from.
+/// The file that is the source of settings.
 struct FileConfigurationSource: ConfigurationSource {
-    /// The path as it was given, which errors name.
+    /// The path as it was given, for errors.
     let name: String
-    /// The same from the root on, wherever the process goes.
+    /// The absolute path, independent of the working directory.
     let path: String
-    /// The file as it was when the settings were made.
+    /// The file as it was when the settings were created.
     let reading: WatchedFileReading
-    /// What it said then.
+    /// The settings from the file at that time.
     let settings: HTTPDNSClient.Configuration
     let providers: LiveProviders
     /// Whether the settings are those of ``FileSettings/forInspection``.
     let isInspecting: Bool
-    /// Whether it said that it is to be refused when others may write it. That holds for all that it says later.
+    /// Whether the file required that it is refused when others may write it. That applies to all of its later contents.
     let refusesOpenFile: Bool
 
-    /// The settings in a file; they know where they came from.
+    /// Returns the settings in a file, with the file as their source.
     static func read(
         _ name: String,
         isInspecting: Bool = false
@@ -35,7 +35,7 @@ struct FileConfigurationSource: ConfigurationSource {
             isInspecting: isInspecting,
             providers: &providers
         )
-        // Of what is no file, such as a pipe, nothing more is to be had.
+        // A file that is not regular, such as a pipe, cannot be read again.
         guard let sight = contents.sight, sight.isPlain, let path = FilePath.absolute(name) else { return settings }
         settings.source = FileConfigurationSource(
             name: name,
@@ -49,8 +49,8 @@ struct FileConfigurationSource: ConfigurationSource {
         return settings
     }
 
-    /// The settings in the bytes of a file, and whether they refuse a file that others may write.
-    /// - Parameter path: The place of the file itself.
+    /// Returns the settings in the bytes of a file, and whether they refuse a file that others may write.
+    /// - Parameter path: The path of the file itself.
     static func parse(
         _ bytes: [UInt8],
         name: String,
@@ -77,7 +77,7 @@ struct FileConfigurationSource: ConfigurationSource {
         FileWatch(self, for: configuration, applying: apply)
     }
 
-    /// The events that the system has about the file.
+    /// Returns the system's events for the file.
     func events() -> any FileEvents {
         #if os(Linux)
         InotifyEvents(path) ?? NoFileEvents()

@@ -1,41 +1,41 @@
-/// What the system tells about the file that is watched.
+/// An event of the system for the watched file.
 package enum FileEvent: Hashable, Sendable {
-    /// Another file was moved into place, or got the name as a further one. It is whole.
+    /// Another file was moved into place, or linked under the name. It is complete.
     case replaced
-    /// The file was created in its place: whoever did that has it open.
+    /// The file was created in place: its writer has it open.
     case created
-    /// The file was written to: whoever did that has it open.
+    /// The file was written to: its writer has it open.
     case modified
     /// A writer has closed it.
     case closed
-    /// Anything else about the file that is or was there: rights, removal.
+    /// Any other change of the present or previous file: permissions, removal.
     case touched
-    /// A link or a folder on the way to it is another one, or events were lost: which file it is now, and whether somebody
-    /// writes to it, nobody knows before the next look.
+    /// A link or a folder in the path was replaced, or events were lost. The file and its writers are unknown until the next
+    /// check.
     case diverted
 }
 
-/// Tells what happens to one file.
+/// A source of events for one file.
 package protocol FileEvents: Sendable {
-    /// From now on `handler` is called with each event, on any thread. Called once, before ``arm()``.
+    /// Sets the handler, which is called with each event, on any thread. Called once, before ``arm()``.
     func begin(_ handler: @escaping @Sendable (FileEvent) -> Void)
 
-    /// Watches what leads to the file now: links and folders may be others than before. It may block. What happens after
-    /// it began is told.
-    /// - Returns: Whether events will tell of every change. If not, the file has to be looked at now and then.
+    /// Watches the present links and folders of the path, which may have changed. It may block. Changes after its start cause
+    /// events.
+    /// - Returns: Whether every change causes an event. If not, the file has to be checked at an interval.
     func arm() -> Bool
 
-    /// Calls the handler with what happened until now and was not told yet. It may block, and returns after those calls.
+    /// Calls the handler for all changes until now that were not reported yet. It may block, and returns after those calls.
     func catchUp()
 
-    /// Ends all watching. Idempotent.
+    /// Stops watching. Idempotent.
     func end()
 
-    /// Waits for the end of all watching, after which nothing of it is left. To be called after ``end()``.
+    /// Waits until watching has stopped and nothing of it is left. Call it after ``end()``.
     func ended() async
 }
 
-/// No events: for systems and file systems that tell nothing.
+/// No events: for systems and file systems that send none.
 package struct NoFileEvents: FileEvents {
     package init() {}
     package func begin(_ handler: @escaping @Sendable (FileEvent) -> Void) {}

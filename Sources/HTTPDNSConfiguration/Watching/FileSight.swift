@@ -6,17 +6,20 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// What a look at a path shows, links followed: a file by the marks of its content, or why there is none.
+/// The status of a path, links followed: the properties of a file that change with its content, or the reason that there is
+/// none.
 package enum FileSight: Hashable, Sendable {
-    /// What changes when other content is written or moved into place. The moment of the last change of rights or links is
-    /// not among it: a file that is moved away while it is read stays what it was.
+    /// The properties that change when other content is written or moved into place.
+    ///
+    /// The time of the last change of permissions or links is not included: a file that is moved away while it is read stays
+    /// the same.
     package struct Stamp: Hashable, Sendable {
         package var device: UInt64
         package var inode: UInt64
         package var size: Int64
-        /// Nanoseconds since 1970, in steps as coarse as the file system's.
+        /// The modification time in nanoseconds since 1970, in steps as coarse as the file system's.
         package var modified: Int64
-        /// Who may read it. A file that nobody could read may be readable now.
+        /// The permissions. A file that was unreadable may be readable now.
         package var mode: UInt32
 
         package init(device: UInt64 = 1, inode: UInt64, size: Int64, modified: Int64, mode: UInt32 = 0o100644) {
@@ -42,16 +45,16 @@ package enum FileSight: Hashable, Sendable {
     }
 
     case file(Stamp)
-    /// The system's number for why there is nothing.
+    /// No file, with the system's error number.
     case absent(Int32)
 
-    /// Whether it is a regular file or a folder, of which reading tells the rest: nothing that keeps its reader waiting.
+    /// Whether it is a regular file or a folder, which cannot block its reader. Reading shows the difference.
     var isPlain: Bool {
         guard case .file(let stamp) = self else { return false }
         return [UInt32(S_IFREG), UInt32(S_IFDIR)].contains(stamp.mode & UInt32(S_IFMT))
     }
 
-    /// Whether both are the same file, with other content or not; or both none.
+    /// Returns whether both are the same file, with any content; or both none.
     func isSameFile(as other: FileSight?) -> Bool {
         switch (self, other) {
         case (.file(let left), .file(let right)): left.inode == right.inode && left.device == right.device
@@ -60,13 +63,13 @@ package enum FileSight: Hashable, Sendable {
         }
     }
 
-    /// Looks at `path`.
+    /// Reads the status of `path`.
     package init(_ path: String) {
         var status = stat()
         self = stat(path, &status) == 0 ? .file(Stamp(status)) : .absent(errno)
     }
 
-    /// Looks at an open file; nil when even that fails.
+    /// Reads the status of an open file; nil when even that fails.
     init?(descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }

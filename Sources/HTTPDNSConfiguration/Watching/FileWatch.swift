@@ -59,10 +59,11 @@ final class FileWatch: ConfigurationWatch {
     }
 }
 
-/// Turns a new content of the file into settings, and applies them. Called from the watcher's thread, one after the other.
+/// The part that converts new content of the file to settings, and applies them. Called on the watcher's thread, one after the
+/// other.
 private final class SettingsRenewal: Sendable {
     private struct State: Sendable {
-        /// The settings that the client was made of, or that code put in use since.
+        /// The settings that the client was created with, or that code has put in use since.
         var settings: HTTPDNSClient.Configuration
         /// The file's content when ``settings`` were put in use.
         var base: HTTPDNSClient.Configuration
@@ -124,7 +125,7 @@ private final class SettingsRenewal: Sendable {
         }
     }
 
-    /// Keeps what `settings` have otherwise than the file has now.
+    /// Keeps the settings that differ from the present ones of the file.
     func rebase(on settings: HTTPDNSClient.Configuration) {
         state.withLock { state in
             state.settings = settings

@@ -5,18 +5,18 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// What inotify watches for one path, and what its events mean. A value; it is changed under the lock of its owner.
+/// The inotify watches for one path, and the meaning of their events. A value; it is changed under the lock of its owner.
 struct FolderWatches {
-    /// What one watch is for. One folder may be watched for several reasons.
+    /// The purpose of one watch. One folder may be watched for several reasons.
     private struct Purpose {
-        /// The names in a folder that count, with the folder's path.
+        /// The relevant names in a folder, with the folder's path.
         var names: [String: String] = [:]
         var isFile = false
     }
 
-    /// Names appear, go and change rights, and files are written and closed. The folder tells of writes as well, although the
-    /// file is watched too: it tells of those to a file that was moved there a moment ago and has no watch yet. Of a file that
-    /// lost its name nothing is wanted: that somebody closes it says nothing of the file that has the name now.
+    /// Names are added, removed and change permissions, and files are written and closed. The folder reports writes as well,
+    /// although the file is watched too: it reports those to a file that was just moved there and has no watch yet. Events of a
+    /// file that lost its name are not needed: its closing has no meaning for the file that has the name now.
     private static let folderMask =
         IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_MODIFY | IN_CLOSE_WRITE | goneMask
         | IN_EXCL_UNLINK
@@ -24,19 +24,20 @@ struct FolderWatches {
     private static let goneMask = IN_DELETE_SELF | IN_MOVE_SELF
 
     private var purposes: [Int32: Purpose] = [:]
-    /// The file's own name where the way ends, as a path.
+    /// The path of the file's own name at the end of the links.
     private var end: String?
 
-    /// Watches what `chain` says, and nothing else.
-    /// - Returns: Whether all of it is watched.
+    /// Watches exactly the names in `chain`.
+    /// - Returns: Whether all of them are watched.
     mutating func arm(_ chain: LinkChain, on descriptor: Int32) -> Bool {
         var armed: [Int32: Purpose] = [:]
         var isWhole = true
         func watch(_ path: String, _ mask: Int32) -> Int32? {
-            // Masks are added up: one folder may be reached by two paths. What is too much of them is filtered by name.
+            // Masks are combined: two paths may lead to one folder. Superfluous events are filtered by name.
             let watch = inotify_add_watch(descriptor, path, UInt32(bitPattern: mask | IN_MASK_ADD))
             if watch >= 0 { return watch }
-            // What is gone again, or may not be read, is told by the folder above. Limits of the system are another matter.
+            // The folder above reports names that were removed again, or cannot be read. Limits of the system are another
+            // matter.
             if errno != ENOENT, errno != ENOTDIR, errno != EACCES { isWhole = false }
             return nil
         }
@@ -61,11 +62,11 @@ struct FolderWatches {
         return isWhole
     }
 
-    /// What an event means for the file; nil when it is about something else.
+    /// Returns the meaning of an event for the file; nil when it is unrelated.
     func event(watch: Int32, mask: UInt32, name: String) -> FileEvent? {
         func has(_ bit: Int32) -> Bool { mask & UInt32(bitPattern: bit) != 0 }
         if has(IN_Q_OVERFLOW) { return .diverted }
-        // A watch that was taken back still has events in the queue, and says so at their end.
+        // A removed watch still has events in the queue, and reports their end.
         guard let purpose = purposes[watch], !has(IN_IGNORED) else { return nil }
         if has(Self.goneMask) { return purpose.isFile ? .touched : .diverted }
         if name.isEmpty {
@@ -74,7 +75,7 @@ struct FolderWatches {
             return has(IN_CLOSE_WRITE) ? .closed : .touched
         }
         guard let path = purpose.names[name] else { return nil }
-        // A link or a folder leads to a file whose folder is watched from now on only: what is written there may go unseen.
+        // A link or a folder leads to a file whose folder is watched from now on only: earlier writes there cause no events.
         if has(IN_ISDIR) || has(IN_MOVED_TO) || has(IN_CREATE), Self.leadsElsewhere(path) { return .diverted }
         if has(IN_MOVED_TO) { return .replaced }
         if has(IN_CREATE) { return Self.hasOtherNames(path) ? .replaced : .created }
@@ -87,7 +88,7 @@ struct FolderWatches {
         return lstat(path, &status) != 0 || status.st_mode & S_IFMT != S_IFREG
     }
 
-    /// Whether a file that just appeared was there before, under another name.
+    /// Returns whether a file that just appeared existed before, under another name.
     private static func hasOtherNames(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 && status.st_nlink > 1

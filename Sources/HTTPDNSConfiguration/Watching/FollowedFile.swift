@@ -1,6 +1,6 @@
-/// A file on this machine that somebody else than a client follows.
+/// A file on this machine that is followed without a client.
 package struct FollowedFile: Sendable {
-    /// The path as it was given, which errors name.
+    /// The path as it was given, for errors.
     package let name: String
     private let path: String
     /// The file as it was when it was opened.
@@ -18,15 +18,17 @@ package struct FollowedFile: Sendable {
         first = WatchedFileReading(bytes: contents.bytes, sight: contents.isSteady ? contents.sight : nil)
     }
 
-    /// What the file said first.
+    /// Returns the text of the file when it was opened.
     package func text() throws(ConfigurationFileError) -> String { try Self.text(first.bytes, name: name) }
 
-    /// What bytes of it say.
+    /// Returns the text of its bytes.
     package static func text(_ bytes: [UInt8], name: String) throws(ConfigurationFileError) -> String {
         try FileContents.text(bytes, file: name)
     }
 
-    /// Follows it, from what it said first on; nil when it cannot be read again. The watcher is not started.
+    /// Returns a watcher that follows the file from its first content on; nil when it cannot be read again.
+    ///
+    /// The watcher is not started.
     package func watcher<Applied: Sendable>(
         apply: @escaping @Sendable ([UInt8]) throws -> Applied,
         report: @escaping @Sendable (ConfigurationWatcher<Applied>.Report) -> Void

@@ -6,13 +6,13 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Calls somebody whenever the process gets SIGHUP. While there is one, the signal does not end the process.
+/// A handler for SIGHUP. While it exists, the signal does not end the process.
 final class HangUpSignal: Sendable {
     private let source: RunningSource
 
     init(_ handler: @escaping @Sendable () -> Void) {
         #if canImport(Darwin)
-        // There the source is told although the signal is ignored; on Linux it installs a handler of its own.
+        // On macOS the source is called although the signal is ignored; on Linux it installs its own handler.
         signal(SIGHUP, SIG_IGN)
         #endif
         source = RunningSource.signal(SIGHUP, handler)

@@ -7,10 +7,10 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Events of Linux about one path: about the names that lead to the file, in their folders, and about the file itself.
+/// Linux events for one path: for the names that lead to the file, in their folders, and for the file itself.
 ///
-/// Folders are watched because editors move a new file over the old one, which ends all events about the old one.
-/// It takes one descriptor, and no thread while nothing happens.
+/// Folders are watched because editors move a new file over the old one, which ends all events of the old one. It uses one
+/// descriptor, and no thread without events.
 package final class InotifyEvents: FileEvents {
     private let path: String
     private let instance: InotifyInstance
@@ -23,8 +23,8 @@ package final class InotifyEvents: FileEvents {
     }
 
     /// - Parameter path: An absolute path.
-    /// - Returns: nil when the system gives no inotify instance (`fs.inotify.max_user_instances`), or the file lies where
-    ///   others change it without this system's knowledge.
+    /// - Returns: nil when the system has no inotify instance left (`fs.inotify.max_user_instances`), or the file is on a file
+    ///   system that others change without this system's knowledge.
     package init?(_ path: String) {
         guard !RemoteFileSystem.holds(path) else { return nil }
         guard let instance = InotifyInstance() else { return nil }
@@ -48,7 +48,7 @@ package final class InotifyEvents: FileEvents {
 
     package func arm() -> Bool {
         var chain = LinkChain(to: path)
-        // What changed between following the links and watching them was not told.
+        // Changes between following the links and watching them cause no events.
         for _ in 0..<5 {
             let isWhole = source.withLock { source in
                 guard !source.hasEnded else { return true }
@@ -59,7 +59,7 @@ package final class InotifyEvents: FileEvents {
             if again == chain { return true }
             chain = again
         }
-        // It changes faster than it can be watched: events of the rest will come.
+        // The path changes faster than it can be watched: further events will arrive.
         return true
     }
 
@@ -67,7 +67,7 @@ package final class InotifyEvents: FileEvents {
         source.withLock { source in
             guard !source.hasEnded else { return }
             source.hasEnded = true
-            // Cancelling waits for nobody; the handler runs on the source's queue.
+            // Cancelling does not wait; the handler runs on the source's queue.
             if let readable = source.readable { readable.cancel() } else { instance.close() }
             source.readable = nil
         }
@@ -81,8 +81,8 @@ package final class InotifyEvents: FileEvents {
 }
 
 extension FolderWatches {
-    /// The events in what was read from an inotify instance (inotify(7)): number of the watch, mask, cookie, length of
-    /// the name, and the name with zeros behind it.
+    /// Returns the events in the bytes from an inotify instance (inotify(7)): number of the watch, mask, cookie, length of the
+    /// name, and the name with zeros after it.
     func events(in bytes: Slice<UnsafeRawBufferPointer>) -> [FileEvent] {
         var events: [FileEvent] = []
         let header = MemoryLayout<inotify_event>.size

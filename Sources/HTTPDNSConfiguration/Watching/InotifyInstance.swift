@@ -8,12 +8,12 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The descriptor of an inotify instance, and what waits in it.
+/// The descriptor of an inotify instance, and its pending events.
 final class InotifyInstance: Sendable {
     /// Valid until the instance is closed.
     let descriptor: Int32
-    /// Reading events and telling them is one step: they are told in their order, and when ``drain()`` returns they are told,
-    /// whoever read them.
+    /// Reading and reporting events is one step: they are reported in order. When ``drain()`` returns, they have been reported,
+    /// regardless of the reading thread.
     private let state = Lock(State())
     private let closing = OneShot<Void>()
 
@@ -22,18 +22,18 @@ final class InotifyInstance: Sendable {
         var isClosed = false
     }
 
-    /// - Returns: nil when the system gives none.
+    /// - Returns: nil when the system has none left.
     init?() {
         descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
         guard descriptor >= 0 else { return nil }
     }
 
-    /// From now on `handler` gets what is read; it must not call back.
+    /// Sets the handler for the read bytes; it must not call back.
     func tell(_ handler: @escaping @Sendable (Slice<UnsafeRawBufferPointer>) -> Void) {
         state.withLock { $0.tell = handler }
     }
 
-    /// Tells all that happened before the call, and returns after that.
+    /// Reports all changes before the call, and returns after that.
     func drain() {
         state.withLock { state in
             guard !state.isClosed, let tell = state.tell else { return }
@@ -48,7 +48,7 @@ final class InotifyInstance: Sendable {
         }
     }
 
-    /// Closes the descriptor, which nobody may wait on any more: its number may be another's from now on. Idempotent.
+    /// Closes the descriptor, which no thread may wait on any more: its number may be reused from now on. Idempotent.
     func close() {
         let isFirst = state.withLock { state in
             defer { state = State(tell: nil, isClosed: true) }
@@ -62,6 +62,6 @@ final class InotifyInstance: Sendable {
     func closed() async { await closing.value() }
 }
 
-/// `close` under a name that the method above does not hide.
+/// `close` under a name that the method above does not shadow.
 private func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
 #endif

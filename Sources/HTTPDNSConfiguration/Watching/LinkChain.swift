@@ -6,16 +6,16 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// What leads from a path to a file: every name whose change may lead to another file.
+/// The chain of links from a path to a file: every name whose change may lead to another file.
 ///
 /// Kubernetes mounts a file as `config/httpdns.yaml -> ..data/httpdns.yaml` with `..data -> ..2026_11_21`, and moves another
-/// `..data` into place: three names in two folders say which file it is.
+/// `..data` into place: three names in two folders decide which file it is.
 struct LinkChain: Hashable {
-    /// The folders with the names in them that count: links, the file, and where the way ends if it leads to nothing.
+    /// The folders with their relevant names: links, the file, and the last name if there is no file.
     private(set) var names: [String: Set<String>] = [:]
-    /// The folders on the way, which may be moved or removed themselves.
+    /// The folders in the path, which may be moved or removed themselves.
     private(set) var folders: Set<String> = []
-    /// The file without links; nil when the way leads to no file.
+    /// The file without links; nil when the path leads to no file.
     private(set) var file: String?
 
     /// As many links as Linux follows (path_resolution(7)).
@@ -45,7 +45,7 @@ struct LinkChain: Hashable {
                 folder = place
                 folders.insert(place)
             default:
-                // A file, or nothing: either way this name decides. A file cannot have anything below it.
+                // A file, or nothing: in both cases this name decides. A file cannot contain further names.
                 names[folder, default: []].insert(name)
                 if isThere, left.isEmpty, status.st_mode & S_IFMT != S_IFDIR { file = place }
                 return
@@ -53,7 +53,7 @@ struct LinkChain: Hashable {
         }
     }
 
-    /// The parts of a path, the first one last.
+    /// Returns the parts of a path, the first one last.
     private static func parts(_ path: String) -> [String] {
         path.split(separator: "/").filter { $0 != "." }.reversed().map(String.init)
     }

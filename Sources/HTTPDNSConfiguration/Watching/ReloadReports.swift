@@ -4,9 +4,9 @@ internal import HTTPDNS
 internal import HTTPDNSPrimitives
 internal import Logging
 
-/// What a client can tell of its reloads: the log lines, and the state that it shows.
+/// The reports of a client on its reloads: the log lines, and the public status.
 ///
-/// All is quiet while all is well. A file that cannot be used is one warning for each cause, and its end a notice.
+/// Successful operation logs nothing. A file that cannot be used is one warning for each cause, and its recovery a notice.
 final class ReloadReports: Sendable {
     private let file: String
     private let logger: Logger?
@@ -23,7 +23,7 @@ final class ReloadReports: Sendable {
 
     var status: HTTPDNSClient.ReloadStatus { state.withLock { $0 } }
 
-    /// Warns of rights of others on the file, once until they change.
+    /// Logs a warning about permissions of others on the file, once until they change.
     func notePermissions(_ fault: String?) {
         let isNews = permissions.withLock { known in
             defer { known = fault }

@@ -5,13 +5,13 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// File systems that other machines or programs change without the kernel's knowledge, so that it tells nothing of it.
+/// File systems that other machines or programs change without the kernel's knowledge, so that it sends no events.
 enum RemoteFileSystem {
     private static let types: Set<Substring> = [
         "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "afs", "lustre", "coda", "ocfs2", "gfs2", "fuse",
     ]
 
-    /// Whether the file, or the folder it would be in, is on one of them.
+    /// Returns whether the file, or its folder if it is missing, is on one of them.
     static func holds(_ path: String) -> Bool {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         let devices = [path, folder].compactMap(device)
@@ -19,8 +19,9 @@ enum RemoteFileSystem {
         return holds(devices: devices, mounts: String(decoding: mounts.bytes, as: UTF8.self))
     }
 
-    /// Whether one of the devices (`8:1`) has such a type in the lines of `/proc/self/mountinfo`, see proc(5): the third
-    /// field is the device, the one behind the lone dash the type.
+    /// Returns whether one of the devices (`8:1`) has such a type in the lines of `/proc/self/mountinfo`, see proc(5).
+    ///
+    /// The third field is the device, the one after the lone dash the type.
     static func holds(devices: [String], mounts: String) -> Bool {
         mounts.split(separator: "\n").contains { line in
             let fields = line.split(separator: " ")

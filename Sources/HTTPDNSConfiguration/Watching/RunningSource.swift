@@ -1,8 +1,8 @@
 internal import Dispatch
 
-/// A dispatch source that runs, for whoever may end it.
+/// A running dispatch source that any owner may end.
 ///
-/// Safe to share: after `init` nothing but `cancel` is called on it, which may be called from any thread
+/// Sharing is safe: after `init` only `cancel` is called on it, which may be called from any thread
 /// (dispatch_source_create(3)). Dispatch's own types are not marked as Sendable.
 final class RunningSource: @unchecked Sendable {
     private let source: any DispatchSourceProtocol
@@ -12,8 +12,8 @@ final class RunningSource: @unchecked Sendable {
         source.setEventHandler(handler: DispatchWorkItem(block: handler))
     }
 
-    /// Calls `handler` whenever there is something to read.
-    /// - Parameter close: Called once, after the last call of `handler`: the place to close the descriptor.
+    /// Calls `handler` whenever there are bytes to read.
+    /// - Parameter close: Called once, after the last call of `handler`, to close the descriptor.
     static func reading(
         _ descriptor: Int32,
         _ handler: @escaping @Sendable () -> Void,
@@ -27,7 +27,7 @@ final class RunningSource: @unchecked Sendable {
         return running
     }
 
-    /// Calls `handler` whenever the process gets a signal.
+    /// Calls `handler` whenever the process receives a signal.
     static func signal(_ number: Int32, _ handler: @escaping @Sendable () -> Void) -> RunningSource {
         let queue = DispatchQueue(label: "httpdns.configuration.signals")
         let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
@@ -36,7 +36,7 @@ final class RunningSource: @unchecked Sendable {
         return running
     }
 
-    /// Ends its calls, without waiting for one under way. Idempotent.
+    /// Ends its calls, without waiting for a running one. Idempotent.
     func cancel() { source.cancel() }
 
     deinit { cancel() }

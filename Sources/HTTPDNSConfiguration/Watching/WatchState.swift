@@ -1,46 +1,46 @@
 package import HTTPDNSPrimitives
 
-/// Decides when a watched file is read, and what is said about it. A value: it looks at nothing and reads nothing itself.
+/// The decision when a watched file is read, and which reports are sent. A value: it neither checks nor reads the file itself.
 ///
-/// - A file that was moved or linked into place is whole, and is read at once.
-/// - One that is written in place is read when its writer has closed it and nothing has happened for a moment.
-/// - One that is another than before, and nobody saw how it came to be what it is, is read when it has rested for a second.
+/// - A file that was moved or linked into place is complete, and is read immediately.
+/// - A file that is written in place is read when its writer has closed it and there was no event for a moment.
+/// - A file that changed without an event is read when it has not changed for a second.
+/// - A file that cannot be used is reported once for each cause, and not before it has been unchanged for a second.
 ///
-/// Between an event and the look that follows the file may change again. So nothing is read before a look, events that
-/// come while looking are noticed before its result, and what is read must be what the look showed.
-/// - One that cannot be used is told about once for each cause, and not before it has been left alone for a second.
+/// Between an event and the following check the file may change again. So it is read only after a check, events during the
+/// check are processed before its result, and the content must be that of the checked file.
 package struct WatchState: Sendable {
     package enum Action: Hashable, Sendable {
-        /// Watch anew what leads to the file, look at it, notice what was told until then, and say what the look showed:
-        /// ``looked(_:isTold:at:)``. It follows always.
+        /// Renew the watches of the path, check the file, process the events until then, and report the result:
+        /// ``looked(_:isTold:at:)``. That call always follows.
         case look
-        /// Read the file and apply it: ``finished(_:at:)``. A file that is not what is expected is left alone; nil, when the
-        /// reading is demanded, takes it as it is.
+        /// Read the file and apply it: ``finished(_:at:)``. A file with another status than expected is left alone; nil, for a
+        /// reading on demand, accepts any.
         case read(expected: FileSight?)
-        /// Tell that the file cannot be used.
+        /// Report that the file cannot be used.
         case warn(String)
-        /// Tell that it can be used again.
+        /// Report that it can be used again.
         case tellRecovery
     }
 
-    /// How a reading ended.
+    /// The outcome of a reading.
     package enum Outcome: Hashable, Sendable {
         /// Its settings are in use.
         case applied
-        /// It says what it said when it was applied last.
+        /// Its content is the same as when it was applied last.
         case unchanged
-        /// It was no longer the file that was looked at.
+        /// It was no longer the file that was checked.
         case changedMeanwhile
-        /// It cannot be used, and why. What was in use before stays.
+        /// It cannot be used, for this reason. The settings in use stay.
         case failed(String)
     }
 
     /// A change that was not read yet.
     private struct Change {
         enum Kind {
-            /// No event told of it.
+            /// It caused no event.
             case unseen
-            /// Something happened to it, but nobody wrote.
+            /// There was an event, but no write.
             case touched
             case whole
             case open
@@ -74,13 +74,13 @@ package struct WatchState: Sendable {
         }
     }
 
-    /// How many causes are remembered as told; whoever makes up more is told about no more.
+    /// The maximum number of causes that are remembered as reported; further ones are not reported.
     private static let rememberedCauses = 64
 
-    /// What the last look showed.
+    /// The result of the last check.
     package private(set) var sight: FileSight?
     private let pace: WatchPace
-    /// Whether the file is read when somebody wants it, and never by itself.
+    /// Whether the file is read on demand only.
     private let isOnDemandOnly: Bool
     private var change: Change?
     private var failure: Failure?
@@ -89,16 +89,16 @@ package struct WatchState: Sendable {
     private var isDemanded = false
     private var readsOnDemand = false
     private var lastChange: MonotonicTime
-    /// Whether a look was asked for and has shown nothing yet.
+    /// Whether a requested check has no result yet.
     private var isLookDue = false
-    /// Whether anything was told since the last look.
+    /// Whether there was an event since the last check.
     private var isExplained = false
-    /// Whether the way to the file was another one since the last look.
+    /// Whether the path has led elsewhere since the last check.
     private var isDiverted = false
-    /// When to look without an event; nil while events tell of every change.
+    /// The time of the next check without an event; nil while every change causes an event.
     private var lookAt: MonotonicTime?
 
-    /// - Parameter sight: What the file was when the settings in use were read; nil when that is not known.
+    /// - Parameter sight: The status of the file when the settings in use were read; nil when that is not known.
     package init(
         sight: FileSight?,
         pace: WatchPace = WatchPace(),
@@ -111,7 +111,7 @@ package struct WatchState: Sendable {
         lastChange = now
     }
 
-    /// When ``timePassed(at:)`` has something to do; nil means never, as long as nothing happens.
+    /// The time at which ``timePassed(at:)`` has work to do; nil means never, as long as there is no event.
     package var deadline: MonotonicTime? {
         if isOnDemandOnly { return nil }
         return [
@@ -127,16 +127,16 @@ package struct WatchState: Sendable {
             switch (event, change?.kind) {
             case (.replaced, _): .whole
             case (.created, _), (.modified, _): .open
-            // A writer that wrote nothing leaves a whole file whole.
+            // A writer that wrote nothing leaves a complete file complete.
             case (.closed, .whole?), (.touched, .whole?): .whole
             case (.closed, _): .closed
             case (.touched, let kind?), (.diverted, let kind?): kind
             case (.touched, nil), (.diverted, nil): .touched
             }
         isExplained = true
-        // Until the way is watched anew, what is told may be about the file that it led to before.
+        // Until the path is watched again, events may concern the file that it led to before.
         if event == .diverted { isDiverted = true }
-        // Who has it open writes many times; the first time was looked at.
+        // A writer writes many times; the first write was checked.
         let isNews = event != .modified || change?.kind != .open
         change = Change(kind: kind, first: change?.first ?? now, last: now)
         failure?.lastChange = now
@@ -148,13 +148,14 @@ package struct WatchState: Sendable {
         return [.look]
     }
 
-    /// - Parameter isTold: Whether events will tell of every change from now on.
+    /// - Parameter isTold: Whether every change causes an event from now on.
     package mutating func looked(_ sight: FileSight, isTold: Bool, at now: MonotonicTime) -> [Action] {
         lookAt = isTold || isOnDemandOnly ? nil : now + pace.polling
         if sight != self.sight {
             let isOther = !sight.isSameFile(as: self.sight)
             self.sight = sight
-            // What nobody told of may have a writer, and so may a file that the way leads to only now: it was not watched.
+            // A change without an event may have an active writer. So may a file that the path leads to only now: it was not
+            // watched.
             let isUnseen = !isExplained || !isTold || isDiverted || isOther && change?.kind == .touched
             if change == nil { noteUnseen(at: now) } else if isUnseen, case .file = sight { noteUnseen(at: now) }
             change?.last = now
@@ -166,14 +167,14 @@ package struct WatchState: Sendable {
 
     private mutating func noteUnseen(at now: MonotonicTime) {
         guard change?.kind != .unseen else { return }
-        // How long it was waited for other reasons does not count.
+        // Earlier waits for other reasons do not count.
         change = Change(kind: .unseen, first: now, last: now)
     }
 
-    /// Somebody wants the file to be read now, settled or not.
+    /// Processes a demand to read the file now, settled or not.
     package mutating func demanded(at now: MonotonicTime) -> [Action] {
         isDemanded = true
-        // A look first, so that the reading is known to be of what the look showed.
+        // A check first, so that the content is known to be that of the checked file.
         return askForLook()
     }
 
@@ -193,7 +194,7 @@ package struct WatchState: Sendable {
             if change == nil { change = Change(kind: .unseen, first: now, last: now) }
             return askForLook()
         case .applied, .unchanged:
-            // A file that is as it was in use before is in use; what was told about it is over.
+            // A file with its content in use again is in use; its reported failures are over.
             failure = nil
             guard !told.isEmpty else { return due(at: now) }
             told = []
@@ -214,7 +215,7 @@ package struct WatchState: Sendable {
             retryAt: now + after,
             retryAfter: after
         )
-        // Whoever asked for it wants to hear of it.
+        // A reading on demand reports its failure.
         return readsOnDemand ? warn() : []
     }
 
@@ -225,7 +226,7 @@ package struct WatchState: Sendable {
         return [.warn(cause)]
     }
 
-    /// What is to be done by now.
+    /// Returns the actions that are due by now.
     private mutating func due(at now: MonotonicTime) -> [Action] {
         var actions: [Action] = []
         if let failure, failure.warnAt(pace) <= now { actions += warn() }

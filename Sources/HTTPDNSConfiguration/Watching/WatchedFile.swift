@@ -1,16 +1,16 @@
-/// The file that a watcher looks at and reads; blocking, and called from the watcher's own thread alone.
+/// The file that a watcher checks and reads; blocking, and called on the watcher's own thread alone.
 package protocol WatchedFile: Sendable {
-    /// What is there now.
+    /// Returns its present status.
     func sight() -> FileSight
 
-    /// Reads it. It never waits for somebody else to write.
+    /// Reads it. It never waits for a writer.
     func read() throws(ConfigurationFileError) -> WatchedFileReading
 }
 
-/// A watched file as it was while it was read.
+/// A watched file and its status while it was read.
 package struct WatchedFileReading: Sendable {
     package var bytes: [UInt8]
-    /// What the file was; nil when it changed while it was read.
+    /// The status of the file; nil when it changed while it was read.
     package var sight: FileSight?
 
     package init(bytes: [UInt8], sight: FileSight?) {
@@ -24,7 +24,7 @@ package struct LocalFile: WatchedFile {
     private let path: String
     private let name: String
 
-    /// - Parameter name: What errors call it; nil for its path.
+    /// - Parameter name: The name in errors; nil for its path.
     package init(_ path: String, name: String? = nil) {
         self.path = path
         self.name = name ?? path

@@ -1,8 +1,7 @@
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
-/// What arrives for a watcher from other threads, until it has time for it. Repetitions are dropped: however much happens,
-/// little waits.
+/// The inbox of a watcher for events and demands from other threads. Repetitions are dropped, so that it stays small.
 final class WatcherInbox<Applied: Sendable>: Sendable {
     typealias Waiter = OneShot<Result<Applied, any Error>>
 
@@ -26,7 +25,7 @@ final class WatcherInbox<Applied: Sendable>: Sendable {
 
     private let state = Lock(State())
     private let bell: AsyncStream<Void>.Continuation
-    /// Has an element whenever something new is there.
+    /// A stream with an element whenever there is new content.
     let arrivals: AsyncStream<Void>
 
     init() { (arrivals, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1)) }
@@ -38,21 +37,21 @@ final class WatcherInbox<Applied: Sendable>: Sendable {
         }
     }
 
-    /// The events that have arrived; the rest stays.
+    /// Takes the events that have arrived; the rest stays.
     func takeEvents() -> [FileEvent] { state.withLock { $0.takeEvents() } }
 
-    /// The same, unless more than `count` have ever arrived by now.
+    /// Takes the events, unless more than `count` have ever arrived by now.
     func takeEvents(ifThereWere count: Int) -> [FileEvent]? {
         state.withLock { $0.eventCount == count ? $0.takeEvents() : nil }
     }
 
-    /// How many events have ever arrived.
+    /// The number of events that have ever arrived.
     var eventCount: Int { state.withLock { $0.eventCount } }
 
     func putTime() { change { $0.content.isTime = true } }
 
-    /// Asks for a reading.
-    /// - Parameter waiter: Gets the result; nil for nobody.
+    /// Requests a reading.
+    /// - Parameter waiter: Receives the result; nil for none.
     /// - Returns: false after the end.
     func demand(_ waiter: Waiter?) -> Bool {
         let isTaken = state.withLock { state in
@@ -65,7 +64,7 @@ final class WatcherInbox<Applied: Sendable>: Sendable {
         return isTaken
     }
 
-    /// What has arrived; nil at the end.
+    /// Takes the content; nil at the end.
     func take() -> Content? {
         state.withLock { state in
             guard !state.hasEnded else { return nil }
@@ -74,7 +73,7 @@ final class WatcherInbox<Applied: Sendable>: Sendable {
         }
     }
 
-    /// Those who wait for a reading that begins now.
+    /// Takes the waiters for a reading that begins now.
     func takeWaiters() -> [Waiter] {
         state.withLock { state in
             defer { state.waiters = [] }
