@@ -91,7 +91,7 @@ public final class LocalProvider: Sendable {
             }
         }
         watcher?.start()
-        // Not a child: cancellation means to drain, and not to cut.
+        // Not a child task: a cancellation must drain the server, not cancel it.
         let service = Task.detached { try await group.run() }
         let outcome = await withTaskCancellationHandler {
             await service.result
@@ -102,9 +102,9 @@ public final class LocalProvider: Sendable {
         do {
             try outcome.get()
         } catch is CancellationError {
-            // Queries that were under way for longer than the limit were cut.
+            // Queries in flight for longer than the limit were cancelled.
         } catch _ where Task.isCancelled {
-            // The end was wanted before the beginning.
+            // The task was cancelled before the server started.
         } catch let error as IOError {
             throw LocalProviderError(.cannotListen, "cannot listen on \(place(nil).url): \(Self.reason(error))")
         }

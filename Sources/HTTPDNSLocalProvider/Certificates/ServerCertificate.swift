@@ -6,16 +6,16 @@ internal import NIOSSL
 internal import SwiftASN1
 internal import X509
 
-/// What the server proves its names by.
+/// The certificate chain and key of the server.
 struct ServerCertificate: Sendable {
     /// The certificates in PEM, for clients to trust.
     let text: String
     let configuration: TLSConfiguration
 
-    /// How long a generated certificate is good for, in days: it lives as long as the process.
+    /// The validity of a generated certificate, in days. It is used only while the process runs.
     private static let life = 7
 
-    /// A certificate and a key made now. The key is never written anywhere.
+    /// Generates a certificate and a key. The key is never written to a file.
     static func generated(names: [String], addresses: [HTTPDNSAddress]) throws -> ServerCertificate {
         let key = P256.Signing.PrivateKey()
         let subject = try DistinguishedName {
@@ -30,7 +30,7 @@ struct ServerCertificate: Sendable {
             version: .v3,
             serialNumber: Certificate.SerialNumber(),
             publicKey: Certificate.PublicKey(key.publicKey),
-            // Clocks of containers and machines differ by a little.
+            // Clocks of containers and machines differ slightly.
             notValidBefore: now.addingTimeInterval(-3600),
             notValidAfter: now.addingTimeInterval(TimeInterval(life * 86_400)),
             issuer: subject,
@@ -48,7 +48,7 @@ struct ServerCertificate: Sendable {
         return try ServerCertificate(certificate: text, key: key.pemRepresentation)
     }
 
-    /// Those in two PEM files.
+    /// Reads a certificate and a key from two PEM files.
     init(certificateFile: String, keyFile: String) throws {
         do {
             try self.init(
@@ -64,7 +64,7 @@ struct ServerCertificate: Sendable {
         }
     }
 
-    /// A certificate with its chain, and its key, both in PEM.
+    /// Creates a certificate from its chain and its key, both in PEM.
     init(certificate: String, key: String) throws {
         text = certificate
         let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8))
@@ -73,7 +73,7 @@ struct ServerCertificate: Sendable {
             privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem))
         )
         configuration.applicationProtocols = ["h2", "http/1.1"]
-        // A key of another certificate is noticed here, and not when the server starts.
+        // A key of another certificate is detected here, and not only when the server starts.
         _ = try NIOSSLContext(configuration: configuration)
         self.configuration = configuration
     }

@@ -12,21 +12,21 @@ struct BlockCipher: Sendable {
 
         var vectorOctets: Int { self == .cbc ? 16 : 12 }
 
-        /// The mode that this one is not.
+        /// The opposite mode.
         var other: Mode { self == .cbc ? .gcm : .cbc }
     }
 
     let mode: Mode
     private let key: SymmetricKey
 
-    /// - Parameter key: 16 octets; any other number gives nil.
+    /// - Parameter key: 16 bytes; any other number gives nil.
     init?(_ mode: Mode, key: [UInt8]) {
         guard key.count == 16 else { return nil }
         self.mode = mode
         self.key = SymmetricKey(data: key)
     }
 
-    /// A vector of its own, then the cipher text, then the tag of GCM.
+    /// Encrypts a text: a new initialization vector, then the cipher text, then the tag of GCM.
     func sealed(_ text: [UInt8]) throws -> [UInt8] {
         switch mode {
         case .cbc:
@@ -38,7 +38,7 @@ struct BlockCipher: Sendable {
         }
     }
 
-    /// The text of what ``sealed(_:)`` makes; nil for anything else.
+    /// Decrypts the result of ``sealed(_:)``; nil for anything else.
     func opened(_ octets: [UInt8]) -> [UInt8]? {
         switch mode {
         case .cbc:

@@ -3,12 +3,12 @@
 enum Hexadecimal {
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// Lower-case digits, two for each octet.
+    /// Returns lower-case digits, two for each byte.
     static func text(_ octets: some Sequence<UInt8>) -> String {
         String(decoding: octets.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// The octets of lower-case digits; nil for anything else, an odd number of digits among it.
+    /// Returns the bytes of lower-case digits; nil for anything else, including an odd number of digits.
     static func lowerCaseOctets(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
@@ -20,7 +20,7 @@ enum Hexadecimal {
         return octets
     }
 
-    /// The octets of digits in either case: consoles show secrets and keys in both.
+    /// Returns the bytes of digits in either case: consoles show secrets and keys in both.
     static func octets(_ text: String) -> [UInt8]? { lowerCaseOctets(text.lowercased()) }
 
     private static func value(_ digit: UInt8) -> UInt8? {

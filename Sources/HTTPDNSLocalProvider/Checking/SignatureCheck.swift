@@ -2,9 +2,9 @@
 internal import Crypto
 internal import Foundation
 
-/// Checks the signatures of queries, with code that shares nothing with what the clients sign by.
+/// Verification of query signatures, with code that shares nothing with the clients' signing.
 enum SignatureCheck {
-    /// Whether `signature` is the HMAC-SHA256 of `text` in lower-case hexadecimal. Compared in constant time.
+    /// Returns whether `signature` is the HMAC-SHA256 of `text` in lower-case hexadecimal. Compared in constant time.
     static func isHMAC(_ signature: String, of text: String, key: [UInt8]) -> Bool {
         guard let code = Hexadecimal.lowerCaseOctets(signature) else { return false }
         return HMAC<SHA256>.isValidAuthenticationCode(
@@ -14,17 +14,17 @@ enum SignatureCheck {
         )
     }
 
-    /// Whether `signature` is the MD5 of `text` in lower-case hexadecimal.
+    /// Returns whether `signature` is the MD5 of `text` in lower-case hexadecimal.
     static func isMD5(_ signature: String, of text: String) -> Bool {
         isSame(signature, Hexadecimal.text(Insecure.MD5.hash(data: Data(text.utf8))))
     }
 
-    /// Whether `signature` is the SHA-256 of `text` in lower-case hexadecimal.
+    /// Returns whether `signature` is the SHA-256 of `text` in lower-case hexadecimal.
     static func isSHA256(_ signature: String, of text: String) -> Bool {
         isSame(signature, Hexadecimal.text(SHA256.hash(data: Data(text.utf8))))
     }
 
-    /// Whether two words are the same, in a time that tells nothing of where they differ.
+    /// Returns whether two texts are equal, in a time that does not depend on the position of a difference.
     static func isSame(_ left: String, _ right: String) -> Bool {
         let (left, right) = (Array(left.utf8), Array(right.utf8))
         guard left.count == right.count else { return false }

@@ -2,12 +2,12 @@
 internal import HTTPDNSConfiguration
 internal import HTTPTypes
 
-/// What the file has in the place of a good answer.
+/// The injection of invalid content in place of a valid answer.
 enum Garbage {
     private static let hugeOctets = 10_000_000
     private static let filling = [UInt8](repeating: UInt8(ascii: " "), count: hugeOctets)
 
-    /// - Parameter isEncrypted: Whether the answer was encrypted: what is wrong with its cipher is in it already.
+    /// - Parameter isEncrypted: Whether the answer was encrypted: failures of its cipher are already applied.
     static func spoil(_ reply: inout ServedReply, _ garbage: ServeSettings.Garbage, isEncrypted: Bool) {
         switch garbage {
         case .html:

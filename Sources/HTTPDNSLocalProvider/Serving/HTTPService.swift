@@ -7,12 +7,12 @@ internal import Logging
 internal import NIOCore
 internal import NIOSSL
 
-/// The server: requests from the network to the core, and replies back.
+/// The HTTP server, which passes requests to the core and sends its replies.
 enum HTTPService {
-    /// A DNS message is the largest body that a query has.
+    /// The maximum body length: a DNS message is the largest body of a query.
     private static let maximumBodyOctets = 65_535
 
-    /// What the protocols need to know about a connection.
+    /// The properties of a connection that the protocols need.
     struct Context: InitializableFromSource, RequestContext {
         var coreContext: CoreRequestContextStorage
         var client: SocketAddress?
@@ -20,7 +20,7 @@ enum HTTPService {
 
         init(source: ApplicationRequestContextSource) {
             coreContext = .init(source: source)
-            // A stream of HTTP/2 is a channel of its own, with the addresses of its connection.
+            // An HTTP/2 stream is a separate channel, with the addresses of its connection.
             let connection =
                 source.channel.remoteAddress == nil ? source.channel.parent ?? source.channel : source.channel
             client = connection.remoteAddress
@@ -36,7 +36,7 @@ enum HTTPService {
         onQuery: @escaping @Sendable (LocalProvider.Query) -> Void,
         onListening: @escaping @Sendable (SocketAddress?) async -> Void
     ) throws -> Application<CallbackResponder<Context>> {
-        // What is to be said about queries is said by `onQuery`.
+        // Queries are reported through `onQuery` only.
         var logger = Logger(label: "httpdns.local-provider") { _ in SwiftLogNoOpLogHandler() }
         logger.logLevel = .critical
         return Application(
@@ -76,7 +76,7 @@ enum HTTPService {
         )
         let outcome = body == nil ? core.outcome(ofUnread: served) : core.outcome(of: served)
         onQuery(outcome.record)
-        // One that is cut at the end is not answered.
+        // A reply that is cancelled during the delay is not sent.
         if let delay = outcome.delay { try await Task.sleep(for: delay) }
         return Response(
             status: HTTPResponse.Status(code: outcome.reply.status),

@@ -3,15 +3,15 @@ internal import HTTPDNSCore
 internal import HTTPDNSConfiguration
 internal import HTTPDNSPrimitives
 
-/// One query on its way through a protocol: what it may look at, and what is to be known of it afterwards.
+/// The state of one query during its processing: the input of its protocol, and the data for the log.
 struct Inquiry {
     let zone: Zone
     let rotations: Rotations
-    /// The time of the service, in seconds since 1970.
+    /// The time of the server, in seconds since 1970.
     let seconds: Int64
-    /// What is logged.
+    /// The record for the log.
     var record: LocalProvider.Query
-    /// What goes wrong, of all names together.
+    /// The injected failures of all of its names together.
     private(set) var fault = ServeSettings.Fault()
 
     init(zone: Zone, rotations: Rotations, seconds: Int64, record: LocalProvider.Query) {
@@ -21,7 +21,7 @@ struct Inquiry {
         self.record = record
     }
 
-    /// What there is about names, unless the file wants one of them to fail.
+    /// Returns the answers for names, unless the file injects a failure for one of them.
     mutating func answers(about hosts: [HTTPDNSName], _ families: HTTPDNSAddress.Families) throws(Refusal)
         -> [ZoneAnswer]
     {
@@ -44,7 +44,7 @@ struct Inquiry {
         return answers
     }
 
-    /// A secret of an account as it is now; nil without one.
+    /// Returns the present secret of an account; nil without one.
     func secret(_ place: FileSettings.SecretPlace?) throws(Refusal) -> String? {
         guard let place else { return nil }
         do {
@@ -54,8 +54,9 @@ struct Inquiry {
         }
     }
 
-    /// A time that a client names, in seconds since 1970; nil for anything else than one to ten digits, so that it can be
-    /// compared with any other without an overflow.
+    /// Parses a time from a client, in seconds since 1970.
+    ///
+    /// Only one to ten digits are accepted, so that comparisons cannot overflow; anything else gives nil.
     static func time(_ text: some StringProtocol) -> Int64? {
         guard (1...10).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
@@ -63,7 +64,7 @@ struct Inquiry {
         return Int64(text)
     }
 
-    /// Names, each a host name.
+    /// Parses names, each a host name.
     static func hosts(_ texts: [String]) throws(Refusal) -> [HTTPDNSName] {
         var hosts: [HTTPDNSName] = []
         for text in texts {

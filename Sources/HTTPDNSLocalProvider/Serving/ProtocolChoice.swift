@@ -1,9 +1,9 @@
 #if LocalProvider
 internal import HTTPTypes
 
-/// Which protocol a request speaks, by its path.
+/// The choice of a request's protocol by its path.
 enum ProtocolChoice {
-    /// The protocol; nil for a path that none has.
+    /// Returns the protocol; nil for a path of no protocol.
     static func of(_ request: ServedRequest) -> (any ServedProtocol)? {
         let segments = request.segments
         switch (segments.first, segments.dropFirst().first, segments.count) {
@@ -19,7 +19,7 @@ enum ProtocolChoice {
         }
     }
 
-    /// Cloudflare has both under one path.
+    /// Cloudflare serves both protocols under one path.
     private static func speaksJSON(_ request: ServedRequest) -> Bool {
         if request.method == .get, request.headerFields[.accept]?.contains("application/dns-json") == true {
             return true
@@ -27,7 +27,7 @@ enum ProtocolChoice {
         return (try? QueryParameters(request.query))?["ct"] == "application/dns-json"
     }
 
-    /// Alidns' paid service has the free one's path.
+    /// Alidns' paid service has the path of the free one.
     private static func isSigned(_ request: ServedRequest) -> Bool {
         guard let parameters = try? QueryParameters(request.query) else { return false }
         return ["uid", "ak", "key", "ts"].contains { parameters[$0] != nil }

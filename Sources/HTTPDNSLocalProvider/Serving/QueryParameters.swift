@@ -1,11 +1,12 @@
 #if LocalProvider
-/// The parameters of a query, or of a form, decoded.
+/// The decoded parameters of a query, or of a form.
 struct QueryParameters: Sendable {
     private(set) var pairs: [(name: String, value: String)] = []
 
     init(pairs: [(name: String, value: String)]) { self.pairs = pairs }
 
-    /// - Parameter text: `name=value` pairs with `&` between them. Of `%` and two digits one octet is made; `+` is itself.
+    /// - Parameter text: `name=value` pairs separated by `&`. `%` and two digits stand for one byte; `+` has no special
+    ///   meaning.
     init(_ text: String) throws(Refusal) {
         for pair in text.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true) {
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
@@ -13,10 +14,10 @@ struct QueryParameters: Sendable {
         }
     }
 
-    /// Of parameters that are there twice, the first.
+    /// The first of the parameters with a name.
     subscript(name: String) -> String? { pairs.first { $0.name == name }?.value }
 
-    /// Refuses parameters that are there twice: a signature covers one of them, and which one is read is anybody's guess.
+    /// Refuses repeated parameters: a signature covers one of them, and servers differ in which one they read.
     func unique() throws(Refusal) -> QueryParameters {
         var seen: Set<String> = []
         for pair in pairs where !seen.insert(pair.name).inserted {
@@ -25,7 +26,7 @@ struct QueryParameters: Sendable {
         return self
     }
 
-    /// The value of a parameter that must be there.
+    /// Returns the value of a required parameter.
     func required(_ name: String) throws(Refusal) -> String {
         guard let value = self[name], !value.isEmpty else {
             throw Refusal(.missingArgument, "the parameter \(name) is missing")

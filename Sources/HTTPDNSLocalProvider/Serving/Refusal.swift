@@ -1,9 +1,9 @@
 #if LocalProvider
 internal import HTTPDNSConfiguration
 
-/// That a query is not answered, and why. Nothing of a secret, a signature or a cipher text is in it.
+/// The refusal of a query, with its reason. It contains no part of a secret, a signature or a cipher text.
 struct Refusal: Error, Hashable, Sendable {
-    /// The errors of Alibaba's table, which say well enough what is wrong in other protocols too.
+    /// The errors of Alibaba's table, which describe errors of other protocols as well.
     enum Code: String, Hashable, Sendable {
         case missingArgument = "MissingArgument"
         case invalidHost = "InvalidHost"
@@ -21,13 +21,13 @@ struct Refusal: Error, Hashable, Sendable {
         case methodNotAllowed = "MethodNotAllowed"
         case internalError = "InternalError"
         case notFound = "NotFound"
-        /// Words of our own, where the vendor's are not known.
+        /// Codes of this server, where the vendor's are not known.
         case invalidEncryption = "InvalidEncryption"
         case serverFailure = "SERVFAIL"
         case refused = "REFUSED"
 
-        /// The HTTP status. Those of accounts and signatures are documented for version 1 in part, and UNCONFIRMED for
-        /// version 2.
+        /// The HTTP status. Those for accounts and signatures are documented for version 1 in part, and UNCONFIRMED for version
+        /// 2.
         var status: Int {
             switch self {
             case .missingArgument, .invalidHost, .invalidIP, .invalidQuery, .tooManyHosts, .sdnsNotSupported,
@@ -44,9 +44,9 @@ struct Refusal: Error, Hashable, Sendable {
     }
 
     var status: Int
-    /// Nil for a bare status, as a proxy sends it.
+    /// The code; nil for a bare status, as a proxy sends it.
     var code: Code?
-    /// What was expected, for the log.
+    /// The expected form, for the log.
     var advice: String
 
     init(_ code: Code, _ advice: String) {
@@ -55,7 +55,7 @@ struct Refusal: Error, Hashable, Sendable {
         self.advice = advice
     }
 
-    /// What the file wants to go wrong.
+    /// Creates the refusal that the file injects.
     init(_ failure: ServeSettings.Failure) {
         advice = "as the file says"
         switch failure {
@@ -68,7 +68,7 @@ struct Refusal: Error, Hashable, Sendable {
         }
     }
 
-    /// The word for the log.
+    /// The identifier in the log.
     var word: String { code?.rawValue ?? "status-\(status)" }
 }
 #endif

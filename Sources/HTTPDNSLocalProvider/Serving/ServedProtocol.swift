@@ -1,18 +1,18 @@
 #if LocalProvider
 /// A protocol that is served: a value without state.
 protocol ServedProtocol: Sendable {
-    /// The word for it in the log.
+    /// The name of the protocol in the log.
     var name: String { get }
 
     /// Checks and answers a query.
     func reply(to request: ServedRequest, _ inquiry: inout Inquiry) throws(Refusal) -> ServedReply
 
-    /// How the protocol says no.
+    /// Returns the protocol's reply to a refused query.
     func reply(to refusal: Refusal, _ inquiry: Inquiry) -> ServedReply
 }
 
 extension ServedProtocol {
-    /// A line of text.
+    /// Returns a line of text.
     func reply(to refusal: Refusal, _ inquiry: Inquiry) -> ServedReply {
         ServedReply(status: refusal.status, text: "\(refusal.word): \(refusal.advice)\n")
     }

@@ -2,7 +2,7 @@
 internal import Foundation
 internal import HTTPTypes
 
-/// A reply as the protocols make it.
+/// A reply of a protocol.
 struct ServedReply: Sendable {
     var status = 200
     var headerFields: HTTPFields = [:]
@@ -14,12 +14,12 @@ struct ServedReply: Sendable {
         headerFields[.contentType] = contentType
     }
 
-    /// A line of text.
+    /// Creates a reply with a line of text.
     init(status: Int, text: String) {
         self.init(status: status, contentType: "text/plain; charset=utf-8", body: Array(text.utf8))
     }
 
-    /// A JSON object, its members in the order of their names.
+    /// Creates a reply with a JSON object, its members in the order of their names.
     init(status: Int = 200, contentType: String = "application/json", json value: some Encodable) throws(Refusal) {
         self.init(status: status, contentType: contentType, body: try Self.json(value))
     }

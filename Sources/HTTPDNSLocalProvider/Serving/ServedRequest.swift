@@ -2,18 +2,18 @@
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// A request as the protocols see it.
+/// A request to a protocol.
 struct ServedRequest: Sendable {
     var method: HTTPRequest.Method
-    /// Without the query.
+    /// The path without the query.
     var path: String
-    /// Without its question mark, as it was sent.
+    /// The query without its question mark, as it was sent.
     var query: String
     var headerFields: HTTPFields = [:]
     var body: [UInt8] = []
-    /// Where it comes from; nil when that is not known.
+    /// The source address; nil when it is not known.
     var client: HTTPDNSAddress?
-    /// The address and port that it came to.
+    /// The address and port that received the request.
     var service: HTTPDNSEndpoint
 
     /// The parts of the path.

@@ -4,9 +4,9 @@ internal import HTTPDNSConfiguration
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// Answers requests from the zone as it is: without network and without waiting.
+/// The core of the server, which answers requests from the present zone: without network and without waiting.
 final class ServiceCore: Sendable {
-    /// What is sent for a request, when, and what is logged of it.
+    /// The reply to a request, its delay, and its record for the log.
     struct Outcome: Sendable {
         var reply: ServedReply
         var delay: Duration?
@@ -22,17 +22,18 @@ final class ServiceCore: Sendable {
         self.clock = clock
     }
 
-    /// From now on another zone is served. Answers under way are those of the former.
+    /// Replaces the zone. Answers in progress are those of the previous one.
     func replace(with zone: Zone) { self.zone.withLock { $0 = zone } }
 
-    /// What is said to a request whose body is longer than any query, or broke off: it is no query with a shorter one.
+    /// Returns the reply to a request whose body is longer than any query, or incomplete. A truncated body is not parsed as a
+    /// query.
     func outcome(ofUnread request: ServedRequest) -> Outcome {
         var record = LocalProvider.Query(milliseconds: clock.now(), client: request.client.map { "\($0)" })
         record.protocolName = ProtocolChoice.of(request)?.name ?? record.protocolName
         return Self.refused(record, 413, "ContentTooLarge", "the body is longer than that of any query, or broke off")
     }
 
-    /// What is said in no protocol's own words.
+    /// Returns a reply outside of all protocols.
     private static func refused(_ record: LocalProvider.Query, _ status: Int, _ word: String, _ advice: String)
         -> Outcome
     {

@@ -3,11 +3,11 @@ internal import HTTPDNSCore
 internal import HTTPDNSConfiguration
 internal import HTTPDNSPrimitives
 
-/// How often each name was answered, for addresses that take turns.
+/// The number of answers for each name, for addresses that rotate.
 ///
-/// A client that asks for one family at a time asks for the other in between: each set of families has turns of its own.
+/// A client that queries one family at a time alternates between the families, so each set of families rotates separately.
 final class Rotations: Sendable {
-    /// A suffix has more names than there is memory: beyond these, all begin anew.
+    /// The maximum number of counters: a suffix has an unlimited number of names. Beyond this, all counters start again.
     private static let maximumTurns = 10_000
 
     private struct Key: Hashable {
@@ -17,8 +17,8 @@ final class Rotations: Sendable {
 
     private let turns = Lock<[Key: Int]>([:])
 
-    /// The answer as its turn has it.
-    /// - Parameter families: Those that are asked for. A question for neither is no turn.
+    /// Returns the answer with its addresses rotated.
+    /// - Parameter families: The queried families. A query for neither does not rotate.
     func turned(
         _ answer: ZoneAnswer,
         _ rotation: ServeSettings.Rotation?,

@@ -3,11 +3,11 @@ internal import HTTPDNSCore
 internal import HTTPDNSConfiguration
 internal import HTTPDNSPrimitives
 
-/// What is served: the mappings of a file, and what it says about serving them.
+/// The served content: the mappings of a file, and its settings for serving them.
 ///
-/// Rules for a port, `bypass` and `last_resort` are about clients, and names that have nothing else do not exist here.
+/// Rules for a port, `bypass` and `last_resort` concern clients only. Names without other rules do not exist here.
 struct Zone: Sendable {
-    /// The most aliases that are followed, as in the mappings themselves.
+    /// The maximum number of aliases that are followed, as in the mappings themselves.
     private static let maximumAliases = 8
 
     let settings: ServeSettings
@@ -18,7 +18,7 @@ struct Zone: Sendable {
         self.settings = settings.serve
     }
 
-    /// How many names and suffixes have addresses.
+    /// The number of names and suffixes with addresses.
     var ruleCount: Int { mappings.rules.count }
 
     /// The most private scope among the addresses.
@@ -29,12 +29,12 @@ struct Zone: Sendable {
         return targets.map { HTTPDNSAddressPolicy.Scope(of: $0.address) }.max() ?? .public
     }
 
-    /// What there is about `host`.
+    /// Returns the answer for `host`.
     func answer(for host: HTTPDNSName) -> ZoneAnswer {
         var answer = ZoneAnswer(host: host, timeToLive: Int(settings.timeToLive.components.seconds))
         var name = host
         while true {
-            // No rule is for port 0: those for all ports are left.
+            // No rule is for port 0: only those for all ports match.
             guard let mapping = mappings.rule(for: name, port: 0)?.mapping else { break }
             if let life = mapping.timeToLive {
                 answer.timeToLive = min(answer.aliases.isEmpty ? .max : answer.timeToLive, Int(life.components.seconds))

@@ -3,25 +3,25 @@ internal import HTTPDNSMessages
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
-/// What the served file says about a name.
+/// The content of the served file for a name.
 struct ZoneAnswer: Sendable {
     var host: HTTPDNSName
-    /// The names that it is an alias of (`via`), in their order.
+    /// The names of its alias chain (`via`), in order.
     var aliases: [HTTPDNSName] = []
     var v4: [HTTPDNSAddress] = []
     var v6: [HTTPDNSAddress] = []
-    /// The life of its records, in seconds.
+    /// The time to live of its records, in seconds.
     var timeToLive: Int
-    /// Whether there is such a name at all.
+    /// Whether the name exists.
     var exists = true
 
-    /// The longest life of an absence, in seconds.
+    /// The maximum time to live of a negative answer, in seconds.
     private static let longestAbsence = 60
 
-    /// The life of what it does not have, in seconds.
+    /// The time to live of a negative answer, in seconds.
     var absence: Int { min(timeToLive, Self.longestAbsence) }
 
-    /// The addresses in records of a type; none in those of other types than A and AAAA.
+    /// Returns the addresses in records of a type; none for types other than A and AAAA.
     func addresses(_ type: DNSRecordType) -> [HTTPDNSAddress] {
         switch type {
         case .a: v4

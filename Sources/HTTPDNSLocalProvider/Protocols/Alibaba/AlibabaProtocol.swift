@@ -3,16 +3,16 @@ internal import HTTPDNSCore
 internal import HTTPDNSConfiguration
 internal import HTTPDNSPrimitives
 
-/// What the protocols of Alibaba have in common.
+/// The common parts of Alibaba's protocols.
 protocol AlibabaProtocol: ServedProtocol {}
 
 extension AlibabaProtocol {
-    /// The most names of one query.
+    /// The maximum number of names in one query.
     static var batchLimit: Int { 5 }
-    /// The longest that a signature may be good for, in seconds: a day (the documents of version 1).
+    /// The maximum validity of a signature, in seconds: a day (the documents of version 1).
     static var longestValidity: Int64 { 86_400 }
 
-    /// The vendor's body: an error name, or nothing where a proxy would speak.
+    /// Returns the vendor's body: an error name, or an empty one for an error of a proxy.
     func reply(to refusal: Refusal, _ inquiry: Inquiry) -> ServedReply {
         guard let code = refusal.code else { return ServedReply(status: refusal.status, text: "") }
         let word = code == .serverFailure ? Refusal.Code.internalError : code == .refused ? .serviceLevelDeny : code
@@ -23,7 +23,7 @@ extension AlibabaProtocol {
         )
     }
 
-    /// The families of `4`, `6` and `4,6`.
+    /// Parses the families `4`, `6` and `4,6`.
     static func families(_ text: String?) throws(Refusal) -> HTTPDNSAddress.Families {
         switch text {
         case nil, "4": .v4
@@ -33,7 +33,7 @@ extension AlibabaProtocol {
         }
     }
 
-    /// Names with commas between them, at most ``batchLimit``.
+    /// Parses names separated by commas, at most ``batchLimit``.
     static func hosts(_ text: String) throws(Refusal) -> [HTTPDNSName] {
         let texts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard texts.count <= batchLimit else {
@@ -48,7 +48,7 @@ extension AlibabaProtocol {
         }
     }
 
-    /// That a signature which is right is also in time.
+    /// Checks that a valid signature has not expired.
     static func checkTime(_ text: String, at seconds: Int64) throws(Refusal) {
         guard text.utf8.count == 10, let end = Inquiry.time(text) else {
             throw Refusal(.missingArgument, "the time of the signature is not one of ten digits")
@@ -59,7 +59,7 @@ extension AlibabaProtocol {
         }
     }
 
-    /// The client that the answer is for.
+    /// Returns the client that the answer is for.
     static func client(_ text: String?, _ request: ServedRequest) throws(Refusal) -> String {
         guard let text else { return request.client.map { "\($0)" } ?? "" }
         guard let address = HTTPDNSAddress(text) else { throw Refusal(.invalidIP, "the client is no address") }

@@ -3,8 +3,9 @@ internal import HTTPDNSConfiguration
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// Where Alibaba's service is (`/{account}/ss`): here, or nowhere for an account that is switched off. That is said here
-/// alone, and queries go on being answered: the vendor leaves it to the client to stop.
+/// Alibaba's schedule request (`/{account}/ss`), with this server's address, or no address for a disabled account.
+///
+/// Only this reply reports a disabled account, and queries are still answered: the vendor relies on the client to stop.
 struct AlibabaScheduleServed: AlibabaProtocol {
     private struct Body: Encodable {
         var v4: [String] = []
@@ -21,7 +22,7 @@ struct AlibabaScheduleServed: AlibabaProtocol {
     }
 
     private static let regions: Set<String> = ["cn", "hk", "sg", "us", "de", "global"]
-    /// The vendor's older documents allow 150 s before our time, its newer ones want up to 300 s after it.
+    /// The vendor's older documents allow 150 s before the server's time, its newer ones require up to 300 s after it.
     private static let window: ClosedRange<Int64> = -150...300
 
     let account: String
@@ -49,7 +50,7 @@ struct AlibabaScheduleServed: AlibabaProtocol {
         return try ServedReply(json: body)
     }
 
-    /// Whether the vendor refuses unsigned questions of accounts with a secret is UNCONFIRMED: they are answered.
+    /// Whether the vendor refuses unsigned requests of accounts with a secret is UNCONFIRMED: they are answered.
     private func checkSignature(_ parameters: QueryParameters, _ inquiry: inout Inquiry) throws(Refusal) {
         guard let signature = parameters["s"] else { return }
         inquiry.record.isSigned = true

@@ -13,7 +13,7 @@ struct AlibabaV1Served: AlibabaProtocol {
 
     let name = "alibaba-v1"
 
-    /// - Parameter command: The second part of the path; nil for one that version 1 has not.
+    /// - Parameter command: The second part of the path; nil for one that version 1 does not have.
     init?(account: some StringProtocol, command: some StringProtocol) {
         switch command {
         case "d": (isBatch, isSigned) = (false, false)
@@ -74,7 +74,7 @@ struct AlibabaV1Served: AlibabaProtocol {
         try Self.checkTime(time, at: inquiry.seconds)
     }
 
-    /// Who the answers are for: of one name a batch may ask for several.
+    /// Returns the clients that the answers are for: a batch may query one name for several.
     private func clients(_ text: String?, hosts: Int, _ request: ServedRequest) throws(Refusal) -> [String] {
         guard let text else { return [try Self.client(nil, request)] }
         let texts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
@@ -89,7 +89,7 @@ struct AlibabaV1Served: AlibabaProtocol {
 
 /// A row of an answer of version 1, with the vendor's names for its members.
 struct AlibabaV1Row: Encodable {
-    /// How much longer the life at the authority is said to be: a client that takes it for the answer's shows it.
+    /// The factor by which `origin_ttl` exceeds the lifetime: a client that uses it by mistake becomes visible.
     private static let originFactor = 10
 
     var host: String
@@ -116,7 +116,7 @@ struct AlibabaV1Row: Encodable {
         originTimeToLive = timeToLive * Self.originFactor
     }
 
-    /// A row for each family, both with their addresses in `ips`.
+    /// Returns a row for each family, both with their addresses in `ips`.
     static func byType(_ answer: ZoneAnswer, _ families: HTTPDNSAddress.Families, client: String) -> [AlibabaV1Row] {
         [HTTPDNSAddress.Family.v4, .v6].filter { families.contains($0) }.map { family in
             var row = AlibabaV1Row(answer, families, client: client)

@@ -24,7 +24,7 @@ struct AlibabaV2Body: Encodable {
     struct Family: Encodable {
         var ips: [String]
         var ttl: Int
-        /// The two words that were seen of the vendor; the full list is UNCONFIRMED.
+        /// The two known codes of the vendor; the full list is UNCONFIRMED.
         var absenceCode: String?
 
         enum CodingKeys: String, CodingKey {
@@ -39,7 +39,7 @@ struct AlibabaV2Body: Encodable {
         }
     }
 
-    /// `data`: an object, or a text with one in it.
+    /// The value of `data`: an object, or a text that contains one.
     enum Content: Encodable {
         case plain(Data)
         case sealed(String)

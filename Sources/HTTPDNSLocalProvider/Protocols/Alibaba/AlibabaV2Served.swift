@@ -7,9 +7,9 @@ internal import HTTPTypes
 
 /// Version 2 of Alibaba's protocol (`/v2/d`): plain, AES-128-CBC and AES-128-GCM, signed by HMAC-SHA256.
 struct AlibabaV2Served: AlibabaProtocol {
-    /// What a signature covers, besides every `sdns-` parameter.
+    /// The parameters that a signature covers, in addition to every `sdns-` parameter.
     private static let signed: Set<String> = ["id", "m", "dn", "cip", "q", "enc", "exp", "tags", "v"]
-    /// What belongs into the cipher text, and not beside it.
+    /// The parameters that must be in the cipher text, and not outside of it.
     private static let encrypted: Set<String> = ["dn", "cip", "q", "tags"]
 
     let name = "alibaba-v2"
@@ -72,7 +72,7 @@ struct AlibabaV2Served: AlibabaProtocol {
         return cipher
     }
 
-    /// The parameters in the cipher text.
+    /// Returns the parameters in the cipher text.
     private static func opened(_ parameters: QueryParameters, _ cipher: BlockCipher) throws(Refusal) -> QueryParameters
     {
         guard !parameters.pairs.contains(where: { encrypted.contains($0.name) || $0.name.hasPrefix("sdns-") }) else {
@@ -90,7 +90,7 @@ struct AlibabaV2Served: AlibabaProtocol {
         return QueryParameters(members)
     }
 
-    /// The encrypted answer, or what the file makes of it.
+    /// Returns the encrypted answer, with the failures that the file injects.
     private static func sealed(
         _ data: AlibabaV2Body.Data,
         _ mode: BlockCipher.Mode,

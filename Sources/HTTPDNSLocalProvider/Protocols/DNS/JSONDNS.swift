@@ -5,13 +5,13 @@ internal import HTTPDNSConfiguration
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// DNS answers as JSON, in the shapes of Google, Cloudflare and Alidns.
+/// DNS answers as JSON, in the formats of Google, Cloudflare and Alidns.
 struct JSONDNS: ServedProtocol {
     enum Shape: String, Sendable {
         case google, cloudflare, alidns
     }
 
-    /// How far a query's time may be from ours. The vendor gives no figure.
+    /// The maximum difference of a query's time from the server's. The vendor gives no figure.
     private static let timeTolerance: Int64 = 300
 
     let shape: Shape
@@ -19,7 +19,7 @@ struct JSONDNS: ServedProtocol {
 
     func reply(to request: ServedRequest, _ inquiry: inout Inquiry) throws(Refusal) -> ServedReply {
         guard request.method == .get else { throw Refusal(.methodNotAllowed, "the method is GET") }
-        // Of a parameter that is there twice, Google takes the first.
+        // Google uses the first of repeated parameters.
         let parameters = try QueryParameters(request.query)
         let text = try parameters.required("name")
         let type = try Self.type(parameters["type"] ?? "1")
@@ -55,7 +55,7 @@ struct JSONDNS: ServedProtocol {
         return DNSRecordType(number: number)
     }
 
-    /// The account of Alidns: a query that says one word about it must say all.
+    /// Checks the account of Alidns: a query with one of its parameters must have all of them.
     private func check(_ parameters: QueryParameters, name: String, inquiry: inout Inquiry) throws(Refusal) {
         guard ["uid", "ak", "key", "ts"].contains(where: { parameters[$0] != nil }) else { return }
         let parameters = try parameters.unique()

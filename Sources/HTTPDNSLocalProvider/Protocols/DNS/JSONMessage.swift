@@ -3,7 +3,7 @@ internal import HTTPDNSMessages
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
-/// An answer of JSON DNS, with the names that the services give its members.
+/// A JSON DNS response, with the services' names for its members.
 struct JSONMessage: Encodable {
     struct Question: Encodable {
         var name: String
@@ -22,7 +22,7 @@ struct JSONMessage: Encodable {
         }
     }
 
-    /// A list, or what Alidns' sample shows: the one question without a list around it.
+    /// A list, or as in Alidns' sample: a single question without a list around it.
     enum Questions: Encodable {
         case list(Question)
         case bare(Question)
@@ -57,7 +57,7 @@ struct JSONMessage: Encodable {
         case authorities = "Authority"
     }
 
-    /// A response code alone.
+    /// Creates a message with a response code alone.
     init(_ host: HTTPDNSName, _ type: DNSRecordType, status: DNSResponseCode, shape: JSONDNS.Shape) {
         self.status = status.number
         let question = Question(name: "\(host).", type: type.number)

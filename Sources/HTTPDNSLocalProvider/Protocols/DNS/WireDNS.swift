@@ -38,7 +38,7 @@ struct WireDNS: ServedProtocol {
 
     private static func reply(_ message: [UInt8], timeToLive: Int?) -> ServedReply {
         var reply = ServedReply(contentType: mediaType, body: message)
-        // An HTTP cache must not keep it for longer than its records live (RFC 8484 section 5.1).
+        // An HTTP cache must not keep it longer than the time to live of its records (RFC 8484 section 5.1).
         reply.headerFields[.cacheControl] = timeToLive.map { "max-age=\($0)" } ?? "no-store"
         return reply
     }
@@ -71,7 +71,7 @@ struct WireDNS: ServedProtocol {
 }
 
 extension DNSRecordType {
-    /// The families that a question for records of the type asks for.
+    /// The families of a question for records of the type.
     var families: HTTPDNSAddress.Families {
         switch self {
         case .a: .v4

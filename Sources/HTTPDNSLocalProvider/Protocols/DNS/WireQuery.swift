@@ -3,9 +3,9 @@ internal import HTTPDNSMessages
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
-/// A DNS query as it came, and the response to it.
+/// A DNS query as it was received, and the response to it.
 struct WireQuery {
-    /// What an EDNS record offers (DNS Flag Day 2020); over HTTP it bounds nothing.
+    /// The payload size in an EDNS record (DNS Flag Day 2020); it has no effect over HTTP.
     private static let payloadOctets: UInt16 = 1232
 
     let name: DNSName
@@ -14,7 +14,7 @@ struct WireQuery {
     private let flags: UInt16
     private let hasOptions: Bool
 
-    /// Reads a query with one question.
+    /// Parses a query with one question.
     init(_ octets: [UInt8]) throws(Refusal) {
         do throws(DNSMessageError) {
             var reader = DNSMessageReader(octets)
@@ -48,7 +48,7 @@ struct WireQuery {
         }
     }
 
-    /// The response.
+    /// Returns the response.
     /// - Parameter answer: Nil for a response code alone.
     func response(_ code: DNSResponseCode, _ answer: ZoneAnswer?) -> [UInt8] {
         let answers = answer.map(records) ?? []
@@ -56,7 +56,7 @@ struct WireQuery {
         let authority = absent.map { [startOfAuthority($0)] } ?? []
         var message: [UInt8] = []
         message.append(identifier)
-        // Response, recursion available, and recursion desired as it came.
+        // Response, recursion available, and recursion desired as in the query.
         message.append(0x8080 | flags & DNSWireFormat.Flag.recursionDesired | code.number & 0x000f)
         for count in [1, answers.count, authority.count, hasOptions ? 1 : 0] {
             message.append(UInt16(truncatingIfNeeded: count))
@@ -72,7 +72,7 @@ struct WireQuery {
         return message
     }
 
-    /// The aliases in their order, and the addresses at their end.
+    /// Returns the aliases in their order, followed by the addresses.
     private func records(_ answer: ZoneAnswer) -> [[UInt8]] {
         var owner = name
         var records: [[UInt8]] = []
@@ -85,7 +85,7 @@ struct WireQuery {
             + answer.addresses(type).map { Self.record(owner.octets, type, timeToLive: answer.timeToLive, $0.bytes) }
     }
 
-    /// How long the absence lives, said by a zone that is the name's own.
+    /// Returns the SOA with the lifetime of the negative answer, for a zone with the name itself.
     private func startOfAuthority(_ answer: ZoneAnswer) -> [UInt8] {
         let owner = answer.aliases.last.map { DNSName($0) } ?? name
         var content = owner.octets + owner.octets
@@ -110,7 +110,7 @@ struct WireQuery {
 }
 
 extension [UInt8] {
-    /// The number with its highest octet first.
+    /// Appends the number with its highest byte first.
     fileprivate mutating func append(_ value: some FixedWidthInteger & UnsignedInteger) {
         for shift in stride(from: value.bitWidth - 8, through: 0, by: -8) {
             append(UInt8(truncatingIfNeeded: value >> shift))

@@ -4,11 +4,11 @@ internal import HTTPDNSConfiguration
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// Whose query it is, and how it is hidden: by a token beneath TLS, by AES, or not at all.
+/// The account of a query, and its protection: by a token over TLS, by AES, or none.
 struct TencentEntry {
     /// The cipher of an encrypted query.
     let cipher: BlockCipher?
-    /// Whether it is the free service, which takes no batches.
+    /// Whether it is the free service, which accepts no batches.
     let isFree: Bool
 
     /// Whether a bad number, token or time is a 401 is UNCONFIRMED: the vendor documents no status for any of them.
@@ -44,13 +44,13 @@ struct TencentEntry {
         guard let key = try inquiry.secret(settings.encryptionKey), key.utf8.count <= 16 else {
             throw Refusal(.invalidEncryption, "serve.tencent has no encryption_key of at most 16 characters")
         }
-        // The vendor's clients fill a short key up with the character 0 (UNCONFIRMED in its documents).
+        // The vendor's clients pad a short key with the character 0 (UNCONFIRMED in its documents).
         let octets = Array(key.utf8) + Array(repeating: UInt8(ascii: "0"), count: 16 - key.utf8.count)
         inquiry.record.encryption = "cbc"
         (cipher, isFree) = (BlockCipher(.cbc, key: octets), false)
     }
 
-    /// A parameter's text, decrypted where the entry encrypts.
+    /// Returns a parameter's text, decrypted for an account with encryption.
     func opened(_ text: String, _ name: String) throws(Refusal) -> String {
         guard let cipher else { return text }
         guard let octets = Hexadecimal.lowerCaseOctets(text) else {
@@ -62,7 +62,7 @@ struct TencentEntry {
         return text
     }
 
-    /// A reply with a text, encrypted where the entry encrypts, or what the file makes of it.
+    /// Returns a reply with a text, encrypted for an account with encryption, with the failures that the file injects.
     func reply(_ text: String, _ inquiry: Inquiry) throws(Refusal) -> ServedReply {
         guard let cipher else { return ServedReply(status: 200, text: text) }
         guard var octets = try? cipher.sealed(Array(text.utf8)) else {
@@ -74,7 +74,7 @@ struct TencentEntry {
         return ServedReply(status: 200, text: hexadecimal)
     }
 
-    /// The parameters of a GET, or of a POST with a form.
+    /// Returns the parameters of a GET, or of a POST with a form.
     static func parameters(_ request: ServedRequest) throws(Refusal) -> QueryParameters {
         switch request.method {
         case .get: return try QueryParameters(request.query).unique()

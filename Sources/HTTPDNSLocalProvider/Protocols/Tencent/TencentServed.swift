@@ -5,7 +5,7 @@ internal import HTTPDNSPrimitives
 
 /// Tencent's protocol (`/d`): names with a token, or encrypted by AES-128-CBC; answers in lines of text.
 struct TencentServed: ServedProtocol {
-    /// The most names of one query.
+    /// The maximum number of names in one query.
     private static let batchLimit = 8
 
     let name = "tencent"
@@ -26,14 +26,14 @@ struct TencentServed: ServedProtocol {
         return try entry.reply(text, inquiry)
     }
 
-    /// `a,b` or `a,b;expiry`.
+    /// Parses `a,b` or `a,b;expiry`.
     private func names(_ text: String, _ entry: TencentEntry, _ inquiry: Inquiry) throws(Refusal) -> [HTTPDNSName] {
         let parts = text.split(separator: ";", omittingEmptySubsequences: false)
         if parts.count > 1 {
             guard parts.count == 2, let end = Inquiry.time(parts[1]) else {
                 throw Refusal(.missingArgument, "what stands behind the names is no time")
             }
-            // How long the vendor honours it is UNCONFIRMED: to the second here.
+            // The vendor's tolerance is UNCONFIRMED: there is none here.
             guard end >= inquiry.seconds else {
                 throw TencentEntry.unauthorized(.signatureExpired, "the query ended \(inquiry.seconds - end) s ago")
             }
@@ -57,7 +57,7 @@ struct TencentServed: ServedProtocol {
         }
     }
 
-    /// Encrypted queries have the client's address encrypted by the documents, and in clear by the vendor's clients.
+    /// The vendor's documents encrypt the client's address in encrypted queries; its clients send it in clear text.
     private static func client(
         _ text: String?,
         _ entry: TencentEntry,
@@ -71,7 +71,7 @@ struct TencentServed: ServedProtocol {
         return "\(address)"
     }
 
-    /// `v4;v4,ttl-v6,ttl`, a missing family as `0`; of a name alone nothing at all.
+    /// Returns `v4;v4,ttl-v6,ttl`, with a missing family as `0`; an empty text for a name without addresses.
     private static func lists(
         _ answer: ZoneAnswer,
         _ families: HTTPDNSAddress.Families,
@@ -87,16 +87,16 @@ struct TencentServed: ServedProtocol {
     }
 }
 
-/// Where Tencent's service is (`/conf`): here.
+/// Tencent's list of service addresses (`/conf`), with this server's address.
 struct TencentListServed: ServedProtocol {
-    /// How long the list holds, in minutes: what the documents' sample has.
+    /// The validity of the list, in minutes, as in the documents' sample.
     private static let life = 60
 
     let name = "tencent-conf"
 
     func reply(to request: ServedRequest, _ inquiry: inout Inquiry) throws(Refusal) -> ServedReply {
         let entry = try TencentEntry(try TencentEntry.parameters(request), &inquiry)
-        // The vendor's clients keep IPv4 alone.
+        // The vendor's clients use IPv4 addresses only.
         let address = request.service.address
         let list = address.family == .v4 ? "\(address)" : ""
         return try entry.reply("log:1|domain:0|ip:\(list)|ttl:\(Self.life)", inquiry)
