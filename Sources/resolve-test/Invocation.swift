@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// One run of the program: it finds the command, performs it, and turns every end into output and an exit status.
+/// One run of the program: it parses the command, performs it, and converts every outcome to output and an exit status.
 struct Invocation: Sendable {
     var arguments: [String]
     var console: Console
@@ -34,7 +34,7 @@ struct Invocation: Sendable {
         }
     }
 
-    /// The command that the arguments ask for. Help and version are printed by ArgumentParser's own texts.
+    /// Parses the command from the arguments. ArgumentParser's own texts are used for help and version.
     private func parse() throws(CommandFailure) -> any Subcommand {
         do {
             var parsed = try RootCommand.parseAsRoot(arguments)
@@ -58,7 +58,7 @@ struct Invocation: Sendable {
         return "see resolve-test \(name.map { "\($0) " } ?? "")--help"
     }
 
-    /// Tells of a failure, or hands out help.
+    /// Prints a failure, or the requested help.
     /// - Returns: The exit status.
     private func report(_ failure: CommandFailure) -> Int32 {
         guard failure.kind != .information else {
@@ -81,6 +81,6 @@ struct Invocation: Sendable {
         return failure.exitStatus
     }
 
-    /// Read from the bare arguments, because a usage error leaves no parsed ones.
+    /// Read from the unparsed arguments, because a usage error leaves no parsed ones.
     private var wantsJSON: Bool { arguments.prefix { $0 != "--" }.contains("--json") }
 }

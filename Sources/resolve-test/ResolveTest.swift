@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// The program's entry: arguments in, exit status out.
+/// The program's entry point: arguments in, exit status out.
 @main
 struct ResolveTest {
     static func main() async {
         StandardStream.occupyClosed()
         let console = Console.process
-        // libcurl leaves SIGPIPE to the program (CURLOPT_NOSIGNAL): a server that hangs up must not end it.
+        // libcurl leaves SIGPIPE to the program (CURLOPT_NOSIGNAL): a server that closes a connection must not end it.
         signal(SIGPIPE, SIG_IGN)
         let interruption = Interruption()
         let arguments = Array(CommandLine.arguments.dropFirst())

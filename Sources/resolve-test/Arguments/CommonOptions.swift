@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// Where addresses come from, and how the output looks: the options of every command that resolves.
+/// The options of every command that resolves: the sources of addresses, and the format of the output.
 struct CommonOptions: ParsableArguments, Sendable {
     @Option(
         name: .customLong("config"),
@@ -73,7 +73,7 @@ struct CommonOptions: ParsableArguments, Sendable {
     var output: OutputOptions
 }
 
-/// How the output looks: the options of every command.
+/// The options of every command: the format of the output.
 struct OutputOptions: ParsableArguments, Sendable {
     @Flag(name: .customLong("json"), help: "JSON on standard output, errors as JSON on standard error.")
     var isJSON = false

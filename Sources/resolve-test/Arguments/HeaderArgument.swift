@@ -1,9 +1,9 @@
 internal import HTTPTypes
 
-/// The values of `-H`: header fields, and a Host of the caller's own.
+/// The values of `-H`: header fields, and a Host field of the caller.
 struct HeaderArgument: Sendable {
     var fields = HTTPFields()
-    /// What replaces the URL's own Host, from `-H 'Host: name'`.
+    /// The replacement for the URL's own Host, from `-H 'Host: name'`.
     var hostHeader: String?
 
     init(_ texts: [String]) throws(CommandFailure) {
@@ -12,14 +12,14 @@ struct HeaderArgument: Sendable {
         }
     }
 
-    /// What an error may repeat of a field: not its value, which may be a credential.
+    /// Returns the part of a field that an error may repeat: not its value, which may be a credential.
     private static func label(_ text: String) -> String {
         let name = text.prefix { $0 != ":" && $0 != " " && $0 != "\t" }
         return "-H \"\(name)\(name.endIndex == text.endIndex ? "" : text[name.endIndex] == ":" ? ": ..." : " ...")\""
     }
 
     private mutating func add(_ text: String) throws(CommandFailure) {
-        // A forgotten check here would let a value end the head and start a second request.
+        // Without this check a value could end the request head and start a second request.
         guard !text.utf8.contains(where: { $0 == 0x0d || $0 == 0x0a || $0 == 0x00 }) else {
             throw .usage(
                 "\(Self.label(text)): a header field holds no line break and no NUL",
@@ -46,7 +46,7 @@ struct HeaderArgument: Sendable {
         hostHeader = value
     }
 
-    /// curl's forms: `Name: value`, and `Name;` for an empty value.
+    /// Parses curl's forms: `Name: value`, and `Name;` for an empty value.
     private static func split(_ text: String) throws(CommandFailure) -> (name: String, value: String) {
         if let colon = text.firstIndex(of: ":") {
             let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }

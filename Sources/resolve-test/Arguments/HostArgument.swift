@@ -1,17 +1,17 @@
 internal import HTTPDNS
 
-/// A host on the command line, with the port whose mapping is asked about.
+/// A host on the command line, with the port whose mapping applies.
 struct HostArgument: Sendable {
-    /// As it was written.
+    /// The text as it was given.
     let text: String
     /// The host without its port.
     let host: HTTPDNSHost
-    /// The default unless it was written.
+    /// The port; the default unless it was given.
     let port: UInt16
 
-    /// Reads `name`, `name:port`, `203.0.113.7`, `203.0.113.7:port`, `2001:db8::7`, `[2001:db8::7]:port`.
-    /// - Parameter defaultPort: The port of a host without one. Resolving depends on the port only where a mapping does;
-    ///   https is what a bare name means.
+    /// Parses `name`, `name:port`, `203.0.113.7`, `203.0.113.7:port`, `2001:db8::7`, `[2001:db8::7]:port`.
+    /// - Parameter defaultPort: The port of a host without one. Resolving depends on the port only where a mapping does; a bare
+    ///   name means https.
     init(_ text: String, defaultPort: UInt16 = 443) throws(CommandFailure) {
         self.text = text
         guard !text.contains("://") else {

@@ -2,7 +2,7 @@ internal import HTTPDNS
 
 /// The value of `--map`: a rule of the mappings.
 struct MapArgument: Sendable {
-    /// Where such a rule says that it was written.
+    /// The location of such a rule.
     static let location = HTTPDNSSourceLocation(file: "--map")
 
     let key: HTTPDNSMapping.Key
@@ -26,7 +26,7 @@ struct MapArgument: Sendable {
         }
     }
 
-    /// The rules with those of the flags in their place. A flag without a port stands for every port of its name.
+    /// Returns the rules, with those of the flags replacing others. A flag without a port applies to every port of its name.
     static func apply(
         _ texts: [String],
         to rules: [HTTPDNSMapping.Key: HTTPDNSMapping]

@@ -20,8 +20,8 @@ struct CheckCommand: Subcommand {
         let configuration: HTTPDNSClient.Configuration
         do {
             configuration = try ConfigurationFile.load(file)
-            // The client finds mistakes that only show once all parts meet, such as a missing CA file. It has no snapshot, no
-            // names to resolve at start and no file to follow, so it opens no socket.
+            // Creating a client detects mistakes that depend on several settings, such as a missing CA file. The client has no
+            // snapshot, no names to resolve at start and no file to follow, so it opens no socket.
             var unwatched = configuration
             unwatched.source = nil
             try await HTTPDNSClient(configuration: unwatched).shutdown()

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import HTTPDNS
 internal import HTTPDNSCore
 
-/// `compare HOST...`: HTTP-DNS beside the system resolver.
+/// `compare HOST...`: HTTP-DNS compared with the system resolver.
 struct CompareCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "compare",
@@ -47,7 +47,7 @@ struct CompareCommand: Subcommand {
                 timeLimit: resolver.timeLimit,
                 isProbing: isProbing
             )
-            // Each host may connect to several addresses, so fewer at once than names are resolved.
+            // Each host may connect to several addresses, so fewer run concurrently than in `resolve`.
             return try await ConcurrentWork.map(names, atMost: 16) { name in
                 try await comparer.compare(name.host, port: name.port)
             }
@@ -61,7 +61,7 @@ struct CompareCommand: Subcommand {
         return ExitStatus.done
     }
 
-    /// All are read before the first is asked about.
+    /// All arguments are parsed before the first lookup.
     private func names() throws(CommandFailure) -> [(host: HTTPDNSName, port: UInt16)] {
         guard port > 0 else { throw .usage("--port takes a number from 1 to 65535", hint: "such as --port 8443") }
         var names: [(host: HTTPDNSName, port: UInt16)] = []
@@ -75,8 +75,8 @@ struct CompareCommand: Subcommand {
         return names
     }
 
-    /// The settings in which HTTP-DNS answers for itself: without the switches that turn it off, without what holds its
-    /// answers back while it is introduced, and without the system resolver in its place.
+    /// Returns settings with which HTTP-DNS itself answers: without switches that turn it off, without rollouts and shadow
+    /// modes, and without the system resolver as fallback.
     private func settings(_ console: Console) throws -> ClientSettings {
         guard !common.usesSystemFallback else {
             throw CommandFailure.usage(

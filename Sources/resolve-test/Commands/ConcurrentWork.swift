@@ -1,6 +1,6 @@
-/// The same work on many elements at once, with a bound.
+/// Concurrent work on many elements, with a limit.
 enum ConcurrentWork {
-    /// The results in the order of the elements. The first error ends the rest.
+    /// Returns the results in the order of the elements. The first error cancels the rest.
     static func map<Element: Sendable, Result: Sendable>(
         _ elements: [Element],
         atMost bound: Int,

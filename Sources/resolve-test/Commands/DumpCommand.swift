@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import HTTPDNS
 internal import HTTPDNSControl
 
-/// `dump [HOST...]`: what a running service knows, whom it asks, and what is off.
+/// `dump [HOST...]`: the state of a running service, its providers, and its kill switch.
 struct DumpCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "dump",
@@ -43,7 +43,7 @@ struct DumpCommand: Subcommand {
     }
 }
 
-/// The names on the command line, as the service is asked for them.
+/// The names on the command line, in the form for a service.
 enum ServiceNames {
     /// - Returns: Nil for none, which means all.
     static func patterns(_ texts: [String]) throws(CommandFailure) -> [HTTPDNSRoute.Pattern]? {
@@ -59,7 +59,7 @@ enum ServiceNames {
 }
 
 extension CommandFailure {
-    /// A reply without what was asked for.
+    /// The failure for a reply without the requested content.
     static var incomplete: CommandFailure {
         .failed(
             code: "not-understood",

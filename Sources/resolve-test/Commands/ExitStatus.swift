@@ -1,10 +1,10 @@
-/// What the program's exit status says. Docs/CommandLine.md has the table.
+/// The program's exit statuses. Docs/CommandLine.md has the table.
 enum ExitStatus {
-    /// Everything that was asked for was done.
+    /// Everything was done.
     static let done: Int32 = 0
     /// A name, connection or answer failed.
     static let failed: Int32 = 1
-    /// The arguments or the configuration cannot be used; nothing was sent.
+    /// The arguments or the configuration cannot be used. No request was sent.
     static let usage: Int32 = 2
 
     /// `compare`: an answer is suspicious.

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import HTTPDNS
 internal import HTTPTypes
 
-/// `fetch URL`: send it, show every phase.
+/// `fetch URL`: send the request, and show every phase.
 struct FetchCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch",
@@ -87,7 +87,7 @@ struct FetchCommand: Subcommand {
             try await fetch(request, client: client, to: destination, settings: settings, console: console)
         }
         let failedHop = report.hops.last.flatMap { isFailure($0.status) ? $0 : nil }
-        // An error page must not take the place of a good file.
+        // An error page must not replace a good file.
         if failedHop == nil { try destination.finish() } else { destination.discard() }
         console.note(settings.remarks(on: report.hops.map(\.rewrite.resolution)), unless: isJSON)
         if isJSON {

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import HTTPDNS
 
-/// `resolve HOST...`: addresses, source, time left.
+/// `resolve HOST...`: addresses, source, remaining lifetime.
 struct ResolveCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "resolve",
@@ -19,7 +19,7 @@ struct ResolveCommand: Subcommand {
     var common: CommonOptions
 
     func perform(on console: Console) async throws -> Int32 {
-        // All are read before the first is asked about: a typing error sends nothing.
+        // All arguments are parsed before the first lookup: a typing error sends nothing.
         let questions = try hosts.map { text throws(CommandFailure) in try HostArgument(text) }
         let settings = try ClientSettings(common, environment: console.environment)
         let options = settings.requestOptions(common)
@@ -41,8 +41,8 @@ struct ResolveCommand: Subcommand {
         return ExitStatus.done
     }
 
-    /// Many at once: the answer takes about as long as the slowest name. More would not fit into the system resolver's
-    /// queue. The order is that of the arguments.
+    /// Resolves many names concurrently, so that it takes about as long as the slowest name. More would not fit into the system
+    /// resolver's queue. The order is that of the arguments.
     private static func rows(
         _ questions: [HostArgument],
         client: HTTPDNSClient,

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import HTTPDNSPrimitives
 
-/// The root, which only holds the commands.
+/// The root command, which only contains the others.
 struct RootCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resolve-test",

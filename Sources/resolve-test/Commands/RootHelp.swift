@@ -1,4 +1,4 @@
-/// What `resolve-test --help` prints.
+/// The output of `resolve-test --help`.
 enum RootHelp {
     static let text = """
         Where does this request go, why, and does it get there?     (COMMAND --help)

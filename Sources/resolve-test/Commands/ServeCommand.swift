@@ -17,7 +17,7 @@ struct ServeCommand: Subcommand {
             """
     )
 
-    /// The port that HTTP-DNS is served on where nothing else is said: DNS' own, moved to where no root is needed.
+    /// The default port of HTTP-DNS: that of DNS plus 8000, which needs no root.
     private static let defaultPort: UInt16 = 8053
 
     @Argument(help: ArgumentHelp("The mappings: a configuration file or a hosts file.", valueName: "FILE"))

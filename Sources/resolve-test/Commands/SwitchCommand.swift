@@ -4,7 +4,7 @@ internal import HTTPDNSControl
 
 /// `switch on|off`: the kill switch of a running service.
 struct SwitchCommand: Subcommand {
-    /// The two words.
+    /// The two values.
     enum State: String, ExpressibleByArgument, CaseIterable, Sendable { case on, off }
 
     static let configuration = CommandConfiguration(
@@ -55,9 +55,9 @@ struct SwitchCommand: Subcommand {
     }
 }
 
-/// The kill switch in words.
+/// A text form of the kill switch.
 enum SwitchReport {
-    /// - Parameter staysOn: The routes that are closer than the one that was turned off.
+    /// - Parameter staysOn: The routes with a more specific pattern than the one that was turned off.
     static func text(_ killSwitch: HTTPDNSClient.Status.Switch, staysOn: [String] = []) -> String {
         guard !killSwitch.offs.isEmpty else { return "switch  ON\n" }
         let offs = killSwitch.offs.map { off in
@@ -67,7 +67,7 @@ enum SwitchReport {
             + staysOn.map { "  \(PrintableText.line($0)) stays on: its route is closer\n" }.joined()
     }
 
-    /// `ON`, `OFF (socket, 4 s)`, `ON but *.shop.test (file, 2 min)`.
+    /// Returns `ON`, `OFF (socket, 4 s)`, `ON but *.shop.test (file, 2 min)`.
     static func word(_ killSwitch: HTTPDNSClient.Status.Switch) -> String {
         guard let first = killSwitch.offs.first else { return "ON" }
         let who = "\(first.origin), \(Figures.lifetime(.seconds(first.seconds)))"

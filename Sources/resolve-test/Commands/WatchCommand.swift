@@ -41,7 +41,7 @@ struct WatchCommand: Subcommand {
     var common: CommonOptions
 
     func perform(on console: Console) async throws -> Int32 {
-        // Names without a socket mean a watch of one's own, whatever the environment has.
+        // Names without a socket mean a separate client, whatever the environment has.
         if socket.path(console.environment, usesEnvironment: hosts.isEmpty) != nil {
             return try await performOnService(console)
         }
@@ -103,7 +103,7 @@ struct WatchCommand: Subcommand {
         return ExitStatus.done
     }
 
-    /// What `resolve` would say about the last answers.
+    /// Returns the report of `resolve` on the last answers.
     private static func report(_ model: WatchModel, _ settings: ClientSettings) -> ResolveReport {
         let rows = model.rows.map { row in
             let outcome: Result<HTTPDNSResolver.Resolution, CommandFailure> =

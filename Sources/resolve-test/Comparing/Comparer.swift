@@ -1,9 +1,9 @@
 internal import HTTPDNS
 internal import HTTPDNSCore
 
-/// Asks both ways about a name, and lets TLS prove the answers.
+/// A comparer that queries both sides for a name, and verifies the answers by TLS.
 struct Comparer: Sendable {
-    /// How long one address has for its proof: the client's default limits for connecting and TLS together.
+    /// The time limit for the verification of one address: the client's default limits for connecting and TLS together.
     static let proofLimit: Duration = .seconds(10)
 
     let client: HTTPDNSClient
@@ -11,9 +11,9 @@ struct Comparer: Sendable {
     let routes: RouteTable
     let policy: HTTPDNSAddressPolicy
     let options: HTTPDNSClient.Request.Options
-    /// The families asked for when neither the options nor a route say.
+    /// The families to query if neither the options nor a route have any.
     let families: HTTPDNSAddress.Families
-    /// How long the system resolver may take.
+    /// The time limit of the system resolver.
     let timeLimit: Duration
     let isProbing: Bool
 
@@ -29,7 +29,7 @@ struct Comparer: Sendable {
         }
         guard isProbing else { return comparison }
         let endpoints = comparison.endpoints.filter { comparison.proofs[$0] == nil }
-        // Few at once: a name with hundreds of addresses must not look like an attack on them.
+        // Only a few concurrently: a name with hundreds of addresses must not look like an attack on them.
         let proofs = try await ConcurrentWork.map(endpoints, atMost: 8) { endpoint in
             try await proof(of: host, at: endpoint)
         }
@@ -37,13 +37,15 @@ struct Comparer: Sendable {
         return comparison
     }
 
-    /// Why nobody may ask an address of the system's for its proof: it is a black hole, a metadata service and the like, as
-    /// hijackers and sinkholes answer. What a route calls its only blocks does not make others suspicious.
+    /// Returns the reason that an address of the system resolver must not be dialed for its verification.
+    ///
+    /// Hijackers and sinkholes answer with black holes, metadata services and the like. Addresses outside of a route's only
+    /// blocks are not suspicious for that reason.
     private func refusal(of address: HTTPDNSAddress, route: HTTPDNSRoute?) -> String? {
         var route = route
         route?.only = []
         let refusal = policy.refusal(of: address, from: .system, providerScope: nil, route: route)
-        // The advice to allow it is not what one wants for a suspect.
+        // The advice to allow an address is wrong for a suspicious one.
         return (refusal?.split(separator: "; allow it").first).map { "not dialled: \($0)" }
     }
 
@@ -105,7 +107,8 @@ struct Comparer: Sendable {
         }
     }
 
-    /// What a failed proof means: a peer that speaks TLS badly, or not at all, is there and cannot prove the name.
+    /// Returns the meaning of a failed verification: a peer that speaks TLS badly, or not at all, exists and cannot prove the
+    /// name.
     static func proof(of failure: CommandFailure) -> Comparison.Proof {
         let attempt = failure.attempts.first?.failure ?? failure.message
         switch failure.code {

@@ -1,20 +1,20 @@
 internal import HTTPDNS
 
 extension Comparison {
-    /// What is to be thought of the two answers.
+    /// The verdict on the two answers.
     struct Verdict: Hashable, Sendable {
         enum Kind: String, Hashable, Sendable {
-            /// Nothing to worry about.
+            /// The answers are not suspicious.
             case harmless
-            /// There was nothing to compare, or something could not be proved either way.
+            /// There was nothing to compare, or TLS could neither confirm nor refute an answer.
             case undecided
             case suspicious
         }
 
         var kind: Kind
-        /// A short word for programs.
+        /// A short identifier for programs.
         var code: String
-        /// One line for people.
+        /// A readable line.
         var text: String
     }
 
@@ -108,7 +108,7 @@ extension Comparison {
         if case .resolved(let resolution) = client { resolution.source == .mapping } else { false }
     }
 
-    /// How the client's side is called.
+    /// The label of the client's side.
     var clientName: String { isMapped ? "mapping" : "HTTP-DNS" }
 
     private var clientOrigin: String { isMapped ? "mapping" : "provider" }

@@ -1,18 +1,18 @@
 internal import HTTPDNS
 
-/// What HTTP-DNS and the system resolver say about one name, and which of it TLS could prove.
+/// The answers of HTTP-DNS and the system resolver for one name, with their verification by TLS.
 struct Comparison: Sendable {
-    /// What the requests of the client would use: HTTP-DNS, or a mapping in its place.
+    /// The answer that the client's requests would use: from HTTP-DNS, or from a mapping.
     enum ClientAnswer: Sendable {
         case resolved(HTTPDNSResolver.Resolution)
         /// A definite answer without addresses, such as `name not found`.
         case nothing(String)
-        /// No provider and no mapping is asked about the name.
+        /// No provider and no mapping covers the name.
         case notAsked(String)
         case failed(CommandFailure)
     }
 
-    /// What the system resolver says, before any policy.
+    /// The answer of the system resolver, before any policy.
     enum SystemAnswer: Hashable, Sendable {
         case addresses([HTTPDNSAddress])
         /// The system does not know the name, or has no address for it.
@@ -20,12 +20,12 @@ struct Comparison: Sendable {
         case failed(String)
     }
 
-    /// What came of connecting to one address with the name.
+    /// The result of a connection to one address with the name.
     enum Proof: Hashable, Sendable {
         case verified(Duration)
-        /// Whoever is there cannot prove the name, or nobody may be asked there.
+        /// The peer cannot prove the name, or the address must not be dialed.
         case refused(String)
-        /// Nobody answered, which proves nothing.
+        /// There was no response, which proves nothing.
         case unreachable(String)
     }
 
@@ -33,9 +33,9 @@ struct Comparison: Sendable {
     var port: UInt16
     var client: ClientAnswer
     var system: SystemAnswer
-    /// By endpoint; without probes only of those that nobody may dial.
+    /// The results by endpoint; without probes only of endpoints that must not be dialed.
     var proofs: [HTTPDNSEndpoint: Proof] = [:]
-    /// Whether proofs were asked for.
+    /// Whether the answers were verified.
     var isProbed = false
 
     /// The client's endpoints; empty when it has none.
@@ -43,19 +43,19 @@ struct Comparison: Sendable {
         if case .resolved(let resolution) = client { resolution.endpoints } else { [] }
     }
 
-    /// The system's addresses at the port asked about.
+    /// The system's addresses with the queried port.
     var systemEndpoints: [HTTPDNSEndpoint] {
         guard case .addresses(let addresses) = system else { return [] }
         return addresses.map { HTTPDNSEndpoint(address: $0, port: port) }
     }
 
-    /// All endpoints, each once, the client's first.
+    /// All endpoints without duplicates, the client's first.
     var endpoints: [HTTPDNSEndpoint] {
         var seen: Set<HTTPDNSEndpoint> = []
         return (clientEndpoints + systemEndpoints).filter { seen.insert($0).inserted }
     }
 
-    /// Whether both sides gave an answer, if only that there is none.
+    /// Whether both sides gave an answer, positive or negative.
     var isComparable: Bool {
         switch (client, system) {
         case (.notAsked, _), (.failed, _), (_, .failed): false

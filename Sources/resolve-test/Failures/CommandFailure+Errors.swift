@@ -3,7 +3,7 @@ internal import HTTPDNSConfiguration
 internal import HTTPDNSControl
 
 extension CommandFailure {
-    /// The failure that an error of the library, or of the program itself, stands for.
+    /// Creates the failure for an error of the library, or of the program itself.
     init(_ error: any Error) {
         switch error {
         case let failure as CommandFailure: self = failure
@@ -35,7 +35,7 @@ extension CommandFailure {
         host = error.host
         attempts = error.attempts
         requestMayHaveBeenSent = error.requestMayHaveBeenSent
-        // The library's hints name its settings; here they are flags.
+        // The library's hints name its settings; this program has flags for them.
         if error.hint == HTTPDNSClientError.missingAuthorityHint {
             hint = "if the server is the right one, --cacert FILE names its authority"
         }
@@ -64,7 +64,7 @@ extension CommandFailure {
         providerAttempts = error.attempts
     }
 
-    /// One line that leads to the command which lists all mistakes.
+    /// One line that names the command which lists all mistakes.
     private init(_ error: ConfigurationFileError) {
         let first = error.mistakes.first
         let more = error.mistakes.count + error.omitted - 1

@@ -1,41 +1,41 @@
 internal import HTTPDNS
 internal import HTTPDNSConfiguration
 
-/// Why a command did not do what was asked for: one line for people, one object for programs, an exit status.
+/// The failure of a command: a readable line, an object for programs, and an exit status.
 struct CommandFailure: Error, Sendable {
     enum Kind: Hashable, Sendable {
         /// A name, connection or answer failed: exit 1.
         case failed
         /// The arguments or the configuration cannot be used: exit 2.
         case usage
-        /// Help or version, which the argument parser hands out as an error: exit 0.
+        /// Help or version, which the argument parser throws as an error: exit 0.
         case information
     }
 
     var kind: Kind
-    /// A short word for programs.
+    /// A short identifier for programs.
     var code: String
-    /// Why a name has no address, in a short word: `name-not-found`.
+    /// The reason that a name has no address, as a short identifier: `name-not-found`.
     var reason: String?
-    /// The part of a request's way, where there is one.
+    /// The phase of the request, where there is one.
     var stage: String?
-    /// What happened.
+    /// The failure in words.
     var message: String
-    /// What to do.
+    /// The suggested action.
     var hint: String?
-    /// The host that it is about.
+    /// The host concerned.
     var host: String?
     /// The addresses that were tried.
     var attempts: [HTTPDNSClientError.Attempt] = []
-    /// The providers that were asked.
+    /// The providers that were queried.
     var providerAttempts: [HTTPDNSResolver.ProviderAttempt] = []
-    /// Whether the origin may have seen the request; nil where no request is meant.
+    /// Whether the origin may have received the request; nil for commands without a request.
     var requestMayHaveBeenSent: Bool?
     /// The mistakes of a configuration file.
     var mistakes: [ConfigurationFileError.Mistake] = []
     /// The exit status of a run that a signal ended.
     var signalStatus: Int32?
-    /// Mistakes beyond those.
+    /// The number of further mistakes.
     var omittedMistakes = 0
 
     init(kind: Kind, code: String, message: String, hint: String? = nil) {

@@ -1,7 +1,8 @@
 internal import HTTPDNS
 
-/// The arguments that hold a password, such as `https://user:password@host/`. An error that repeats one goes to terminals
-/// and logs of build servers.
+/// The arguments that contain a password, such as `https://user:password@host/`.
+///
+/// An error that repeats one would appear on terminals and in logs of build servers.
 struct SecretArguments {
     private let shown: [(secret: String, text: String)]
 
@@ -16,7 +17,7 @@ struct SecretArguments {
         }
     }
 
-    /// The failure with the user information of every argument left out.
+    /// Returns the failure without the user information of any argument.
     func hidden(in failure: CommandFailure) -> CommandFailure {
         var failure = failure
         failure.message = hidden(in: failure.message)

@@ -1,11 +1,11 @@
-/// ArgumentParser's messages, which may have several lines, as one.
+/// The conversion of ArgumentParser's messages, which may have several lines, to one line.
 enum UsageError {
     static func text(_ message: String, arguments: [String]) -> String {
         var lines = message.split(separator: "\n", omittingEmptySubsequences: true).map { line in
             line.drop { $0 == " " }
         }
         lines = lines.filter { line in
-            // The command's own help repeats these; the hint leads there.
+            // The command's own help contains these lines; the hint names it.
             !line.hasPrefix("Usage:") && !line.hasPrefix("help:") && !line.hasPrefix("See '")
         }
         var text = lines.map(String.init).joined(separator: " ")

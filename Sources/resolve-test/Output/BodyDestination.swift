@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HTTPDNS
 
-/// Where the body of an answer goes. A file is there whole or not at all.
+/// The destination of a response body. A file is complete or absent.
 final class BodyDestination: Sendable {
     private enum Target {
         case nowhere
@@ -11,8 +11,8 @@ final class BodyDestination: Sendable {
 
     private let target: Target
 
-    /// - Parameter path: The value of `-o`: a path, `-` for standard output, nil for nowhere.
-    /// - Throws: A usage failure when the file cannot be made, before anything is sent.
+    /// - Parameter path: The value of `-o`: a path, `-` for standard output, nil for no output.
+    /// - Throws: A usage failure when the file cannot be created, before any request is sent.
     init(path: String?, standardOutput: StandardStream) throws(CommandFailure) {
         switch path {
         case nil: target = .nowhere
@@ -30,13 +30,13 @@ final class BodyDestination: Sendable {
         }
     }
 
-    /// Puts the whole body in its place.
+    /// Moves the complete body into place.
     func finish() throws(CommandFailure) {
         guard case .file(let file) = target else { return }
         do throws(FileFault) { try file.finish() } catch { throw Self.failure(error) }
     }
 
-    /// Leaves no half file.
+    /// Removes an incomplete file.
     func discard() {
         if case .file(let file) = target { file.discard() }
     }

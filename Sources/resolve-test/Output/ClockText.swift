@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The time of day for people, and moments for programs.
+/// The time of day for display, and timestamps for programs.
 struct ClockText: Sendable {
-    /// `14:02:11`.
+    /// A function that returns the time of day, such as `14:02:11`.
     var text: @Sendable (Date) -> String
 
     /// In the time zone of the machine (`TZ`).
@@ -13,7 +13,7 @@ struct ClockText: Sendable {
         return [fields.tm_hour, fields.tm_min, fields.tm_sec].map { digits(Int($0), 2) }.joined(separator: ":")
     }
 
-    /// `2026-11-21T14:02:11.042Z` (RFC 3339), by hand because Foundation's formats follow the locale.
+    /// Returns `2026-11-21T14:02:11.042Z` (RFC 3339), without Foundation's formats because they follow the locale.
     static func universal(_ date: Date) -> String {
         let milliseconds = Int((date.timeIntervalSince1970 * 1000).rounded(.down))
         let (whole, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)

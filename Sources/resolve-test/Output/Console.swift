@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// Where a command writes, and the environment that it reads.
+/// The output streams of a command, and its environment.
 struct Console: Sendable {
     var standardOutput: StandardStream
     var standardError: StandardStream
     var environment: [String: String]
 
-    /// The process's own.
+    /// The console of the process.
     static var process: Console {
         Console(
             standardOutput: StandardStream(descriptor: STDOUT_FILENO),
@@ -15,7 +15,7 @@ struct Console: Sendable {
         )
     }
 
-    /// The look of reports on one of the streams.
+    /// Returns the properties of one of the streams for reports.
     func screen(for stream: StandardStream) -> Screen {
         Screen(
             width: stream.terminalWidth ?? .max,
@@ -23,10 +23,10 @@ struct Console: Sendable {
         )
     }
 
-    /// Whether a stream is a terminal that moves its cursor when it is told to, which `TERM=dumb` is not.
+    /// Returns whether a stream is a terminal that supports cursor movement; with `TERM=dumb` it does not.
     func movesCursor(on stream: StandardStream) -> Bool { stream.isTerminal && environment["TERM"] != "dumb" }
 
-    /// Remarks that are no errors; with `--json` the object says what there is to say, and standard error stays clean.
+    /// Prints remarks that are no errors. With `--json` the object has all of the content, and standard error stays clean.
     func note(_ notes: [String], unless isJSON: Bool) {
         guard !isJSON else { return }
         for note in notes {

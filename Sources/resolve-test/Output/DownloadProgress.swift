@@ -1,4 +1,4 @@
-/// How far a long download is, on a terminal only.
+/// The progress of a long download, on a terminal only.
 struct DownloadProgress {
     private let stream: StandardStream?
     private let start = ContinuousClock.now
@@ -11,7 +11,7 @@ struct DownloadProgress {
         self.expected = expected
     }
 
-    /// Short answers show nothing; long ones a line ten times a second.
+    /// Short responses show nothing; long ones a line ten times a second.
     mutating func update(received: Int) {
         guard let stream else { return }
         let now = ContinuousClock.now
@@ -24,7 +24,7 @@ struct DownloadProgress {
         stream.say("\r\u{1B}[K" + Self.text(received: received, expected: expected, seconds: seconds))
     }
 
-    /// Takes the line away again.
+    /// Removes the line.
     func finish() {
         guard let stream, last != nil else { return }
         stream.say("\r\u{1B}[K")

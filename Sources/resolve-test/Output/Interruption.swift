@@ -2,7 +2,8 @@ internal import Dispatch
 internal import Foundation
 internal import HTTPDNSPrimitives
 
-/// Ctrl-C and its like: the first cancels the work, so that temporary files go and connections close; the second kills.
+/// The handling of Ctrl-C and similar signals: the first cancels the work, so that temporary files are removed and connections
+/// are closed; the second ends the process.
 final class Interruption: Sendable {
     private struct State {
         var received: Int32?
@@ -11,13 +12,13 @@ final class Interruption: Sendable {
 
     private let state = Lock(State())
 
-    /// What the program exits with once a signal came: 130 for Ctrl-C.
+    /// The exit status after a signal: 130 for Ctrl-C.
     var exitStatus: Int32? { state.withLock { $0.received.map(ExitStatus.signal) } }
 
     func cancelOnSignal(_ work: Task<Int32, Never>) {
         for number in [SIGINT, SIGTERM, SIGHUP] {
-            // The default action would end the process before the source sees the signal. A signal that was ignored
-            // before the program began stays so: nohup and shells without job control say it that way.
+            // The default action would end the process before the source receives the signal. A signal that was ignored before
+            // the program began stays ignored: nohup and shells without job control use that.
             guard !Self.isIgnore(signal(number, SIG_IGN)) else { continue }
             state.withLock { state in
                 let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -38,7 +39,7 @@ final class Interruption: Sendable {
         work.cancel()
     }
 
-    /// Ends the program as the system ends others whose reader went away (`| head`): no message, 141 in the shell.
+    /// Ends the program like others whose reader has gone (`| head`): no message, 141 in the shell.
     static func endAsBrokenPipe() -> Never {
         signal(SIGPIPE, SIG_DFL)
         raise(SIGPIPE)

@@ -1,18 +1,18 @@
-/// A JSON value whose members keep their order, so that the output of one run can be compared with another's (RFC 8259).
+/// A JSON value whose members keep their order, so that the output of runs can be compared (RFC 8259).
 enum JSONValue: Sendable {
     case null
     case bool(Bool)
     case integer(Int)
-    /// A number, rounded to that many places after the point.
+    /// A number, rounded to that many decimal places.
     case decimal(Double, places: Int)
     case text(String)
     case array([JSONValue])
     case object([(name: String, value: JSONValue)])
 
-    /// Text, or null.
+    /// Returns text, or null.
     static func optional(_ text: String?) -> JSONValue { text.map(JSONValue.text) ?? .null }
 
-    /// Seconds to the microsecond, or null.
+    /// Returns seconds to the microsecond, or null.
     static func seconds(_ duration: Duration?) -> JSONValue {
         guard let duration else { return .null }
         let (seconds, attoseconds) = duration.components
@@ -54,7 +54,7 @@ enum JSONValue: Sendable {
         return "\(open)\n\(margin)  " + items.joined(separator: ",\n\(margin)  ") + "\n\(margin)\(close)"
     }
 
-    /// The shortest text with at most `places` places. JSON has no infinities: they become null.
+    /// Returns the shortest text with at most `places` decimal places. JSON has no infinities: they become null.
     private static func number(_ value: Double, places: Int) -> String {
         guard value.isFinite else { return "null" }
         let scale = (0..<places).reduce(1.0) { scale, _ in scale * 10 }

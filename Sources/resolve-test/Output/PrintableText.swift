@@ -1,4 +1,4 @@
-/// Text from outside, made fit for a terminal: a server must not move the cursor, and an error stays one line.
+/// Untrusted text in a form that is safe for a terminal: a server must not move the cursor, and an error has one line.
 enum PrintableText {
     static func line(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isControl) else { return text }
@@ -13,7 +13,7 @@ enum PrintableText {
         }
     }
 
-    /// C0, DEL, C1, and the marks that turn the reading direction or break lines.
+    /// Returns whether a scalar is C0, DEL, C1, or a mark that changes the reading direction or breaks lines.
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7f..<0xa0, 0x2028...0x2029, 0x202a...0x202e, 0x2066...0x2069: true

@@ -1,14 +1,14 @@
-/// What a report is drawn on.
+/// The width and style of a report's output.
 struct Screen: Sendable {
-    /// The columns; `.max` where lines are not folded, as in a file.
+    /// The number of columns; `.max` where lines are not folded, as in a file.
     var width: Int
     var style: Style
 
-    /// A file: no colour, no folding.
+    /// A file: no color, no folding.
     static let plain = Screen(width: .max, style: .plain)
 }
 
-/// Colours, or none.
+/// Colors, or none.
 struct Style: Sendable {
     var isColoured: Bool
 
@@ -16,7 +16,7 @@ struct Style: Sendable {
 
     init(isColoured: Bool) { self.isColoured = isColoured }
 
-    /// Colour is for terminals, and never with `NO_COLOR` (no-color.org: set and not empty) or `TERM=dumb`.
+    /// Color is for terminals, and never with `NO_COLOR` (no-color.org: set and not empty) or `TERM=dumb`.
     init(terminal: Bool, environment: [String: String]) {
         isColoured = terminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
     }

@@ -1,4 +1,4 @@
-/// Arguments as a POSIX shell reads them, for commands that are printed to be pasted.
+/// Arguments quoted for a POSIX shell, for printed commands that are meant to be pasted.
 enum ShellText {
     static func quoted(_ argument: String) -> String {
         let plain = !argument.isEmpty && argument.utf8.allSatisfy(isPlain)

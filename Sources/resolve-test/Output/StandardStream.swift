@@ -1,11 +1,13 @@
 internal import Foundation
 
-/// An open file that output goes to.
+/// An open file for output.
 struct StandardStream: Sendable {
     let descriptor: Int32
 
-    /// Puts something in the place of standard streams that the caller closed, or the next file or connection would get
-    /// their numbers and the output with them. It is opened the wrong way round, so that using it fails as it should.
+    /// Opens something for standard streams that the caller closed. Otherwise the next file or connection would get their
+    /// numbers, and the output with them.
+    ///
+    /// It is opened for the opposite direction, so that using it fails as it should.
     static func occupyClosed() {
         for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
         where fcntl(descriptor, F_GETFD) < 0 {
@@ -13,13 +15,13 @@ struct StandardStream: Sendable {
         }
     }
 
-    /// Whether a person looks at it.
+    /// Whether the stream is a terminal.
     var isTerminal: Bool { isatty(descriptor) == 1 }
 
-    /// The columns of the terminal; nil when it is none, or does not tell.
+    /// The columns of the terminal; nil when it is none, or does not report them.
     var terminalWidth: Int? { terminalSize.flatMap { $0.ws_col > 0 ? Int($0.ws_col) : nil } }
 
-    /// The lines of the terminal; nil when it is none, or does not tell.
+    /// The lines of the terminal; nil when it is none, or does not report them.
     var terminalHeight: Int? { terminalSize.flatMap { $0.ws_row > 0 ? Int($0.ws_row) : nil } }
 
     private var terminalSize: winsize? {
@@ -27,18 +29,18 @@ struct StandardStream: Sendable {
         return isTerminal && ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 ? size : nil
     }
 
-    /// Writes text, with the failures of bytes.
+    /// Writes text, with the same errors as for bytes.
     func write(_ text: String) throws(CommandFailure) {
         try write(Array(text.utf8))
     }
 
-    /// Writes text about the run, for standard error: when that is lost, there is nobody left to tell.
+    /// Writes text about the run to standard error; failures are ignored, because there is no other output for them.
     func say(_ text: String) {
         _ = try? write(text)
     }
 
-    /// Writes bytes. A reader that went away ends the program quietly.
-    /// - Throws: ``CommandFailure`` for everything else, such as a full disk.
+    /// Writes bytes. If the reader has gone, the program ends silently.
+    /// - Throws: ``CommandFailure`` for all other errors, such as a full disk.
     func write(_ bytes: [UInt8]) throws(CommandFailure) {
         var written = 0
         while written < bytes.count {
@@ -60,7 +62,7 @@ struct StandardStream: Sendable {
     }
 }
 
-/// The system's words for an error number.
+/// The system's text for an error number.
 enum SystemError {
     static func text(_ number: Int32) -> String { String(cString: strerror(number)) }
 }

@@ -1,7 +1,7 @@
 internal import HTTPDNS
 internal import HTTPDNSConfiguration
 
-/// What `check` says about a file.
+/// The report of `check` on a file.
 struct CheckReport {
     var file: String
     /// The name of each provider, and the most private scope that it may answer.
@@ -12,10 +12,10 @@ struct CheckReport {
     var policy: HTTPDNSAddressPolicy
     var reachableNetworks: HTTPDNSClient.ReachableNetworks
     var proxy: HTTPDNSClient.Proxy.Rules
-    /// Settings that are allowed, and hardly meant.
+    /// Settings that are allowed, but probably not intended.
     var warnings: [String]
 
-    /// - Parameter permissions: The reason why others may change the file.
+    /// - Parameter permissions: The reason that others may change the file.
     init(file: String, configuration: HTTPDNSClient.Configuration, permissions: String? = nil) {
         self.file = file
         providers = configuration.resolver.providers.map { ($0.name, $0.answerScope) }
@@ -79,7 +79,7 @@ struct CheckReport {
         ])
     }
 
-    /// Each mistake on a line, and how many there are.
+    /// Returns each mistake on a line, and their number.
     static func mistakes(_ error: ConfigurationFileError, style: Style) -> String {
         let lines = error.mistakes.map { PrintableText.line("\($0)") }
         let more = error.omitted > 0 ? ", \(error.mistakes.count) shown" : ""

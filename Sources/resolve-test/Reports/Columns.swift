@@ -4,7 +4,7 @@ struct Columns {
 
     mutating func append(_ row: [String]) { rows.append(row) }
 
-    /// One line for each row, columns `gap` blanks apart, without blanks at the ends.
+    /// Returns one line for each row, columns `gap` blanks apart, without blanks at the ends.
     func lines(gap: Int = 2) -> [String] {
         let count = rows.map(\.count).max() ?? 0
         let widths = (0..<count).map { column in
@@ -17,7 +17,7 @@ struct Columns {
     }
 }
 
-/// A label and what belongs to it, folded between segments where the screen is narrow.
+/// A label and its text, folded between segments if the screen is narrow.
 enum LabelledLine {
     static func text(_ label: String, _ segments: [String], labelWidth: Int, screen: Screen) -> String {
         var lines: [String] = []

@@ -1,7 +1,7 @@
 internal import HTTPDNS
 
 extension CompareReport {
-    /// One line of JSON for each host.
+    /// Returns one line of JSON for each host.
     func json() -> String { comparisons.map { json($0).oneLine + "\n" }.joined() }
 
     private func json(_ comparison: Comparison) -> JSONValue {

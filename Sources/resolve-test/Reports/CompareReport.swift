@@ -1,6 +1,6 @@
 internal import HTTPDNS
 
-/// What `compare` found out about its hosts.
+/// The report of `compare` on its hosts.
 struct CompareReport {
     var comparisons: [Comparison]
     /// Whether a mere difference is suspicious.
@@ -8,7 +8,7 @@ struct CompareReport {
 
     var isSuspicious: Bool { comparisons.contains { $0.verdict(isStrict: isStrict).kind == .suspicious } }
 
-    /// The hosts that could not be compared or proved as one failure; nil when there is none.
+    /// The hosts that could not be compared or verified, as one failure; nil when there is none.
     var failure: CommandFailure? {
         let undecided = comparisons.map { (host: $0.host, verdict: $0.verdict(isStrict: isStrict), comparison: $0) }
             .filter { $0.verdict.kind == .undecided }
@@ -35,7 +35,7 @@ struct CompareReport {
         }
     }
 
-    /// For each host a table and a verdict.
+    /// Returns a table and a verdict for each host.
     func text(_ screen: Screen) -> String {
         comparisons.map { text($0, screen) }.joined(separator: "\n")
     }
@@ -69,7 +69,7 @@ struct CompareReport {
         return columns.lines().map { PrintableText.line($0) + "\n" }.joined() + shown + "\n"
     }
 
-    /// `yes, 41 s`, `yes, mapping`.
+    /// Returns `yes, 41 s`, `yes, mapping`.
     private static func evidence(_ answer: Comparison.ClientAnswer) -> String {
         guard case .resolved(let resolution) = answer else { return "-" }
         if resolution.source == .mapping { return "yes, mapping" }

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import HTTPDNS
 
-/// What `dump` says about a service.
+/// The report of `dump` on a service.
 struct DumpReport {
     var diagnostics: HTTPDNSClient.Status
 
-    /// The object as the service said it, keys in alphabetical order.
+    /// Returns the service's object unchanged, keys in alphabetical order.
     func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -57,7 +57,7 @@ struct DumpReport {
         return lines.map { "\($0.0.padded(to: 11))\($0.1)\n" }.joined()
     }
 
-    /// What is well needs no line: `--json` has all.
+    /// Healthy endpoints need no line: `--json` has all.
     private var troubled: [HTTPDNSClient.Status.Endpoint] { diagnostics.endpoints.filter { $0.state != "healthy" } }
 
     private var requests: String {
@@ -97,7 +97,7 @@ struct DumpReport {
             ) + "   failures out of the cache \(number("failureHits"))   changes \(number("changes"))"
     }
 
-    /// `ok 12 s ago`, `FAILED 12 s ago: httpdns.yaml:5:31: ...`.
+    /// Returns `ok 12 s ago`, `FAILED 12 s ago: httpdns.yaml:5:31: ...`.
     static func text(of reload: HTTPDNSClient.Status.Reload) -> String {
         let ago = "\(Figures.lifetime(.seconds(reload.seconds))) ago"
         return reload.isApplied
@@ -140,7 +140,7 @@ struct DumpReport {
         ]
     }
 
-    /// `812 fresh, 3 stale, 2 system, 1 failed`, without what did not happen.
+    /// Returns `812 fresh, 3 stale, 2 system, 1 failed`, without zeros.
     private func answers(of route: HTTPDNSClient.Status.Route) -> String {
         let counts = [
             (route.fresh, "fresh"), (route.stale, "stale"), (route.system, "system"),

@@ -1,12 +1,12 @@
 internal import HTTPDNS
 
-/// What `explain` says: the rewritten request, and why it looks like that.
+/// The report of `explain`: the rewritten request, and the reasons.
 struct ExplainReport {
     var rewrite: RewriteView
     var providerKinds: [String: String]
     /// The file of `--cacert`, for the curl line.
     var certificateAuthorityFile: String?
-    /// Whether what libcurl gets is shown.
+    /// Whether the values for libcurl are shown.
     var isVerbose: Bool
     /// The networks that the request may reach.
     var reachableNetworks = HTTPDNSClient.ReachableNetworks.any
@@ -79,8 +79,7 @@ struct ExplainReport {
         return [age, words.lifetime, "generation \(rewrite.resolution.generation)", tag].joined(separator: ", ")
     }
 
-    /// The two options of the pin, with a stand-in for the name: each transport makes up its own, and only while it
-    /// sends.
+    /// The two options of the pin, with a placeholder for the name: each transport generates its own, and only while it sends.
     private var pinOptions: [String] {
         guard let endpoint = rewrite.resolution.endpoints.first else { return [] }
         let pin = "p1.invalid"
@@ -92,7 +91,7 @@ struct ExplainReport {
     }
 }
 
-/// Why a request goes where it goes.
+/// The reason for a request's destination.
 enum RewriteReason {
     static func text(_ resolution: HTTPDNSResolver.Resolution, words: ResolutionText) -> String {
         var steps: [String] = []
@@ -160,10 +159,10 @@ enum CurlCommand {
         case .unixSocket(let path): arguments += ["--unix-socket", path]
         case .proxy(let proxy):
             arguments += ["-x", proxy.description]
-            // The login stands in no text.
+            // The credentials appear in no text.
             if proxy.credential != nil { arguments += ["-U", "USER:PASSWORD"] }
         }
-        // `--resolve` cannot change the port, nor what an HTTP proxy is told.
+        // `--resolve` can change neither the port nor the host that an HTTP proxy receives.
         let isTold = rewrite.wayOut.proxy?.takesAddresses == true && rewrite.resolution.source != .literal
         if let first = endpoints.first, isTold || endpoints.contains(where: { $0.port != rewrite.urlPort }) {
             arguments += [
@@ -177,7 +176,7 @@ enum CurlCommand {
         let authority =
             rewrite.urlPort == (rewrite.isTLS ? 443 : 80) ? rewrite.urlHost : "\(rewrite.urlHost):\(rewrite.urlPort)"
         if rewrite.host != authority { arguments += ["-H", "Host: \(rewrite.host)"] }
-        // The URL is quoted whatever it holds, because people change its query.
+        // The URL is always quoted, because users change its query.
         return arguments.map(ShellText.quoted).joined(separator: " ") + " "
             + ShellText.alwaysQuoted(rewrite.canonicalURL)
     }

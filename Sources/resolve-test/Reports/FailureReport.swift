@@ -3,7 +3,7 @@ internal import HTTPDNSConfiguration
 
 /// A failure as text and as JSON.
 enum FailureReport {
-    /// One line, and with `-v` one more for each address and provider that was tried.
+    /// Returns one line, and with `-v` one more for each address and provider that was tried.
     static func text(_ failure: CommandFailure, isVerbose: Bool, style: Style) -> String {
         let hint = failure.hint.map { " (\(PrintableText.line($0)))" } ?? ""
         var lines = ["\(style.bad("resolve-test:")) \(PrintableText.line(failure.message))\(hint)"]
@@ -17,7 +17,7 @@ enum FailureReport {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// One object with the member `error`.
+    /// Returns one object with the member `error`.
     static func json(_ failure: CommandFailure) -> JSONValue {
         var members: [(name: String, value: JSONValue)] = [
             ("code", .text(failure.code)),
@@ -65,7 +65,7 @@ enum FailureReport {
     }
 }
 
-/// A provider that failed, as JSON.
+/// A failed provider, as JSON.
 enum ProviderAttemptReport {
     static func json(_ attempt: HTTPDNSResolver.ProviderAttempt) -> JSONValue {
         .object([

@@ -2,7 +2,7 @@ internal import HTTPDNS
 internal import HTTPTypes
 
 extension FetchReport {
-    /// The report on an answer whose body has been read.
+    /// Creates the report on a response whose body has been read.
     init(
         _ response: HTTPDNSClient.Response,
         received: Int,
@@ -49,14 +49,14 @@ extension FetchReport {
 }
 
 extension FetchReport {
-    /// Where a hop led: for all but the last one that is where the next one went.
+    /// Returns the redirect target of a hop: for all but the last one the URL of the next hop.
     private static func location(_ response: HTTPDNSClient.Response, _ index: Int) -> String? {
         guard index == response.exchanges.count - 1 else { return response.exchanges[index + 1].request.originalURL }
         return response.headerFields[.location].map(URLText.withoutUserInformation)
     }
 }
 
-/// Status line and header fields as `--include` prints them.
+/// The status line and header fields as `--include` prints them.
 enum HeadText {
     static func text(_ response: HTTPDNSClient.Response) -> String {
         let phrase = response.version == .http2 ? "" : response.status.reasonPhrase

@@ -1,22 +1,22 @@
 internal import HTTPDNS
 internal import HTTPDNSCurl
 
-/// What `fetch` found out: each hop with its phases.
+/// The report of `fetch`: each hop with its phases.
 struct FetchReport {
-    /// One request and its answer.
+    /// A request and its response.
     struct Hop {
         var rewrite: RewriteView
         var remote: HTTPDNSEndpoint
         var reusedConnection: Bool
-        /// Whether the host had to prove its name, by the trust settings that hold for it.
+        /// Whether the host had to prove its name, by its trust settings.
         var isVerified = true
         var version: String
         var status: Int
-        /// The media type, as the server wrote it.
+        /// The media type, as the server sent it.
         var contentType: String?
         /// The target of a redirect.
         var location: String?
-        /// The header fields that a redirect left behind on the way to this hop.
+        /// The header fields that a redirect removed before this hop.
         var droppedFields: [String] = []
         var resolve: Duration?
         var timings: HTTPDNSClient.Exchange.Timings
@@ -117,7 +117,7 @@ struct FetchReport {
         return phases
     }
 
-    /// What is left of the transfer once connecting, TLS and waiting are taken off.
+    /// Returns the rest of the transfer time without connecting, TLS and waiting.
     private func bodyTime(_ hop: Hop) -> Duration? {
         guard let whole = hop.timings.total else { return nil }
         let before = [hop.timings.connect, hop.timings.tls, hop.timings.firstByte].compactMap { $0 }.reduce(.zero, +)
@@ -138,7 +138,7 @@ struct FetchReport {
         return mark + " " + LabelledLine.text("total", segments, labelWidth: PhaseBars.margin, screen: rest)
     }
 
-    /// Whether the hosts have proved their names; nil where none had to.
+    /// A text on whether the hosts have proved their names; nil where none had to.
     private var proof: String? {
         let encrypted = hops.filter(\.rewrite.isTLS)
         let unproved = encrypted.filter { !$0.isVerified }
@@ -150,6 +150,6 @@ struct FetchReport {
 }
 
 extension RewriteView {
-    /// Whether someone was asked for the addresses.
+    /// Whether a lookup was needed for the addresses.
     fileprivate var isAsked: Bool { resolution.source == .provider || resolution.source == .system }
 }

@@ -1,14 +1,14 @@
 internal import HTTPDNS
 
-/// Times and counts as people read them.
+/// Times and counts for display.
 enum Figures {
-    /// A phase: `0.1 ms`, `61.9 ms`, `2.31 s`.
+    /// Returns a phase: `0.1 ms`, `61.9 ms`, `2.31 s`.
     static func phase(_ duration: Duration) -> String {
         let seconds = max(0, duration.inSeconds)
         return seconds < 0.99995 ? "\(fixed(seconds * 1000, places: 1)) ms" : "\(fixed(seconds, places: 2)) s"
     }
 
-    /// A lifetime: `0.4 s`, `41 s`, `12 min`, `3 h`.
+    /// Returns a lifetime: `0.4 s`, `41 s`, `12 min`, `3 h`.
     static func lifetime(_ duration: Duration) -> String {
         let seconds = max(0, duration.inSeconds)
         if seconds < 0.05 { return "0 s" }
@@ -18,7 +18,7 @@ enum Figures {
         return "\(Int((seconds / 3600).rounded())) h"
     }
 
-    /// A whole number with commas between the thousands.
+    /// Returns a whole number with commas between the thousands.
     static func count(_ number: Int) -> String {
         let digits = String(number.magnitude)
         let grouped = digits.enumerated().reduce(into: "") { text, digit in
@@ -30,7 +30,7 @@ enum Figures {
 
     static func bytes(_ number: Int) -> String { number == 1 ? "1 byte" : "\(count(number)) bytes" }
 
-    /// A number with exactly that many places, by hand because Foundation's formats follow the locale.
+    /// Returns a number with exactly that many decimal places, without Foundation's formats because they follow the locale.
     static func fixed(_ value: Double, places: Int) -> String {
         let scale = (0..<places).reduce(1) { scale, _ in scale * 10 }
         let scaled = Int((min(max(value, -1e12), 1e12) * Double(scale)).rounded())

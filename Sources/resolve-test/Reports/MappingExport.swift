@@ -1,6 +1,6 @@
 internal import HTTPDNS
 
-/// Rules as other programs read them.
+/// The rules in the formats of other programs.
 struct MappingExport {
     var rules: [(key: HTTPDNSMapping.Key, mapping: HTTPDNSMapping)]
 
@@ -17,7 +17,7 @@ struct MappingExport {
         return rules.flatMap { format($0.key, $0.mapping) }.map { $0 + "\n" }.joined()
     }
 
-    /// An address and a name on each line; a hosts file knows neither ports nor patterns nor weights.
+    /// Returns lines with an address and a name; a hosts file has neither ports nor patterns nor weights.
     private func hosts(_ key: HTTPDNSMapping.Key, _ mapping: HTTPDNSMapping) -> [String] {
         guard case .addresses(let targets) = mapping.action else {
             return [comment(key, mapping, "has no addresses of its own")]
@@ -35,7 +35,7 @@ struct MappingExport {
         }
     }
 
-    /// `--resolve HOST:PORT:ADDRESS[,ADDRESS]`, or `--connect-to` where the port dialled is another one.
+    /// Returns `--resolve HOST:PORT:ADDRESS[,ADDRESS]`, or `--connect-to` if the dialed port is another one.
     private func curl(_ key: HTTPDNSMapping.Key, _ mapping: HTTPDNSMapping) -> [String] {
         guard case .addresses(let targets) = mapping.action else {
             return [comment(key, mapping, "has no addresses of its own")]
@@ -43,7 +43,7 @@ struct MappingExport {
         guard case .exact(let name) = key.pattern else { return [comment(key, mapping, "curl has no patterns")] }
         let weights = targets.filter { $0.weight != nil }.map { MappingText.weighted($0) }
         var lines = weights.isEmpty ? [] : ["# \(key): \(weights.joined(separator: ", "))"]
-        // curl wants a port; a rule without one is for those of http and https at least.
+        // curl requires a port; a rule without one is exported for those of http and https.
         for port in key.port.map({ [$0] }) ?? [80, 443] {
             if let first = targets.first, targets.contains(where: { ($0.port ?? port) != port }) {
                 if targets.count > 1 { lines.append("# \(key): --connect-to takes one address, the first") }
@@ -61,7 +61,7 @@ struct MappingExport {
         "# \(key): \(MappingText.text(mapping)) (\(reason))"
     }
 
-    /// A whole configuration file, which says the same rules when it is read again.
+    /// A whole configuration file, which gives the same rules when it is read again.
     private var json: JSONValue {
         .object([
             ("version", .integer(1)),
@@ -91,7 +91,7 @@ struct MappingExport {
         return .object(members)
     }
 
-    /// A list, or with weights an object.
+    /// Returns a list, or with weights an object.
     private func value(_ targets: [HTTPDNSMapping.Target]) -> JSONValue {
         let shares = targets.compactMap { target in
             target.weight.map { (name: MappingText.target(target), value: JSONValue.integer($0)) }
@@ -99,7 +99,7 @@ struct MappingExport {
         return shares.isEmpty ? .array(targets.map { .text(MappingText.target($0)) }) : .object(shares)
     }
 
-    /// A duration as the configuration file writes it.
+    /// Returns a duration in the form of the configuration file.
     private static func duration(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         return attoseconds == 0 ? "\(seconds)s" : "\(seconds * 1000 + attoseconds / 1_000_000_000_000_000)ms"

@@ -1,6 +1,6 @@
 internal import HTTPDNS
 
-/// The rules of a set in the order in which they were written, those without a line last and by name.
+/// The rules of a set in the order of their source, those without a line last and by name.
 enum MappingOrder {
     static func sorted(_ rules: [HTTPDNSMapping.Key: HTTPDNSMapping]) -> [(
         key: HTTPDNSMapping.Key, mapping: HTTPDNSMapping
@@ -19,7 +19,7 @@ enum MappingOrder {
     }
 }
 
-/// A rule in words.
+/// The readable form of a rule.
 enum MappingText {
     static func text(_ mapping: HTTPDNSMapping) -> String {
         switch mapping.action {
@@ -37,12 +37,12 @@ enum MappingText {
         targets.map { target($0) + ($0.weight.map { " (weight \($0))" } ?? "") }.joined(separator: ", ")
     }
 
-    /// `203.0.113.7:8443 weight 5`.
+    /// Returns `203.0.113.7:8443 weight 5`.
     static func weighted(_ target: HTTPDNSMapping.Target) -> String {
         Self.target(target) + (target.weight.map { " weight \($0)" } ?? "")
     }
 
-    /// `203.0.113.7`, `2001:db8::7`, `203.0.113.7:8443`, `[2001:db8::7]:8443`.
+    /// Returns `203.0.113.7`, `2001:db8::7`, `203.0.113.7:8443`, `[2001:db8::7]:8443`.
     static func target(_ target: HTTPDNSMapping.Target) -> String {
         target.port.map { "\(HTTPDNSEndpoint(address: target.address, port: $0))" } ?? "\(target.address)"
     }

@@ -1,8 +1,8 @@
-/// The phases of a request one below the other, each bar where the one before it ended.
+/// The phases of a request one below the other; each bar begins at the end of the previous one.
 struct PhaseBars {
     struct Phase {
         var name: String
-        /// Nil when it did not happen.
+        /// The duration; nil when the phase did not happen.
         var duration: Duration?
         var remark: String
 
@@ -13,9 +13,9 @@ struct PhaseBars {
         }
     }
 
-    /// Where the phases' names start.
+    /// The column of the phases' names.
     static let margin = 7
-    /// How many marks the whole time has: fewer where the remarks would not fit beside them.
+    /// The number of marks for the whole time: fewer if the remarks would not fit beside them.
     private static let barWidths = 10...20
 
     private let phases: [Phase]
@@ -33,7 +33,7 @@ struct PhaseBars {
         return zip(phases, zip(bars(width: barWidth), times)).map { phase, drawn in
             let (bar, time) = drawn
             let lead = String(repeating: " ", count: Self.margin) + phase.name.padded(to: nameWidth) + "  "
-            // Colour is put round the marks alone, so that blanks count as blanks.
+            // Only the marks are colored, so that blanks count as blanks.
             let marks = bar.drop { $0 == " " }
             let blanks = String(bar.prefix(bar.count - marks.count))
             let painted =

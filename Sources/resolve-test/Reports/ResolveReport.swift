@@ -1,10 +1,10 @@
 internal import HTTPDNS
 
-/// What `resolve` found out about its hosts.
+/// The report of `resolve` on its hosts.
 struct ResolveReport {
     /// The outcome for one host.
     struct Row {
-        /// As it was written.
+        /// The host as it was given.
         var text: String
         /// The canonical name or address.
         var host: String
@@ -21,7 +21,7 @@ struct ResolveReport {
         }
     }
 
-    /// A table: name, address, source, time left.
+    /// Returns a table: name, address, source, remaining lifetime.
     func text() -> String {
         var columns = Columns()
         for row in rows {
@@ -43,7 +43,7 @@ struct ResolveReport {
         return columns.lines(gap: 3).map { $0 + "\n" }.joined()
     }
 
-    /// One line of JSON for each host, failed ones included.
+    /// Returns one line of JSON for each host, failed ones included.
     func json() -> String {
         rows.map { json($0).oneLine + "\n" }.joined()
     }

@@ -1,7 +1,7 @@
 internal import HTTPDNS
 internal import HTTPDNSCurl
 
-/// What the reports need of a rewritten request.
+/// The parts of a rewritten request that the reports need.
 struct RewriteView: Sendable {
     var originalURL: String
     var canonicalURL: String
@@ -17,7 +17,7 @@ struct RewriteView: Sendable {
     /// The host and port of the canonical URL.
     var urlHost: String
     var urlPort: UInt16
-    /// The proxy or Unix socket that it goes through.
+    /// The proxy or Unix socket of the request.
     var wayOut = WayOut.straight
 
     var isTLS: Bool { canonicalURL.hasPrefix("https://") }

@@ -5,13 +5,13 @@ internal import HTTPDNSConfiguration
 internal import HTTPDNSLocalProvider
 internal import HTTPDNSPrimitives
 
-/// What `serve` says while it runs: a line, or with `--json` an object, for each event.
+/// The output of `serve` while it runs: a line, or with `--json` an object, for each event.
 struct ServeReport: Sendable {
     var file: String
     var output: OutputOptions
     var console: Console
 
-    /// That queries are accepted, and where.
+    /// Reports that queries are accepted, with the address.
     func tell(_ listening: LocalProvider.Listening, certificateFile: String?) {
         if let certificateFile, let certificate = listening.certificate {
             do {
@@ -48,7 +48,7 @@ struct ServeReport: Sendable {
         output.isJSON ? write(Self.json(query)) : write(Self.text(query, isVerbose: output.isVerbose))
     }
 
-    /// That the file was read again.
+    /// Reports that the file was read again.
     func tell(reloadError error: (any Error)?) {
         if output.isJSON {
             write(
@@ -64,7 +64,7 @@ struct ServeReport: Sendable {
         }
     }
 
-    /// `14:02:11 alibaba-v2 img.shop.test v4,v6 signed cbc 200 ok 2 addresses`.
+    /// Returns `14:02:11 alibaba-v2 img.shop.test v4,v6 signed cbc 200 ok 2 addresses`.
     static func text(_ query: LocalProvider.Query, isVerbose: Bool, clock: ClockText = .local) -> String {
         var words = [
             clock.text(date(query)), query.protocolName, query.hosts.isEmpty ? "-" : query.hosts.joined(separator: ","),
@@ -97,7 +97,7 @@ struct ServeReport: Sendable {
 
     private func write(_ value: JSONValue) { write(value.oneLine + "\n") }
 
-    /// When nobody can be told any more, queries are answered still.
+    /// Queries are still answered after the output was closed.
     private func write(_ text: String) { _ = try? console.standardOutput.write(text) }
 }
 #endif

@@ -1,9 +1,9 @@
 internal import HTTPDNS
 
-/// A dump of a running service in the terms of the table that `watch` draws.
+/// A dump of a running service, converted for the table of `watch`.
 struct ServiceLook {
     let diagnostics: HTTPDNSClient.Status
-    /// The moment of its arrival, on this process's clock.
+    /// The arrival time, on this process's clock.
     let time: MonotonicTime
 
     /// The kinds of the providers by their names.
@@ -38,8 +38,8 @@ struct ServiceLook {
 
     var counters: HTTPDNSResolver.Counters { HTTPDNSResolver.Counters(byName: diagnostics.counters) }
 
-    /// The addresses that a request for each name would get, by name: the rules that have addresses, and what is cached of
-    /// the others.
+    /// The addresses that a request for each name would get, by name: from rules with addresses, and from the cache for the
+    /// others.
     var outcomes: [(name: String, outcome: Result<HTTPDNSResolver.Resolution, CommandFailure>)] {
         var outcomes: [String: Result<HTTPDNSResolver.Resolution, CommandFailure>] = [:]
         for answer in diagnostics.cache.answers where outcomes[answer.host] == nil || answer.families == nil {
@@ -60,7 +60,7 @@ struct ServiceLook {
             return .failure(failure)
         }
         let source: HTTPDNSResolver.Resolution.Source = answer.provider == nil ? .system : .provider
-        // The port that is the default on the command line, so that it is not shown.
+        // The default port on the command line, so that it is not shown.
         let endpoints = addresses.map { HTTPDNSEndpoint(address: $0, port: ServiceLook.port) }
         var resolution = HTTPDNSResolver.Resolution(endpoints: endpoints, source: source)
         resolution.provider = answer.provider
@@ -84,7 +84,7 @@ struct ServiceLook {
         return resolution
     }
 
-    /// `203.0.113.7`, `203.0.113.7:8443 weight 5`.
+    /// Parses `203.0.113.7`, `203.0.113.7:8443 weight 5`.
     private static func target(_ text: String) -> HTTPDNSMapping.Target? {
         let words = text.split(separator: " ")
         guard let place = words.first else { return nil }
@@ -93,7 +93,7 @@ struct ServiceLook {
         return endpoint(place).map { HTTPDNSMapping.Target($0.address, port: $0.port, weight: weight) }
     }
 
-    /// The number of requests that the service has sent to each endpoint, for a name with or without a port.
+    /// Returns the number of requests that the service has sent to each endpoint, for a name with or without a port.
     func requests(for question: HostArgument) -> [HTTPDNSEndpoint: Int] {
         var counts: [HTTPDNSEndpoint: Int] = [:]
         for pool in diagnostics.pools {
@@ -105,7 +105,7 @@ struct ServiceLook {
         return counts
     }
 
-    /// `203.0.113.7:8443`, `[2001:db8::7]:8443`.
+    /// Parses `203.0.113.7:8443`, `[2001:db8::7]:8443`.
     private static func endpoint(_ text: Substring) -> HTTPDNSEndpoint? {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
             return nil

@@ -3,18 +3,18 @@ internal import HTTPDNS
 internal import HTTPDNSControl
 internal import HTTPDNSPrimitives
 
-/// Watching a running service through its control socket: the table of `watch`, fed by what the service says.
+/// A watch of a running service through its control socket: the table of `watch`, with the service's data.
 struct ServiceWatch {
     private enum Input: Sendable {
         case reply(ControlReply)
-        /// The service says no more, or not what is understood.
+        /// The service sends no more data, or data that is not supported.
         case ended(ControlCallError?)
         case key(Character)
         case timeOver
     }
 
     let socket: SocketOptions
-    /// Whom to watch; nil for all that the service knows.
+    /// The patterns of the names to watch; nil for all names of the service.
     let names: [HTTPDNSRoute.Pattern]?
     let interval: Duration
     let ending: Watch.Ending
@@ -48,7 +48,7 @@ struct ServiceWatch {
             try await follow(inputs, terminal) { [socket, environment = console.environment, names] in
                 group.addTask {
                     let hosts = names?.compactMap { if case .exact(let name) = $0 { name } else { nil } }
-                    // A refresh that does not get through shows in the table: nothing in it becomes newer.
+                    // A failed refresh is visible in the table: no answer becomes newer.
                     _ = try? await socket.call(environment).ask(ControlRequest(.refresh(hosts)))
                 }
             }

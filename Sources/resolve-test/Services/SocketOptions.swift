@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import HTTPDNSControl
 
-/// Which running service is meant.
+/// The options that select a running service.
 struct SocketOptions: ParsableArguments, Sendable {
     @Option(
         name: .customLong("socket"),
@@ -9,12 +9,12 @@ struct SocketOptions: ParsableArguments, Sendable {
     )
     var path: String?
 
-    /// The path that was given; nil when none was.
+    /// Returns the given path; nil when there is none.
     func path(_ environment: [String: String], usesEnvironment: Bool = true) -> String? {
         path ?? (usesEnvironment ? environment["HTTPDNS_SOCKET"].flatMap { $0.isEmpty ? nil : $0 } : nil)
     }
 
-    /// A connection to the service.
+    /// Returns a connection to the service.
     /// - Throws: ``CommandFailure`` without a path; `ControlCallError`.
     func call(_ environment: [String: String]) throws -> ControlCall {
         guard let path = path(environment) else {

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HTTPDNS
 internal import HTTPDNSConfiguration
 
-/// The client that the common options ask for.
+/// The settings of the client from the common options.
 struct ClientSettings: Sendable {
     /// The client's settings.
     var configuration: HTTPDNSClient.Configuration
@@ -10,7 +10,7 @@ struct ClientSettings: Sendable {
     var providerKinds: [String: String] = [:]
     /// Whether anything but the system resolver can answer.
     private(set) var hasSources = false
-    /// Remarks for people.
+    /// Remarks for the user.
     var notes: [String] = []
     /// Whether a configuration file was read.
     var readsFile = false
@@ -33,8 +33,8 @@ struct ClientSettings: Sendable {
         hasSources = readsFile || !options.maps.isEmpty || !providers.isEmpty
     }
 
-    /// What to say about answers of the system resolver, which nobody may have meant: nothing leaks by default, and the
-    /// default is said.
+    /// Returns the remarks on answers of the system resolver, which may be unintended: the system resolver is the default, and
+    /// the program says so.
     func remarks(on resolutions: [HTTPDNSResolver.Resolution]) -> [String] {
         guard resolutions.contains(where: { $0.source == .system }) else { return [] }
         if !configuration.isEnabled {
@@ -44,7 +44,7 @@ struct ClientSettings: Sendable {
             ? [] : ["no mapping and no provider is set, so the system resolver answered (\(Self.sourcesHint))"]
     }
 
-    /// The failure with the advice that fits a run without mappings and providers.
+    /// Returns the failure with advice for a run without mappings and providers.
     func advised(_ failure: CommandFailure) -> CommandFailure {
         guard !hasSources, failure.code == "\(HTTPDNSClientError.Code.resolveFailed)" else { return failure }
         var advised = failure
@@ -54,7 +54,7 @@ struct ClientSettings: Sendable {
 
     private static let sourcesHint = "--public asks public HTTP-DNS; or --doh URL, --map HOST=ADDRESS, --config FILE"
 
-    /// Options for each request: `--family` also wins over a route's own families.
+    /// Returns options for each request: `--family` also wins over a route's own families.
     func requestOptions(_ options: CommonOptions) -> HTTPDNSClient.Request.Options {
         var result = HTTPDNSClient.Request.Options()
         result.families = options.family?.families

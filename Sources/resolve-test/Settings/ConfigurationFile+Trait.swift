@@ -2,8 +2,8 @@ internal import HTTPDNS
 internal import HTTPDNSConfiguration
 
 extension ConfigurationFile {
-    /// The settings in a file, in builds that can read one, without those that would change the files of the service whose
-    /// configuration it is (``inspect(_:)``).
+    /// Reads the settings in a file, in builds that support it, without those that would change the files of the service that
+    /// owns the file (``inspect(_:)``).
     /// - Throws: ``ConfigurationFileError``; ``CommandFailure`` in a build without the trait YAML.
     static func load(_ path: String) throws -> HTTPDNSClient.Configuration {
         #if YAML

@@ -1,9 +1,9 @@
 internal import HTTPDNS
 internal import HTTPDNSCurl
 
-/// The providers that `--doh` and `--public` ask for, and the route that leads to them.
+/// The providers of `--doh` and `--public`, and the route that leads to them.
 struct FlagProviders {
-    /// Two public services by address literal: their certificates name these addresses, so that no name is looked up
+    /// Two public services by address literal: their certificates contain these addresses, so that no name is looked up
     /// (developers.cloudflare.com/1.1.1.1 and developers.google.com/speed/public-dns, "DNS over HTTPS").
     static let publicServices = [
         (name: "cloudflare", url: "https://1.1.1.1/dns-query"),
@@ -11,7 +11,7 @@ struct FlagProviders {
     ]
 
     private(set) var providers: [any HTTPDNSProvider] = []
-    /// The flags that were given, as the place where the route was written.
+    /// The given flags, as the location of the route.
     private let flags: String
 
     var isEmpty: Bool { providers.isEmpty }
@@ -50,7 +50,7 @@ struct FlagProviders {
         }
     }
 
-    /// Puts the providers behind the route `*`: every name but the internal ones that no other route is about.
+    /// Adds the providers with the route `*`: every name except the internal ones that no other route covers.
     func apply(to resolver: inout HTTPDNSResolver.Configuration) {
         guard !isEmpty else { return }
         resolver.providers += providers
@@ -84,7 +84,7 @@ struct FlagProviders {
         return addresses
     }
 
-    /// The name in a URL; nil for an address.
+    /// Returns the name in a URL; nil for an address.
     private static func host(of url: String) throws(CommandFailure) -> HTTPDNSName? {
         do {
             guard case .name(let name) = try ParsedURL(url).host else { return nil }

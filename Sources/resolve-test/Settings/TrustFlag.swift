@@ -1,11 +1,12 @@
 internal import Foundation
 internal import HTTPDNS
 
-/// `--cacert`, for the providers of a configuration file too: those are made while the file is read, so the file of
-/// authorities is set as the system's (`SSL_CERT_FILE`) for this run. A provider whose own authorities stand in the
-/// configuration keeps them.
+/// The effect of `--cacert`, also for the providers of a configuration file.
+///
+/// Those are created while the file is read, so the file of authorities is set as the system's (`SSL_CERT_FILE`) for this run.
+/// A provider with its own authorities in the configuration keeps them.
 enum TrustFlag {
-    /// It must happen before the configuration is read and before any thread is started that reads the environment.
+    /// Applies the flag. Call it before the configuration is read and before any thread is started that reads the environment.
     static func apply(_ path: String?) throws(CommandFailure) {
         guard let path else { return }
         let hint = "name a PEM file with the certificates of the authorities"
@@ -16,8 +17,8 @@ enum TrustFlag {
 }
 
 extension HTTPDNSClient.Configuration {
-    /// `--cacert`, for origins: also for those with trust settings of their own, unless these name other authorities than
-    /// everybody's.
+    /// Applies `--cacert` to origins, also to those with their own trust settings, unless these name other authorities than the
+    /// common ones.
     mutating func trustOnly(_ authorities: String) {
         for (pattern, trust) in trustByHost where trust.roots == trustRoots {
             trustByHost[pattern]?.roots = .file(authorities)

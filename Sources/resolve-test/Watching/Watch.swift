@@ -2,13 +2,13 @@ internal import Foundation
 internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
-/// The watching itself: it asks about each host at an interval, listens to the resolver, and shows what comes in.
+/// A watch of hosts: it resolves each host at an interval, listens to the resolver's events, and shows both.
 ///
-/// Everything that happens goes through one queue to one task, which alone has the model and the output.
+/// All inputs pass through one queue to one task, which alone has the model and the output.
 struct Watch {
-    /// Something that happened.
+    /// An input of the watch.
     private enum Input: Sendable {
-        /// The resolver is listened to: from now on nothing is missed.
+        /// The watch listens to the resolver: from now on no event is missed.
         case listening
         case tick
         case answer(Int, Result<HTTPDNSResolver.Resolution, CommandFailure>)
@@ -17,11 +17,11 @@ struct Watch {
         case timeOver
     }
 
-    /// When it ends by itself.
+    /// The condition for the end of the watch.
     struct Ending: Sendable {
-        /// How long it goes on; nil means until a key or a signal.
+        /// The duration; nil means until a key or a signal.
         var duration: Duration?
-        /// After how many answers about each host; nil means any number.
+        /// The number of answers for each host; nil means any number.
         var count: Int?
     }
 
@@ -34,7 +34,7 @@ struct Watch {
     let isVerbose: Bool
     let console: Console
 
-    /// - Returns: What was known at the end.
+    /// - Returns: The state at the end.
     /// - Throws: `CancellationError` when the task is cancelled; ``CommandFailure`` when the output cannot be written.
     func run(_ questions: [HostArgument]) async throws -> WatchModel {
         let (inputs, feed) = AsyncStream<Input>.makeStream()
@@ -82,7 +82,7 @@ struct Watch {
                     continue
                 }
                 if isAsking {
-                    // One question about a host at a time: no answer overtakes a newer one.
+                    // One query for a host at a time: no answer overtakes a newer one.
                     for (index, question) in questions.enumerated() where asked.insert(index).inserted {
                         let options = options
                         group.addTask {
@@ -119,7 +119,7 @@ struct Watch {
         }
     }
 
-    /// One line for each notice, where there is no table.
+    /// Writes one line for each notice, where there is no table.
     private func tell(_ notices: [WatchNotice], _ terminal: WatchTerminal?) throws(CommandFailure) {
         guard terminal == nil else { return }
         for notice in notices where isJSON || isVerbose || notice.isWorthShowing {

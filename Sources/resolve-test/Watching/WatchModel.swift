@@ -2,28 +2,28 @@ internal import Foundation
 internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
-/// All that `watch` knows. A value: answers, events and snapshots go in, rows and notices come out; nothing is asked or
-/// written here.
+/// The state of `watch`. A value: answers, events and snapshots go in, rows and notices come out; it neither queries nor
+/// writes.
 struct WatchModel: Sendable {
-    /// How many notices the details show.
+    /// The number of notices in the details.
     static let shownNotices = 6
 
     private(set) var rows: [WatchRow]
-    /// How the providers do, in the order of the settings.
+    /// The health of the providers, in the order of the settings.
     private(set) var health: [HTTPDNSResolver.Status.Provider] = []
-    /// When ``health`` was read, on the resolver's clock.
+    /// The time of ``health``, on the resolver's clock.
     private(set) var healthTime: MonotonicTime?
     private(set) var counters = HTTPDNSResolver.Counters()
-    /// What was noticed last, the newest at the end.
+    /// The last notices, the newest at the end.
     private(set) var notices: [WatchNotice] = []
 
-    /// What a running service says of itself; nil while ``Watch`` runs a resolver of its own.
+    /// The status of a running service; nil while ``Watch`` runs its own resolver.
     private(set) var service: HTTPDNSClient.Status?
 
     init(_ questions: [HostArgument]) { rows = questions.map(WatchRow.init) }
 
-    /// Takes an answer about the host at `index`.
-    /// - Returns: What is to be told.
+    /// Processes an answer for the host at `index`.
+    /// - Returns: The notices to report.
     mutating func take(_ outcome: Result<HTTPDNSResolver.Resolution, CommandFailure>, about index: Int, at date: Date)
         -> [WatchNotice]
     {
@@ -31,14 +31,14 @@ struct WatchModel: Sendable {
         return keep(WatchNotice(date: date, content: .state(rows[index])))
     }
 
-    /// Takes an event of the resolver.
-    /// - Returns: What is to be told.
+    /// Processes an event of the resolver.
+    /// - Returns: The notices to report.
     mutating func take(_ event: HTTPDNSResolver.Event, at date: Date) -> [WatchNotice] {
         for index in rows.indices { rows[index].take(event) }
         return keep(WatchNotice(date: date, content: .event(event)))
     }
 
-    /// Takes a look at the resolver.
+    /// Processes a snapshot of the resolver.
     mutating func take(
         _ health: [HTTPDNSResolver.Status.Provider],
         _ counters: HTTPDNSResolver.Counters,
@@ -49,8 +49,8 @@ struct WatchModel: Sendable {
         healthTime = time
     }
 
-    /// Takes a look at a running service: its names become the rows, and those that it knows no more go.
-    /// - Returns: What is to be told.
+    /// Processes a snapshot of a running service: its names become the rows, and names that it no longer has are removed.
+    /// - Returns: The notices to report.
     mutating func take(_ look: ServiceLook, at date: Date) -> [WatchNotice] {
         var notices: [WatchNotice] = []
         var old = Dictionary(rows.map { ($0.question.text, $0) }, uniquingKeysWith: { first, _ in first })
@@ -67,10 +67,10 @@ struct WatchModel: Sendable {
         return notices
     }
 
-    /// Whether each host was answered about that often.
+    /// Returns whether each host has at least that many answers.
     func isAnswered(times count: Int) -> Bool { rows.allSatisfy { $0.answers >= count } }
 
-    /// How a provider does, in words: `ok 1.4 ms`, `suspect 1.4 ms`, `resting 9 s`.
+    /// Returns the health of a provider as text: `ok 1.4 ms`, `suspect 1.4 ms`, `resting 9 s`.
     func healthText(of provider: String) -> (text: String, isGood: Bool)? {
         guard let health = health.first(where: { $0.name == provider }) else { return nil }
         let latency = health.latency.map { " \(Figures.phase($0))" } ?? ""
@@ -81,7 +81,7 @@ struct WatchModel: Sendable {
         }
     }
 
-    /// How long a quarantine still lasts.
+    /// Returns the rest of a quarantine.
     func rest(until end: MonotonicTime) -> Duration { healthTime.map { max(end - $0, .zero) } ?? .zero }
 
     private mutating func keep(_ notice: WatchNotice) -> [WatchNotice] {

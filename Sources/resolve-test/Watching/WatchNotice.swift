@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HTTPDNS
 
-/// Something that `watch` tells: an event of the resolver, or that a request for a host would now get something else.
+/// A notice of `watch`: an event of the resolver, or a change of the result that a request for a host would get.
 struct WatchNotice: Sendable {
     enum Content: Sendable {
         case event(HTTPDNSResolver.Event)
@@ -11,7 +11,7 @@ struct WatchNotice: Sendable {
     var date: Date
     var content: Content
 
-    /// The word at the beginning of the line, and the value of `event` in JSON.
+    /// The identifier at the beginning of the line, and the value of `event` in JSON.
     var word: String {
         switch content {
         case .event(let event): event.kind.description
@@ -19,7 +19,7 @@ struct WatchNotice: Sendable {
         }
     }
 
-    /// What goes on all the time is for programs, and for `-v`.
+    /// Whether the notice is shown without `-v`: constant events are for programs, and for `-v`.
     var isWorthShowing: Bool {
         if case .event(let event) = content { return event.kind != .refreshStarted && event.kind != .snapshotSaved }
         return true
@@ -33,7 +33,7 @@ struct WatchNotice: Sendable {
             case .state(let row): stateParts(row, providerKinds)
             }
         let tail = parts.filter { !$0.isEmpty }.joined(separator: "   ")
-        // As wide as the longest word, provider-quarantined.
+        // As wide as the longest identifier, provider-quarantined.
         return PrintableText.line("\(clock.text(date))  \(word.padded(to: 20))  \(tail)").trimmingTrailingBlanks()
     }
 
@@ -72,7 +72,7 @@ struct WatchNotice: Sendable {
         return parts
     }
 
-    /// One object; Docs/CommandLine.md has the keys.
+    /// Returns one object; Docs/CommandLine.md has the keys.
     func json() -> JSONValue {
         let head: [(name: String, value: JSONValue)] = [
             ("time", .text(ClockText.universal(date))), ("event", .text(word)),
@@ -117,6 +117,6 @@ struct WatchNotice: Sendable {
 }
 
 extension CommandFailure {
-    /// The reason in a few words, for a cell of a table: `name not found`.
+    /// The short reason for a cell of a table: `name not found`.
     var shortReason: String { (reason ?? code).split(separator: "-").joined(separator: " ") }
 }

@@ -1,26 +1,26 @@
 internal import Foundation
 internal import HTTPDNS
 
-/// One watched host: what a request for it would get now, and what became of it since the watching began.
+/// A watched host: the present result of a request for it, and its changes since the watch began.
 struct WatchRow: Sendable {
     /// The last result.
     enum State: Sendable {
-        /// Nothing was answered yet.
+        /// There is no answer yet.
         case asking
         case resolved(HTTPDNSResolver.Resolution)
         case failed(CommandFailure)
     }
 
-    /// The last time that the host moved.
+    /// The last change of the host's addresses.
     struct Change: Sendable {
         var date: Date
-        /// The addresses that are gone.
+        /// The removed addresses.
         var previous: [HTTPDNSAddress]
     }
 
     let question: HostArgument
     private(set) var state = State.asking
-    /// The number of questions that were answered, with addresses or without.
+    /// The number of answers, with addresses or without.
     private(set) var answers = 0
     /// The number of answers past their time to live.
     private(set) var staleAnswers = 0
@@ -30,13 +30,13 @@ struct WatchRow: Sendable {
     private(set) var lastChange: Change?
     /// The number of requests that the service sent to each endpoint since the watching began; nil without a service.
     private(set) var requests: [HTTPDNSEndpoint: Int]?
-    /// The service's own counts at its last look.
+    /// The service's own counts in the previous snapshot.
     private var requestsBefore: [HTTPDNSEndpoint: Int] = [:]
-    /// Without a service: how many answers had each endpoint first.
+    /// The number of answers with each endpoint first, without a service.
     private(set) var firsts: [HTTPDNSEndpoint: Int] = [:]
     /// The addresses of the last answer that had some; a failure in between is no change.
     private var known: [HTTPDNSAddress]?
-    /// The name itself, and those that mappings lead it through: events tell of these.
+    /// The name itself, and the names that its mappings lead to: events concern these.
     private var names: Set<HTTPDNSName> = []
 
     init(_ question: HostArgument) {
@@ -48,8 +48,8 @@ struct WatchRow: Sendable {
         if case .resolved(let resolution) = state { resolution } else { nil }
     }
 
-    /// Takes an answer to a question that was just asked.
-    /// - Returns: Whether a request would now get something else than before, or the same from somebody else.
+    /// Processes an answer to a query that was just sent.
+    /// - Returns: Whether a request would now get another result than before, or the same from another source.
     mutating func take(_ outcome: Result<HTTPDNSResolver.Resolution, CommandFailure>, at date: Date) -> Bool {
         let before = state
         answers += 1
@@ -66,32 +66,32 @@ struct WatchRow: Sendable {
         return differs(from: before)
     }
 
-    /// Takes the service's counts of requests by endpoint.
+    /// Processes the service's counts of requests by endpoint.
     mutating func take(requests counts: [HTTPDNSEndpoint: Int]) {
         defer { requestsBefore = counts }
         guard var requests else { return self.requests = [:] }
         for (endpoint, count) in counts {
-            // A count that is lower than before has begun again.
+            // A count that is lower than before was reset.
             let before = requestsBefore[endpoint] ?? 0
             requests[endpoint, default: 0] += count < before ? count : count - before
         }
         self.requests = requests
     }
 
-    /// `96 requests`, or without a service `first in 12 of 24 answers`.
+    /// Returns `96 requests`, or without a service `first in 12 of 24 answers`.
     func useText(of endpoint: HTTPDNSEndpoint) -> String {
         guard let requests else {
             return
                 "first in \(Figures.count(firsts[endpoint] ?? 0)) of \(Figures.count(firsts.values.reduce(0, +))) answers"
         }
-        // A name without a port may be requested on any; the port of a target without one of its own is the URL's.
+        // A name without a port may be requested on any port; a target without its own port uses the URL's.
         let isAnyPort = endpoint.port == question.port
         let count = requests.filter { $0.key == endpoint || isAnyPort && $0.key.address == endpoint.address }
             .values.reduce(0, +)
         return "\(Figures.count(count)) request\(count == 1 ? "" : "s")"
     }
 
-    /// Takes note of a lookup that ended, where it is about this host.
+    /// Records the end of a lookup, if it concerns this host.
     mutating func take(_ event: HTTPDNSResolver.Event) {
         guard let host = event.host, names.contains(host) else { return }
         switch event.kind {
@@ -101,7 +101,7 @@ struct WatchRow: Sendable {
         }
     }
 
-    /// The order does not matter: it follows weights and families.
+    /// The order is ignored: it follows weights and families.
     private mutating func noteAddresses(_ addresses: [HTTPDNSAddress], at date: Date) {
         if let known, Set(known) != Set(addresses) {
             changes += 1

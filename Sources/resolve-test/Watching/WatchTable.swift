@@ -1,9 +1,9 @@
 internal import Foundation
 internal import HTTPDNS
 
-/// The live table: a row for each host, a line about the providers, and with details what lies behind.
+/// The live table: a row for each host, a line for the providers, and optional details.
 struct WatchTable {
-    /// How a cell is painted.
+    /// The style of a cell.
     private enum Tone { case plain, good, bad, quiet }
 
     private struct Cell {
@@ -22,10 +22,10 @@ struct WatchTable {
     var clock = ClockText.local
 
     private static let header = ["name", "address", "source", "left", "health", "stale", "refreshed", "changes"]
-    /// The column of figures, which end below each other.
+    /// The right-aligned column of figures.
     private static let staleColumn = 5
 
-    /// - Parameter height: The most lines that there is room for; hosts that do not fit are counted.
+    /// - Parameter height: The maximum number of lines; hosts that do not fit are counted.
     func lines(_ screen: Screen, height: Int = .max) -> [String] {
         let foot = footer(screen)
         var table = [Self.header.map { Cell($0, .quiet) }]
@@ -38,7 +38,7 @@ struct WatchTable {
         }
         let room = max(2, height - foot.count)
         let folded = aligned(table, width: screen.width)
-        // How many lines the rows up to each end take.
+        // The number of lines of the rows up to each index.
         let heights = folded.reduce(into: [0]) { $0.append($0[$0.count - 1] + $1.count) }
         var body = folded.joined().map(\.self)
         var tail: [[Cell]] = []
@@ -81,14 +81,16 @@ struct WatchTable {
         return EndpointText.text(first, urlPort: row.question.port) + (more > 0 ? " +\(more)" : "")
     }
 
-    /// The addresses after the first, a line for each.
+    /// Returns the addresses after the first, a line for each.
     private func addresses(_ row: WatchRow) -> [[Cell]] {
         guard case .resolved(let resolution) = row.state else { return [] }
         return listed(row, resolution).dropFirst().map { [Cell(""), Cell($0)] }
     }
 
-    /// `203.0.113.7 weight 95, 12 requests` for each address, with details and where addresses share by weight; else empty.
-    /// Those with weights are in the order of their rule, so that lines do not change places with each answer.
+    /// Returns `203.0.113.7 weight 95, 12 requests` for each address, with details and for weighted addresses; else an empty
+    /// list.
+    ///
+    /// Weighted addresses are in the order of their rule, so that lines do not swap with each answer.
     private func listed(_ row: WatchRow, _ resolution: HTTPDNSResolver.Resolution) -> [String] {
         let targets = (resolution.rule?.targets ?? []).filter { $0.weight != nil }
         let port = row.question.port
@@ -108,7 +110,7 @@ struct WatchTable {
         return Cell("\(Figures.lifetime(resolution.age)) ago")
     }
 
-    /// `2: 14:02:11 was 127.0.0.9`.
+    /// Returns `2: 14:02:11 was 127.0.0.9`.
     private func changeText(_ row: WatchRow) -> String {
         guard let change = row.lastChange else { return "-" }
         let gone = change.previous.map(\.description).joined(separator: " ")
@@ -163,7 +165,7 @@ struct WatchTable {
             }
     }
 
-    /// `service    up 3 h  reload ok 14 s ago  generation 7  switch ON`.
+    /// Returns `service    up 3 h  reload ok 14 s ago  generation 7  switch ON`.
     private func serviceCells(_ service: HTTPDNSClient.Status) -> [Cell] {
         var cells = [Cell("service  ", .quiet), Cell("up \(Figures.lifetime(.seconds(service.uptimeSeconds)))")]
         if let reload = service.lastReload {
@@ -176,8 +178,10 @@ struct WatchTable {
         return cells
     }
 
-    /// The lines of each row, with cells as wide as their columns. Lines of details have fewer cells, and the last cell of a
-    /// line may be of any width. Columns that a narrow screen has no room for begin another line, below each other.
+    /// Returns the lines of each row, with cells as wide as their columns.
+    ///
+    /// Lines of details have fewer cells, and the last cell of a line may be of any width. Columns that do not fit on a narrow
+    /// screen begin another line, below each other.
     private func aligned(_ table: [[Cell]], width screenWidth: Int) -> [[[Cell]]] {
         let widths = Self.header.indices.map { column in
             table.map { $0.count > column + 1 || $0.count == Self.header.count ? $0[column].text.count : 0 }.max() ?? 0
@@ -200,12 +204,12 @@ struct WatchTable {
         }
     }
 
-    /// The columns that begin a line: the first, and each that would end beyond the screen.
+    /// Returns the columns that begin a line: the first, and each that would end beyond the screen.
     private static func breaks(_ widths: [Int], width: Int) -> [Int] {
         var breaks = [0]
         var end = widths.first ?? 0
         for column in widths.indices.dropFirst() {
-            // Two blanks stand between cells, and before the first of a line that goes on.
+            // Two blanks separate cells, and precede the first one of a continuation line.
             end += 2 + widths[column]
             guard end > width else { continue }
             breaks.append(column)
@@ -214,7 +218,7 @@ struct WatchTable {
         return breaks
     }
 
-    /// One line, cut where the screen ends; colours do not count.
+    /// Returns one line, cut at the end of the screen; colors do not count.
     private func painted(_ cells: [Cell], _ screen: Screen) -> String {
         var line = ""
         var room = screen.width

@@ -1,9 +1,9 @@
 internal import Dispatch
 internal import Foundation
 
-/// The terminal while `watch` has it: keys come one by one and unseen, and the table is drawn over itself.
+/// The terminal during `watch`: keys are read one by one without echo, and the table is redrawn in place.
 ///
-/// Used by one task; ``restore()`` gives the terminal back as it was.
+/// Used by one task; ``restore()`` restores the terminal.
 final class WatchTerminal {
     private let output: StandardStream
     private let saved: termios
@@ -12,12 +12,12 @@ final class WatchTerminal {
     private var drawnWidth = 0
 
     /// - Parameter onKey: Called for each key, on another thread; Ctrl-D counts as `q`.
-    /// - Returns: Nil unless input and output are terminals that move their cursor, and this is their foreground process.
+    /// - Returns: Nil unless input and output are terminals that support cursor movement, and this is their foreground process.
     init?(_ console: Console, onKey: @escaping @Sendable (Character) -> Void) {
         var settings = termios()
         let output = console.standardOutput
         guard console.movesCursor(on: output), tcgetattr(STDIN_FILENO, &settings) == 0,
-            // A background process would be stopped for touching the terminal.
+            // A background process would be stopped when it accesses the terminal.
             tcgetpgrp(STDIN_FILENO) == getpgrp()
         else { return nil }
         self.output = output
@@ -34,13 +34,13 @@ final class WatchTerminal {
         output.say("\u{1B}[?25l")
     }
 
-    /// Draws the lines over those of the last time, in one write, so that nothing flickers.
+    /// Draws the lines over the previous ones, in one write, so that nothing flickers.
     func draw(_ lines: (_ width: Int, _ height: Int) -> [String]) throws(CommandFailure) {
         let width = output.terminalWidth ?? 80
-        // The cursor stands below the last line.
+        // The cursor is below the last line.
         let height = max(2, (output.terminalHeight ?? 24) - 1)
         let lines = lines(width, height).prefix(height)
-        // Another width has folded the old lines, and nobody knows how many there are now: begin with an empty screen.
+        // Another width has folded the old lines, and their present number is unknown: begin with an empty screen.
         var text = width == drawnWidth || drawnLines == 0 ? "\r" : "\u{1B}[H\u{1B}[2J"
         if width == drawnWidth, drawnLines > 0 { text += "\u{1B}[\(drawnLines)A" }
         for line in lines { text += line + "\u{1B}[K\n" }
@@ -50,7 +50,7 @@ final class WatchTerminal {
         try output.write(text)
     }
 
-    /// Gives the terminal back. Idempotent.
+    /// Restores the terminal. Idempotent.
     func restore() {
         guard let keys else { return }
         keys.cancel()
@@ -66,7 +66,7 @@ final class WatchTerminal {
             var bytes = [UInt8](repeating: 0, count: 64)
             let count = read(STDIN_FILENO, &bytes, bytes.count)
             guard count > 0 else {
-                // The terminal is gone: no more keys, and no endless loop over its end.
+                // The terminal is gone: there are no more keys, and no endless loop over its end.
                 if count == 0 || errno != EINTR && errno != EAGAIN { source.cancel() }
                 return
             }
