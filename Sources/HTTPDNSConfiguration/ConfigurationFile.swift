@@ -41,7 +41,7 @@ extension ConfigurationFile {
         try FileConfigurationSource.read(path)
     }
 
-    /// Reads settings from a file for a program besides the service, such as resolve-test.
+    /// Reads settings from a file for a program other than the service, such as resolve-test.
     ///
     /// They are those of ``read(_:)`` without everything that changes the service's files, or queries providers before the
     /// first call: the snapshot, the address files of vendors, and the names that are resolved at start. That also holds after
@@ -77,7 +77,7 @@ extension ConfigurationFile {
 }
 
 extension HTTPDNSClient.Configuration {
-    /// The settings in a YAML or JSON file, see ``ConfigurationFile/read(_:)``.
+    /// Reads the settings in a YAML or JSON file, see ``ConfigurationFile/read(_:)``.
     /// - Throws: ``ConfigurationFileError``.
     public static func file(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
         try ConfigurationFile.read(path)

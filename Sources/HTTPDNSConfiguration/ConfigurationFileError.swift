@@ -2,7 +2,7 @@ public import HTTPDNSPrimitives
 
 /// The mistakes found in a configuration file, at most 20 per error.
 public struct ConfigurationFileError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// One mistake.
+    /// A mistake in a configuration file.
     public struct Mistake: Hashable, Sendable, CustomStringConvertible {
         /// File, line and column. The line is missing when the file could not be read at all.
         public var location: HTTPDNSSourceLocation
@@ -13,7 +13,7 @@ public struct ConfigurationFileError: Error, Hashable, Sendable, CustomStringCon
         /// The correction, where one is known.
         public var hint: String?
 
-        /// `file:line:column: message (hint)`.
+        /// One line: `file:line:column: message (hint)`.
         public var description: String { "\(location): \(message)" + (hint.map { " (\($0))" } ?? "") }
     }
 

@@ -14,10 +14,10 @@ extension LocalProvider {
 
             let kind: Kind
 
-            /// A configuration file or hosts file, read again whenever it changes.
+            /// Returns a source that reads a configuration file or hosts file, again whenever it changes.
             public static func file(_ path: String) -> Source { Source(kind: .file(path)) }
 
-            /// The text of such a file.
+            /// Returns a source with the text of such a file.
             /// - Parameters:
             ///   - text: The content of the file.
             ///   - name: The name of the file in errors.
@@ -35,13 +35,13 @@ extension LocalProvider {
 
             let kind: Kind
 
-            /// A certificate generated at start, valid for `localhost`, the address that is listened on, the loopback
+            /// Returns a certificate generated at start, valid for `localhost`, the address that is listened on, the loopback
             /// addresses, and these names.
             ///
             /// It is its own authority: see ``Listening/certificate``.
             public static func generated(names: [String] = []) -> TLS { TLS(kind: .generated(names: names)) }
 
-            /// A certificate with its chain, and its key, both in PEM.
+            /// Returns a certificate with its chain, and its key, from two PEM files.
             public static func files(certificate: String, key: String) -> TLS {
                 TLS(kind: .files(certificate: certificate, key: key))
             }
@@ -67,7 +67,7 @@ extension LocalProvider {
         /// The clock for the times of signatures.
         public var clock: WallClock = .system
 
-        /// Settings for loopback, a free port and no TLS.
+        /// Creates settings for loopback, a free port and no TLS.
         public init(_ source: Source) { self.source = source }
     }
 

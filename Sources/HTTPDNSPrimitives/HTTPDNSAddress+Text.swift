@@ -86,8 +86,9 @@ extension HTTPDNSAddress: CustomStringConvertible, LosslessStringConvertible {
         return value
     }
 
-    /// The text form: `203.0.113.7`, or for IPv6 that of RFC 5952 section 4 (lower case, longest run of zeros as `::`,
-    /// IPv4-mapped addresses with their IPv4 part in decimal as section 5 recommends).
+    /// The text form: `203.0.113.7`, or for IPv6 that of RFC 5952 section 4: lower case, longest run of zeros as `::`.
+    ///
+    /// IPv4-mapped addresses have their IPv4 part in decimal, as section 5 recommends.
     public var description: String {
         switch family {
         case .v4: dottedDecimal(low)

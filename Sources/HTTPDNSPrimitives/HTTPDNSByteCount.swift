@@ -1,15 +1,15 @@
-/// A number of bytes, as limits are written: `.mebibytes(4)`.
+/// A number of bytes for limits: `.mebibytes(4)`.
 public struct HTTPDNSByteCount: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number of bytes, never negative.
     public let bytes: Int
 
-    /// A count of exactly `bytes`; a negative number becomes 0.
+    /// Returns a count of exactly `bytes`; a negative number becomes 0.
     public static func bytes(_ bytes: Int) -> HTTPDNSByteCount { HTTPDNSByteCount(clamping: bytes, times: 1) }
-    /// A count of `count` times 1,024 bytes.
+    /// Returns a count of `count` times 1,024 bytes.
     public static func kibibytes(_ count: Int) -> HTTPDNSByteCount { HTTPDNSByteCount(clamping: count, times: 1 << 10) }
-    /// A count of `count` times 1,048,576 bytes.
+    /// Returns a count of `count` times 1,048,576 bytes.
     public static func mebibytes(_ count: Int) -> HTTPDNSByteCount { HTTPDNSByteCount(clamping: count, times: 1 << 20) }
-    /// A count of `count` times 1,073,741,824 bytes.
+    /// Returns a count of `count` times 1,073,741,824 bytes.
     public static func gibibytes(_ count: Int) -> HTTPDNSByteCount { HTTPDNSByteCount(clamping: count, times: 1 << 30) }
 
     private init(clamping count: Int, times unit: Int) {

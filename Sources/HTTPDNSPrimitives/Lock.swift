@@ -20,8 +20,8 @@ package typealias Lock<Value: ~Copyable> = _Lock<Value>
 /// It is public only because the compiler specializes generic code across modules for public declarations alone. Called in its
 /// unspecialized form, a lock costs several times as much.
 ///
-/// It wraps `Synchronization.Mutex`. In thread-sanitizer builds (`-Xswiftc -DTSAN`) it is a pthread mutex, because the
-/// sanitizer does not see the futex behind `Mutex` on Linux and reports races that do not exist.
+/// It wraps `Synchronization.Mutex`. In thread-sanitizer builds (`-Xswiftc -DTSAN`) it is a pthread mutex: the sanitizer does
+/// not see the futex behind `Mutex` on Linux, and would report races that do not exist.
 public struct _Lock<Value: ~Copyable>: ~Copyable, Sendable {
     #if TSAN
     /// Sharing is safe: `value` is accessed only between `pthread_mutex_lock` and `pthread_mutex_unlock`.

@@ -167,7 +167,7 @@ package struct WordTable: Sendable {
     package static let modes = WordTable(words: ["use", "shadow"])
     /// The unit that is drawn for a rollout.
     package static let stickiness = WordTable(words: ["process", "key"])
-    /// The way that requests move when a provider's answer changes.
+    /// The migration of requests when a provider's answer changes.
     package static let addressChanges = WordTable(words: ["move_now", "warm_then_move"])
     /// The order in which several addresses are tried.
     package static let selections = WordTable(words: ["automatic", "given", "round_robin", "random", "fastest"])

@@ -107,7 +107,9 @@ extension SettingsReader {
         return provider
     }
 
-    /// The kind is read first: other kinds have other keys, for which errors about `doh` keys would be wrong.
+    /// Reads the kind of a provider.
+    ///
+    /// It is read first: other kinds have other keys, for which errors about `doh` keys would be wrong.
     private mutating func kind(_ entry: ConfigurationNode.Entry, path: String) -> String? {
         guard case .mapping(let entries) = entry.value.content else {
             mistakes.add(

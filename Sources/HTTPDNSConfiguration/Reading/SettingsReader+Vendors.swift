@@ -62,7 +62,7 @@ extension SettingsReader {
         }
     }
 
-    /// The provider itself checks their characters, when the whole file has been read.
+    /// Reads the custom parameters. The provider itself checks their characters, when the whole file has been read.
     private mutating func readCustomParameters(_ node: ConfigurationNode, path: String) -> [String: String] {
         var parameters: [String: String] = [:]
         for (key, entry) in entries(of: node, path: path, "keys and values") ?? [] {

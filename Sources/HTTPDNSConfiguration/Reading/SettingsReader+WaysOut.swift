@@ -92,7 +92,7 @@ extension SettingsReader {
         return .through(proxy, except: exceptions)
     }
 
-    /// `yes` would be the name of a proxy or an interface, and is never meant as one.
+    /// Refuses truth values: `yes` would be the name of a proxy or an interface, and is never meant as one.
     private static func refuseTruth(_ text: String, _ allowed: String) throws(ValueMistake) {
         guard otherTruths[text.lowercased()] != nil else { return }
         throw ValueMistake("found \(quoted(text)); allowed: \(allowed)")

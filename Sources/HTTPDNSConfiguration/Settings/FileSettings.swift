@@ -6,13 +6,13 @@ internal import HTTPDNSPrimitives
 package struct FileSettings: Sendable {
     /// Whether everything is switched on.
     package var isEnabled = true
-    /// Whether the file is refused when others may write it.
+    /// Whether the file is refused when other users may write it.
     package var refusesOpenFile = false
     package var providers: [Provider] = []
     package var routes: [HTTPDNSRoute] = []
     package var mappings: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
     package var policy = HTTPDNSAddressPolicy()
-    /// The scope of the answers of providers without a scope of their own.
+    /// The scope of the answers of providers without their own scope.
     package var answers = HTTPDNSAddressPolicy.Scope.public
     package var cache = HTTPDNSResolver.Configuration.Cache()
     /// Names that are resolved at start.
@@ -59,7 +59,7 @@ package struct FileSettings: Sendable {
         return trust
     }
 
-    /// These settings for a program besides the service that owns the file. A client with them neither reads nor writes the
+    /// These settings for a program other than the service that owns the file. A client with them neither reads nor writes the
     /// files of the service, and queries no provider before its first call.
     package var forInspection: FileSettings {
         var settings = self

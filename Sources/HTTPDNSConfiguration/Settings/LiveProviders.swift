@@ -27,7 +27,8 @@ package struct LiveProviders: Sendable {
         Task { for provider in unused { await provider.shutdown() } }
     }
 
-    /// The position of a provider in the file, and its query limits, do not affect its identity.
+    /// Returns the key of a provider: its settings without its position in the file and its query limits, which do not affect
+    /// its identity.
     private static func key(_ settings: FileSettings.Provider) -> FileSettings.Provider {
         var key = settings
         key.position = Position(line: 0, column: 0)

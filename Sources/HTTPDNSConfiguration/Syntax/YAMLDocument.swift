@@ -120,7 +120,7 @@ package enum YAMLDocument {
             .unsupported(mistakes.error ?? ConfigurationFileError(file, "the file cannot be read as YAML"))
         }
 
-        /// Text is used unchanged, whatever its tag. A tag for another type would be ignored, so it is refused.
+        /// Checks a tag. Text is used unchanged, whatever its tag. A tag for another type would be ignored, so it is refused.
         private mutating func checkTag(_ tag: String?, _ expected: String, at position: Position) {
             guard let tag, !tag.isEmpty, tag != expected else { return }
             let short = tag.hasPrefix("tag:yaml.org,2002:") ? "!!" + tag.dropFirst("tag:yaml.org,2002:".count) : tag

@@ -44,7 +44,7 @@ enum YAMLSyntax {
         ConfigurationFileError(file, report.message, at: report.place, hint: report.hint)
     }
 
-    /// YAML 1.1 section 5.1, as libyaml's reader checks it.
+    /// Returns whether YAML 1.1 section 5.1 allows a scalar, as libyaml's reader checks it.
     private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x09, 0x0a, 0x0d, 0x20...0x7e, 0x85, 0xa0...0xd7ff, 0xe000...0xfffd, 0x10000...0x10ffff:

@@ -24,7 +24,7 @@ struct FolderWatches {
     private static let goneMask = IN_DELETE_SELF | IN_MOVE_SELF
 
     private var purposes: [Int32: Purpose] = [:]
-    /// The path of the file's own name at the end of the links.
+    /// The path of the last name, at the end of the links.
     private var end: String?
 
     /// Watches exactly the names in `chain`.

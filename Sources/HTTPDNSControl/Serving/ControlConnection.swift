@@ -3,7 +3,7 @@ internal import HTTPDNSPrimitives
 /// The state of one connection to the control socket: its input, its output, and its time limits.
 ///
 /// A value: it does neither I/O nor work, and returns the actions to perform. One request is performed at a time; further ones
-/// wait in the order of their arrival. A watch continues besides them.
+/// wait in the order of their arrival. A watch continues concurrently.
 struct ControlConnection: Sendable {
     /// An action to perform.
     enum Action: Hashable, Sendable {
@@ -158,7 +158,7 @@ struct ControlConnection: Sendable {
         return input[consumed...]
     }
 
-    /// No work is left for a peer that has ended, or that is to end.
+    /// Returns the action to close the connection, once no work is left for a peer that has ended, or that is to end.
     private func endIfDone() -> [Action] {
         guard pendingOutput.isEmpty else { return [] }
         return isEnding || inputHasEnded && !isPerforming && !isWatching ? [.close] : []

@@ -6,7 +6,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Writing to a socket.
+/// Writes to a socket.
 enum SocketOctets {
     /// Writes some of the bytes. A closed connection is an error, and causes no signal.
     /// - Returns: The number of bytes; negative when `errno` has the error.

@@ -182,7 +182,7 @@ struct AnswerTable: Sendable {
         for place in slots.indices where slots[place].answer != nil { enter(UInt32(place)) }
     }
 
-    // MARK: The lines
+    // MARK: The queues
 
     private mutating func insert(_ answer: CachedAnswer, hash: UInt32, epoch: UInt16) {
         let place = freeSlots.popLast() ?? UInt32(slots.count)

@@ -23,13 +23,13 @@ package struct CachedAnswer: @unchecked Sendable {
         var sentAt: MonotonicTime
         var expiresAt: MonotonicTime
         var refreshAt: MonotonicTime
-        /// Nil for ``Kind/failureOnly``.
+        /// The provider and route of the answer; nil for ``Kind/failureOnly``.
         var origin: AnswerOrigin?
         var details: AnswerDetails?
         var v4Count: UInt8
         var v6Count: UInt8
         var nameCount: UInt8
-        /// The families that the key names; 0 for nil.
+        /// The address families that the key names; 0 for nil.
         var families: UInt8
         var isBypass: Bool
         /// Whether the name was written with a trailing dot.

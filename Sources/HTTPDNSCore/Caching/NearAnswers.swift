@@ -12,8 +12,8 @@ internal import Darwin
 /// lookup itself, and several times that when two threads contend for it.
 ///
 /// An answer may be used until its cache marks it as removed: a replacement or removal sets the mark first
-/// (``CachedAnswer/supersede()``). An answer that a thread uses all the time is copied for that thread, because counting
-/// references to one object from many threads is as slow as a lock.
+/// (``CachedAnswer/supersede()``). An answer that a thread uses all the time is copied for that thread. Counting references to
+/// one object from many threads would be as slow as a lock.
 ///
 /// A view of memory that belongs to the thread: it must not be kept, or leave the thread.
 struct NearAnswers {
@@ -133,7 +133,8 @@ struct NearAnswers {
         set[free ?? Int(state.pointee.ticks % UInt64(NearAnswers.ways))] = Entry(tag: tag, answer, using: answer)
     }
 
-    /// Two checks in a row with the same answer, 64 uses apart, show that the thread uses little else.
+    /// Checks a use of an answer. Two checks in a row with the same answer, 64 uses apart, show that the thread uses little
+    /// else.
     private func look(at entry: UnsafeMutablePointer<Entry>) {
         defer { state.pointee.lastTag = entry.pointee.tag }
         guard state.pointee.lastTag == entry.pointee.tag, let original = entry.pointee.original,

@@ -1,21 +1,21 @@
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSMapping {
-    /// A rule from address texts, tried in this order: `.addresses(["203.0.113.7", "[2001:db8::7]:8443"])`.
+    /// Returns a rule from address texts, tried in this order: `.addresses(["203.0.113.7", "[2001:db8::7]:8443"])`.
     ///
     /// `apply` throws an error for bad text.
     public static func addresses(_ texts: [String]) -> HTTPDNSMapping {
         reading(texts.map { ($0, nil) })
     }
 
-    /// A rule from address texts with weights: `.weighted(["203.0.113.7": 95, "203.0.113.9": 5])`.
+    /// Returns a rule from address texts with weights: `.weighted(["203.0.113.7": 95, "203.0.113.9": 5])`.
     ///
     /// Addresses with equal weights get equal shares. `apply` throws an error for bad text.
     public static func weighted(_ shares: KeyValuePairs<String, Int>) -> HTTPDNSMapping {
         reading(shares.map { ($0.key, $0.value) })
     }
 
-    /// A rule of last resort from address texts.
+    /// Returns a rule of last resort from address texts.
     ///
     /// The name is resolved as without a rule. These addresses are used when no source has an address. `apply` throws an error
     /// for bad text.
@@ -23,7 +23,7 @@ extension HTTPDNSMapping {
         reading(texts.map { ($0, nil) }) { .lastResort($0) }
     }
 
-    /// A rule that uses another name's addresses.
+    /// Returns a rule that uses another name's addresses.
     ///
     /// `apply` throws an error for bad text.
     public static func via(_ name: String) -> HTTPDNSMapping {

@@ -40,7 +40,7 @@ public struct HTTPDNSMappings: Sendable {
     /// Once there is an overlay, each call merges both layers.
     public var rules: [HTTPDNSMapping.Key: HTTPDNSMapping] { index.rules }
 
-    /// The rule for a name on a port: exact with port, exact, then the longest suffix (with port before without).
+    /// Returns the rule for a name on a port: exact with port, exact, then the longest suffix (with port before without).
     public func rule(for host: HTTPDNSName, port: UInt16) -> (key: HTTPDNSMapping.Key, mapping: HTTPDNSMapping)? {
         index.rule(for: host, port: port).map { ($0.key, $0.mapping) }
     }
@@ -72,7 +72,7 @@ public struct HTTPDNSMappings: Sendable {
         self.index = index
     }
 
-    /// The base alone has been checked: an overlay can only break its `via` rules.
+    /// Checks the composition of both layers. The base alone has been checked: an overlay can only break its `via` rules.
     private func checkComposition() throws(HTTPDNSMapping.Error) {
         try HTTPDNSMappings.check(index.overlay.rules.lazy.map { ($0.key, $0.value) }, in: index)
         try HTTPDNSMappings.check(index.base.viaKeys.lazy.compactMap { key in index[key].map { (key, $0) } }, in: index)

@@ -51,6 +51,8 @@ struct ViaChain: Sendable {
         var port: UInt16?
     }
 
+    /// Returns the mistake in the chain from a rule.
+    ///
     /// A rule for all ports can lead to rules for single ports: each such port is followed separately, and from there on the
     /// port is known.
     private static func fault(at place: Place, after way: [String], seen: Set<Place>, in rules: RuleIndex) -> String? {

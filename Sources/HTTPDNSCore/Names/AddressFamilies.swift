@@ -16,7 +16,7 @@ extension HTTPDNSAddress {
         /// Both families.
         public static let both: HTTPDNSAddress.Families = [.v4, .v6]
 
-        /// Whether addresses of `family` are in the set.
+        /// Returns whether addresses of `family` are in the set.
         public func contains(_ family: HTTPDNSAddress.Family) -> Bool {
             isSuperset(of: family == .v4 ? HTTPDNSAddress.Families.v4 : HTTPDNSAddress.Families.v6)
         }

@@ -18,7 +18,7 @@ package enum OccurrenceCount: Int, CaseIterable, Sendable {
     case systemQuery
     /// The system resolver failed. A name that does not exist is no failure.
     case systemFailure
-    /// Providers and system resolver agreed about a name of a route in shadow mode.
+    /// Providers and system resolver agreed on a name of a route in shadow mode.
     case shadowAgreed
     /// Providers and system resolver disagreed.
     case shadowDiffered
@@ -26,9 +26,9 @@ package enum OccurrenceCount: Int, CaseIterable, Sendable {
     case shadowFailed
     /// Addresses of last resort were served.
     case lastResort
-    /// The kill switch sent a question to the system resolver.
+    /// The kill switch sent a query to the system resolver.
     case switchedOff
-    /// A question was within its route's rollout.
+    /// A query was within its route's rollout.
     case rolledOut
     /// A query was outside its route's rollout.
     case heldBack

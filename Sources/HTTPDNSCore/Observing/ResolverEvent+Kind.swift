@@ -45,7 +45,7 @@ extension HTTPDNSResolver.Event {
         /// ``HTTPDNSResolver/Event/addresses`` are the providers', ``HTTPDNSResolver/Event/previousAddresses`` the system's. A
         /// difference is reported once, until another one was seen in between.
         public static let shadowDiffered = Kind(description: "shadow-differed")
-        /// All sources failed for a name, and addresses of last resort serve.
+        /// All sources failed for a name, and addresses of last resort are served.
         public static let lastResort = Kind(description: "last-resort")
         /// All cached answers were removed.
         public static let cleared = Kind(description: "cleared")

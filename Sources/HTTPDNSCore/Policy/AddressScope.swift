@@ -21,7 +21,7 @@ extension HTTPDNSAddressPolicy {
             left.rawValue < right.rawValue
         }
 
-        /// The scope of an address, by the IANA registries of special-purpose addresses (RFC 6890).
+        /// Determines the scope of an address, by the IANA registries of special-purpose addresses (RFC 6890).
         ///
         /// Forms that carry an IPv4 address have the scope of that address: IPv4-mapped (`::ffff:10.0.0.1`), NAT64
         /// (`64:ff9b::/96`), 6to4 (`2002::/16`). Otherwise they would bypass every rule for IPv4. Local-use NAT64

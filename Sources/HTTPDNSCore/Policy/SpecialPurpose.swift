@@ -2,8 +2,8 @@ internal import HTTPDNSPrimitives
 
 /// The purpose of an address that is not simply public: its scope, and a readable name.
 ///
-/// Sources: the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890, RFC 8190) as of October 2025, and the vendors'
-/// pages for the addresses at which clouds provide credentials to the machine. Addresses that those registries call globally
+/// Sources: the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890, RFC 8190) as of October 2025. The vendors'
+/// pages have the addresses at which clouds provide credentials to the machine. Addresses that those registries call globally
 /// reachable are public: AS112 (192.31.196.0/24, 192.175.48.0/24, 2001:4:112::/48, 2620:4f:8000::/48) and automatic multicast
 /// tunneling (192.52.193.0/24, 2001:3::/32). The anycast addresses 192.0.0.9, 192.0.0.10 and 2001:1::1 to 2001:1::3 are not:
 /// they lead to a device of the local network that speaks PCP, TURN or DNS-SD, and no web server is there. Keys (2001:20::/28,
@@ -37,7 +37,7 @@ struct SpecialPurpose {
 // MARK: - IPv4
 
 extension SpecialPurpose {
-    /// Single addresses precede the ranges around them.
+    /// Returns the purpose of an IPv4 address. Single addresses precede the ranges around them.
     private static func of(v4 address: UInt32) -> SpecialPurpose? {
         switch address >> 24 {
         case 0: SpecialPurpose(.special, "unspecified (0.0.0.0/8)")
@@ -95,6 +95,8 @@ extension SpecialPurpose {
 
     private static var reserved: SpecialPurpose { SpecialPurpose(.special, "reserved (outside 2000::/3)") }
 
+    /// Returns the purpose of an address in 2001::/16.
+    ///
     /// 2001::/23 is reserved for protocols (RFC 2928); its globally reachable parts count as public.
     private static func of2001(_ high: UInt64) -> SpecialPurpose? {
         let second = high >> 32 & 0xffff
@@ -122,8 +124,9 @@ extension SpecialPurpose {
         }
     }
 
-    /// ::/64: loopback, unspecified, and IPv4 in two forms. IPv4-compatible addresses (::/96, RFC 4291 section 2.5.5.1) are
-    /// deprecated and lead to no host.
+    /// Returns the purpose of an address in ::/64: loopback, unspecified, and IPv4 in two forms.
+    ///
+    /// IPv4-compatible addresses (::/96, RFC 4291 section 2.5.5.1) are deprecated and lead to no host.
     private static func ofZero(_ low: UInt64) -> SpecialPurpose? {
         switch low {
         case 0: SpecialPurpose(.special, "unspecified (::)")
@@ -135,8 +138,10 @@ extension SpecialPurpose {
         }
     }
 
-    /// NAT64: the well-known prefix (RFC 6052 section 2.1), and local-use prefixes (RFC 8215). A network that translates under
-    /// a prefix of its global addresses cannot be recognized.
+    /// Returns the purpose of a NAT64 address: with the well-known prefix (RFC 6052 section 2.1), or a local-use prefix (RFC
+    /// 8215).
+    ///
+    /// A network that translates under a prefix of its global addresses cannot be recognized.
     private static func of64(high: UInt64, low: UInt64) -> SpecialPurpose? {
         if high == 0x0064_ff9b << 32, low >> 32 == 0 { return inside(low, "a NAT64 address (64:ff9b::/96)") }
         guard high >> 16 == 0x0064_ff9b_0001 else { return reserved }

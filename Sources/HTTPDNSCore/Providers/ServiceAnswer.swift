@@ -17,7 +17,7 @@ extension HTTPDNSProviderAnswer {
 }
 
 extension HTTPDNSProviderAnswer {
-    /// One record of type HTTPS in service mode (RFC 9460 section 2.4.3).
+    /// A record of type HTTPS in service mode (RFC 9460 section 2.4.3).
     public struct HTTPSRecord: Hashable, Sendable {
         /// The priority; lower is preferred. Never 0, which is alias mode.
         public var priority: UInt16

@@ -33,8 +33,9 @@ struct ArrivalQueue<Element: Hashable & Sendable>: Sendable {
         return members.remove(element) != nil
     }
 
-    /// Removed elements stay in `order` until they outnumber the others. So every operation takes amortized constant time, and
-    /// the memory stays in proportion to the members.
+    /// Compacts `order`, in which removed elements stay until they outnumber the others.
+    ///
+    /// So every operation takes amortized constant time, and the memory stays in proportion to the members.
     private mutating func compact() {
         guard order.count > 2 * members.count + 16 else { return }
         order = order[head...].filter(members.contains)

@@ -184,7 +184,7 @@ extension HTTPDNSResolver {
         return answer
     }
 
-    /// A negative answer that no other provider confirmed has a short lifetime.
+    /// Returns the lifetime of a negative answer, which is short if no other provider confirmed it.
     private func negativeLife(of reply: ProviderTeam.Answer, _ timeToLive: Duration?) -> Duration {
         let life = Lifetimes.negative(timeToLive)
         return reply.isUnconfirmed ? min(life, Lifetimes.negativeWithoutSOA) : life

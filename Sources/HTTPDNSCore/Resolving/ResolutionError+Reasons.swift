@@ -9,7 +9,7 @@ extension HTTPDNSResolver.Error {
         )
     }
 
-    /// The query itself excludes both families.
+    /// Returns the error for a query that itself excludes both families.
     static func noFamily(host: String) -> HTTPDNSResolver.Error {
         HTTPDNSResolver.Error(
             code: .noAddresses,
@@ -28,7 +28,7 @@ extension HTTPDNSResolver.Error {
         )
     }
 
-    /// The name does not exist.
+    /// Returns the error for a name that does not exist.
     /// - Parameter source: The name of the provider, or of the system resolver.
     static func noSuchName(_ host: HTTPDNSName, says source: String) -> HTTPDNSResolver.Error {
         HTTPDNSResolver.Error(
@@ -39,7 +39,7 @@ extension HTTPDNSResolver.Error {
         )
     }
 
-    /// The name cannot be in the DNS, and not even the system resolver is queried.
+    /// Returns the error for a name that cannot be in the DNS. Not even the system resolver is queried.
     static func outsideDNS(_ host: HTTPDNSName) -> HTTPDNSResolver.Error {
         HTTPDNSResolver.Error(
             code: .nameNotFound,
@@ -60,7 +60,7 @@ extension HTTPDNSResolver.Error {
         )
     }
 
-    /// The request, the URL or a mapping names addresses of the wrong family only.
+    /// Returns the error for a request, URL or mapping that names addresses of the wrong family only.
     static func noneOfFamily(
         _ families: HTTPDNSAddress.Families,
         among endpoints: [HTTPDNSEndpoint],
@@ -98,7 +98,7 @@ extension HTTPDNSResolver.Error {
         return error
     }
 
-    /// The system resolver, the only source for the name, does not know it.
+    /// Returns the error for a name that the system resolver, its only source, does not know.
     static func unknownToSystem(_ inquiry: Inquiry) -> HTTPDNSResolver.Error {
         let host = inquiry.host
         let unknown = "the system resolver does not know \(host)"
@@ -128,7 +128,7 @@ extension HTTPDNSResolver.Error {
         return HTTPDNSResolver.Error(code: .nameNotFound, host: host.description, message: message, hint: hint)
     }
 
-    /// Every queried source failed.
+    /// Returns the error after every queried source failed.
     static func allFailed(_ inquiry: Inquiry, _ attempts: [HTTPDNSResolver.ProviderAttempt]) -> HTTPDNSResolver.Error {
         let host = inquiry.host
         if attempts.allSatisfy({ $0.provider == HTTPDNSResolver.ProviderAttempt.systemName }) {

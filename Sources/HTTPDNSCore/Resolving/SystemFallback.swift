@@ -5,8 +5,8 @@ internal import HTTPDNSPrimitives
 /// - Reliable providers are queried first. The system resolver is queried when they have failed, when their share of the time
 ///   is over, or when a caller's limit is half over. The first answer is used. A query in flight continues, so that its answer
 ///   or failure counts for the provider's health.
-/// - The system resolver has its share of the time also when the end of the providers' share is noticed late, as on a busy
-///   machine or after a suspension.
+/// - The system resolver has its full share of the time even when the providers' share ends late, as on a busy machine or after
+///   a suspension.
 /// - Providers with overdue answers are waited for no longer than their hedge delay.
 /// - While all providers are in back-off, the system resolver is queried immediately, and a provider whose quarantine is over
 ///   gets one query as a probe. The providers are queried only if the system resolver has no address.

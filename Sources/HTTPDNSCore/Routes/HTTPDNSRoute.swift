@@ -8,8 +8,9 @@ public struct HTTPDNSRoute: Hashable, Sendable {
         case none
         /// The system resolver is queried.
         ///
-        /// This happens immediately while all providers are in back-off after failures, after their hedge delay while their
-        /// answers are overdue, else after their share of the time, or half of the call's own limit.
+        /// - While all providers are in back-off after failures, it is queried immediately.
+        /// - While the providers' answers are overdue, it is queried after their hedge delay.
+        /// - Otherwise it is queried after the providers' share of the time, or half of the call's own limit.
         case system
     }
 

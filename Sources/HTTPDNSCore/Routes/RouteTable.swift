@@ -96,7 +96,7 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// All routes, in no order.
+    /// All routes, in no particular order.
     var entries: [Entry] { Array(exact.values) + suffixes.values + [any].compactMap { $0 } }
 
     private static func fault(of route: HTTPDNSRoute, providerNames: [String]) -> String? {

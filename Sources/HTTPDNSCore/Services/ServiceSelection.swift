@@ -18,7 +18,7 @@ package struct ServiceSelection: Sendable {
     package enum Action: Hashable, Sendable {
         /// Query this name.
         case ask(HTTPDNSName, families: HTTPDNSAddress.Families, services: Bool)
-        /// The end: connect like this.
+        /// The end: connect to this result.
         case done(ServiceChoice)
         /// The end: do not connect.
         case failed(ServiceUnavailable)

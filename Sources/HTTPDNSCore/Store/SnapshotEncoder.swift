@@ -47,7 +47,7 @@ struct SnapshotEncoder {
         count += 1
     }
 
-    /// Content that ``SnapshotDecoder`` would refuse must not be written.
+    /// Returns whether an answer can be written: content that ``SnapshotDecoder`` would refuse must not be written.
     private func isStorable(_ resolution: HTTPDNSStoredResolution) -> Bool {
         !resolution.families.isEmpty && HTTPDNSAddress.Families.both.isSuperset(of: resolution.families)
             && (1...Int(UInt16.max)).contains(resolution.addresses.count)
@@ -70,7 +70,7 @@ struct SnapshotEncoder {
         withUnsafeBytes(of: value.bigEndian) { file += $0 }
     }
 
-    /// A host name has at most 253 bytes.
+    /// Appends a name. A host name has at most 253 bytes.
     private mutating func append(name: HTTPDNSName) {
         file.append(UInt8(name.description.utf8.count))
         file += name.description.utf8

@@ -39,6 +39,8 @@ extension SnapshotFile {
         failure(code, "it is a symbolic link, which others could turn elsewhere; give the path of the file itself")
     }
 
+    /// Checks owner and permissions.
+    ///
     /// A user with write access to the file decides where requests go, within the address policy; so it must be this user
     /// alone.
     private func check(_ status: stat) throws(HTTPDNSResolutionStoreError) {

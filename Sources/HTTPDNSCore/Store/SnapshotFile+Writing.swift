@@ -39,6 +39,8 @@ extension SnapshotFile {
         }
     }
 
+    /// Checks that the present file may be replaced.
+    ///
     /// A wrong path must not destroy an unrelated file. A snapshot only replaces snapshots, and the remains of one after a
     /// crash of the machine, which are empty or zeros. A wrong user must not write either: a service can neither load nor
     /// replace a snapshot that root has written in place of its own.

@@ -203,7 +203,7 @@ extension SystemResolver {
         }
     }
 
-    /// The body of a thread.
+    /// Runs lookups until none waits: the body of a thread.
     private func work() {
         var finished: LookUpPool.ID?
         while let lookUp = next(after: finished) {

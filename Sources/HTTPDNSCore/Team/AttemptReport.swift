@@ -11,7 +11,7 @@ struct AttemptReport: Sendable, Equatable {
         case batch(answered: Int)
         /// The answer was not needed any more.
         case failed(HTTPDNSProviderError)
-        /// Nobody wanted the answer any more.
+        /// The answer was not needed any more.
         case cancelled
     }
 

@@ -2,8 +2,8 @@ internal import HTTPDNSPrimitives
 
 /// The distribution of latencies, in buckets that grow with them.
 ///
-/// There are four buckets to each doubling, so that a percentile read from them is at most a quarter too high, from 0.1 ms to
-/// 52 s in 288 bytes.
+/// There are four buckets to each doubling, so that a percentile read from them is at most a quarter too high. They cover 0.1
+/// ms to 52 s in 288 bytes.
 struct LatencyHistogram: Sendable {
     private static let unitInNanoseconds: Int64 = 100_000
     private static let bucketCount = 72
@@ -58,6 +58,8 @@ struct LatencyHistogram: Sendable {
         }
     }
 
+    /// Returns the bucket of a latency.
+    ///
     /// The four values of the first two octaves have a bucket each. From there on the two bits below the highest one select one
     /// of the four buckets of an octave.
     private static func bucket(of latency: Duration) -> Int {

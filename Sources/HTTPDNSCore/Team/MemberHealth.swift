@@ -35,7 +35,7 @@ struct MemberHealth: Sendable {
 
     /// The first quarantine. RFC 9520, section 3.2: a failure is cached for one second at least.
     static let shortestRest = Duration.seconds(1)
-    /// Quarantines double up to this.
+    /// The maximum duration up to which quarantines double.
     static let longestRest = Duration.seconds(30)
     /// The maximum `Retry-After` that is honored: RFC 9520 caches failures for five minutes at most.
     static let longestWish = Duration.seconds(300)
@@ -201,7 +201,7 @@ struct MemberHealth: Sendable {
         rest(since: now, for: max(backoff, wish ?? .zero), error, isRequested: (wish ?? .zero) > .zero)
     }
 
-    /// A quarantine is never shortened by another one.
+    /// Begins a quarantine. A quarantine is never shortened by another one.
     private mutating func rest(
         since now: MonotonicTime,
         for length: Duration,

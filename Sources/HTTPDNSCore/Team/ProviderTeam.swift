@@ -202,7 +202,7 @@ final class ProviderTeam: Sendable {
         update { $0.shutdown(at: now) }
     }
 
-    // MARK: Questions
+    // MARK: Requests
 
     /// A request that the pool processes.
     struct Question: Sendable {

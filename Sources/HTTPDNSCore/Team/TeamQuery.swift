@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-/// One query to one provider.
+/// A query to one provider.
 struct TeamQuery: Sendable {
     typealias ID = UInt64
 

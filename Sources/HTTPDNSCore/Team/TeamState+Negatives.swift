@@ -48,8 +48,8 @@ extension TeamState {
             conclude(exhausted: id, at: now, &actions)
             return false
         }
-        // The outcome of the other request applies to all of this provider's answers, so that a burst of unknown names costs
-        // one further query and not one for each.
+        // The outcome of the other request applies to all of this provider's answers. So a burst of unknown names costs one
+        // further query and not one for each.
         if !ask.assignment.hadAddresses, !trust.isContradicted, ask.pending.isEmpty,
             hold(id, for: member, at: now)
         {

@@ -45,7 +45,7 @@ struct TeamState: Sendable {
         numbers = Dictionary(members.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    // MARK: What happens to a question
+    // MARK: Events of a request
 
     /// Adds a request.
     /// - Parameters:
@@ -121,7 +121,7 @@ struct TeamState: Sendable {
         return actions
     }
 
-    // MARK: What happens to a query
+    // MARK: Events of a query
 
     /// Records the result that a query's provider returned.
     mutating func returned(
@@ -167,7 +167,7 @@ struct TeamState: Sendable {
         return actions
     }
 
-    // MARK: What is known
+    // MARK: Health
 
     /// Returns whether one of them is neither in quarantine nor out of budget.
     func mayAsk(_ providers: [String], at now: MonotonicTime) -> Bool {
@@ -177,7 +177,7 @@ struct TeamState: Sendable {
         }
     }
 
-    // MARK: Parts of these
+    // MARK: Shared steps
 
     /// Processes an outcome, once for each query.
     private mutating func end(

@@ -19,7 +19,7 @@ enum ProtocolChoice {
         }
     }
 
-    /// Cloudflare serves both protocols under one path.
+    /// Returns whether a request is for JSON: Cloudflare serves both protocols under one path.
     private static func speaksJSON(_ request: ServedRequest) -> Bool {
         if request.method == .get, request.headerFields[.accept]?.contains("application/dns-json") == true {
             return true
@@ -27,7 +27,7 @@ enum ProtocolChoice {
         return (try? QueryParameters(request.query))?["ct"] == "application/dns-json"
     }
 
-    /// Alidns' paid service has the path of the free one.
+    /// Returns whether a request is signed: Alidns' paid service has the path of the free one.
     private static func isSigned(_ request: ServedRequest) -> Bool {
         guard let parameters = try? QueryParameters(request.query) else { return false }
         return ["uid", "ak", "key", "ts"].contains { parameters[$0] != nil }

@@ -34,12 +34,12 @@ extension HTTPDNSTrust {
 
         package let place: Place
 
-        /// The content of a file, without trailing line ends, at most 4096 bytes.
+        /// Returns the content of a file as the source, without trailing line ends, at most 4096 bytes.
         public static func file(_ path: String) -> HTTPDNSTrust.KeyPassword {
             HTTPDNSTrust.KeyPassword(place: .file(path))
         }
 
-        /// The value of an environment variable.
+        /// Returns the value of an environment variable as the source.
         public static func environment(_ name: String) -> HTTPDNSTrust.KeyPassword {
             HTTPDNSTrust.KeyPassword(place: .environment(name))
         }

@@ -27,6 +27,8 @@ extension HTTPDNSTrust {
             description = "sha256//\(digest)"
         }
 
+        /// Returns whether the text is the base64 of 32 bytes.
+        ///
         /// 43 characters carry 258 bits: the last one's two low bits must be 0. Otherwise one key would have four spellings, of
         /// which libcurl, which compares text, accepts one.
         private static func isDigest(_ text: Substring) -> Bool {

@@ -11,7 +11,7 @@ extension HTTPDNSTrust {
         /// The system's roots: `SSL_CERT_FILE` if set, else the first bundle that exists of Debian, RHEL or Alpine.
         public static let system = HTTPDNSTrust.Roots(source: .system)
 
-        /// The roots in a PEM file, and no others.
+        /// Returns the roots in a PEM file, and no others.
         public static func file(_ path: String) -> HTTPDNSTrust.Roots { HTTPDNSTrust.Roots(source: .file(path)) }
 
         /// `system`, or the path.

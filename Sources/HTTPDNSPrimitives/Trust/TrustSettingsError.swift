@@ -14,7 +14,7 @@ extension HTTPDNSTrust {
 
         /// The kind of mistake.
         public let code: Code
-        /// The value that was found, the allowed values, and the way to get one.
+        /// The value that was found, the allowed values, and how to get one.
         public let message: String
 
         package init(_ code: Code, _ message: String) {

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The values of `-d` and `--data-binary`: the bytes of a request body, by curl's rules.
 enum DataArgument {
-    /// `@FILE` reads a file and `@-` standard input; several values are joined by `&`.
+    /// Returns the bytes: `@FILE` reads a file and `@-` standard input; several values are joined by `&`.
     /// - Parameter keepsLineBreaks: Whether CR, LF and NUL of files stay, as with curl's `--data-binary`.
     static func bytes(_ values: [String], keepsLineBreaks: Bool) throws(CommandFailure) -> [UInt8] {
         var body: [UInt8] = []

@@ -61,7 +61,7 @@ struct CompareCommand: Subcommand {
         return ExitStatus.done
     }
 
-    /// All arguments are parsed before the first lookup.
+    /// Returns the hosts. All arguments are parsed before the first lookup.
     private func names() throws(CommandFailure) -> [(host: HTTPDNSName, port: UInt16)] {
         guard port > 0 else { throw .usage("--port takes a number from 1 to 65535", hint: "such as --port 8443") }
         var names: [(host: HTTPDNSName, port: UInt16)] = []

@@ -10,6 +10,6 @@ enum ExitStatus {
     /// `compare`: an answer is suspicious.
     static let suspicious: Int32 = 3
 
-    /// Ended by a signal, as shells count it.
+    /// Returns the status of a program that a signal ended, as shells count it.
     static func signal(_ number: Int32) -> Int32 { 128 + number }
 }

@@ -64,7 +64,7 @@ extension CommandFailure {
         providerAttempts = error.attempts
     }
 
-    /// One line that names the command which lists all mistakes.
+    /// Creates a failure with one line that names the command which lists all mistakes.
     private init(_ error: ConfigurationFileError) {
         let first = error.mistakes.first
         let more = error.mistakes.count + error.omitted - 1

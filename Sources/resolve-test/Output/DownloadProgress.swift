@@ -11,7 +11,7 @@ struct DownloadProgress {
         self.expected = expected
     }
 
-    /// Short responses show nothing; long ones a line ten times a second.
+    /// Updates the line: none for a short response, ten times a second for a long one.
     mutating func update(received: Int) {
         guard let stream else { return }
         let now = ContinuousClock.now

@@ -16,7 +16,7 @@ struct Style: Sendable {
 
     init(isColoured: Bool) { self.isColoured = isColoured }
 
-    /// Color is for terminals, and never with `NO_COLOR` (no-color.org: set and not empty) or `TERM=dumb`.
+    /// Creates a style. Color is for terminals, and never with `NO_COLOR` (no-color.org: set and not empty) or `TERM=dumb`.
     init(terminal: Bool, environment: [String: String]) {
         isColoured = terminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
     }
@@ -26,7 +26,7 @@ struct Style: Sendable {
     func bar(_ text: String) -> String { paint(text, "36") }
     func quiet(_ text: String) -> String { paint(text, "2") }
 
-    /// SGR parameters of ECMA-48 section 8.3.117.
+    /// Returns text with SGR parameters of ECMA-48 section 8.3.117.
     private func paint(_ text: String, _ parameter: String) -> String {
         isColoured && !text.isEmpty ? "\u{1B}[\(parameter)m\(text)\u{1B}[0m" : text
     }

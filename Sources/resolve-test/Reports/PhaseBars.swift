@@ -47,7 +47,7 @@ struct PhaseBars {
         }.joined()
     }
 
-    /// Each phase that happened has at least one mark.
+    /// Returns the bars. Each phase that happened has at least one mark.
     private func bars(width: Int) -> [String] {
         let seconds = phases.map { max(0, ($0.duration ?? .zero) / .seconds(1)) }
         let whole = seconds.reduce(0, +)

@@ -101,7 +101,7 @@ struct WatchRow: Sendable {
         }
     }
 
-    /// The order is ignored: it follows weights and families.
+    /// Records the addresses. Their order is ignored: it follows weights and families.
     private mutating func noteAddresses(_ addresses: [HTTPDNSAddress], at date: Date) {
         if let known, Set(known) != Set(addresses) {
             changes += 1

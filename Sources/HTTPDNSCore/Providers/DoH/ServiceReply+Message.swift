@@ -67,8 +67,10 @@ extension ServiceReply {
         }
     }
 
-    /// The type must be present (RFC 8484 section 4.2.1): without it, a captive portal's page is as likely as a message.
-    /// Parameters are allowed and ignored.
+    /// Checks that the content type is present and correct.
+    ///
+    /// It is required (RFC 8484 section 4.2.1): without it, a captive portal's page is as likely as a message. Parameters are
+    /// allowed and ignored.
     private func checkContentType() throws(HTTPDNSProviderError) {
         guard let mediaType else { throw badResponse("no Content-Type; it must be \(DoHService.mediaType)") }
         guard mediaType == DoHService.mediaType else {

@@ -1,7 +1,7 @@
 internal import HTTPDNSMessages
 package import HTTPDNSPrimitives
 
-/// A provider for DNS over HTTPS with answers in JSON, as Google, Cloudflare and Alidns offer it besides RFC 8484.
+/// A provider for DNS over HTTPS with answers in JSON, as Google, Cloudflare and Alidns offer it in addition to RFC 8484.
 ///
 /// It has its own transport that is pinned to the service's addresses. A and AAAA are two concurrent requests, which share one
 /// connection if the service speaks HTTP/2. Addresses of the service, time limits, statuses and the lifetime of answers are

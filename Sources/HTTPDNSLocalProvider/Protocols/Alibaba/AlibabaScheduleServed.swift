@@ -50,7 +50,8 @@ struct AlibabaScheduleServed: AlibabaProtocol {
         return try ServedReply(json: body)
     }
 
-    /// Whether the vendor refuses unsigned requests of accounts with a secret is UNCONFIRMED: they are answered.
+    /// Checks the signature. Unsigned requests of accounts with a secret are answered; whether the vendor refuses them is
+    /// UNCONFIRMED.
     private func checkSignature(_ parameters: QueryParameters, _ inquiry: inout Inquiry) throws(Refusal) {
         guard let signature = parameters["s"] else { return }
         inquiry.record.isSigned = true

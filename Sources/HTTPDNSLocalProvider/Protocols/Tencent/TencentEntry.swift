@@ -11,7 +11,9 @@ struct TencentEntry {
     /// Whether it is the free service, which accepts no batches.
     let isFree: Bool
 
-    /// Whether a bad number, token or time is a 401 is UNCONFIRMED: the vendor documents no status for any of them.
+    /// Returns a refusal with status 401 for a bad number, token or time.
+    ///
+    /// This is UNCONFIRMED: the vendor documents no status for any of them.
     static func unauthorized(_ code: Refusal.Code, _ advice: String) -> Refusal {
         var refusal = Refusal(code, advice)
         refusal.status = 401

@@ -57,6 +57,8 @@ struct TencentServed: ServedProtocol {
         }
     }
 
+    /// Returns the client that the answer is for.
+    ///
     /// The vendor's documents encrypt the client's address in encrypted queries; its clients send it in clear text.
     private static func client(
         _ text: String?,
@@ -71,7 +73,7 @@ struct TencentServed: ServedProtocol {
         return "\(address)"
     }
 
-    /// Returns `v4;v4,ttl-v6,ttl`, with a missing family as `0`; an empty text for a name without addresses.
+    /// Returns `v4;v4,ttl-v6,ttl`, with a missing family as `0`; an empty text for a query of a single name without addresses.
     private static func lists(
         _ answer: ZoneAnswer,
         _ families: HTTPDNSAddress.Families,
