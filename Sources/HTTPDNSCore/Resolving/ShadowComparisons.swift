@@ -57,7 +57,7 @@ final class ShadowComparisons: Sendable {
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// Adds an answer of the system that waits for the providers.
-    /// - Returns: Whether it is the first for the key: then the caller must call ``finish(_:_:host:)``.
+    /// - Returns: Whether it is the first for the key: then the caller must call ``finish(_:_:)``.
     func wait(_ key: AnswerKey, _ system: ShadowWord) -> Bool {
         state.withLock { state in
             let isFirst = state.waiting[key] == nil
