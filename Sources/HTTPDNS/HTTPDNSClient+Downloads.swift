@@ -21,7 +21,7 @@ extension HTTPDNSClient {
     /// are an error with code `unexpectedStatus`; for those use ``execute(_:)`` and `save(to:)`.
     /// - Parameters:
     ///   - request: The request. Its deadline, or the client's ``Configuration/Timeouts/total``, covers the body.
-    /// - path: The path of the file.
+    ///   - path: The path of the file.
     ///   - limit: The most bytes that are saved. A longer body fails with ``HTTPDNSClientError/Code/responseTooLarge``,
     ///     and nothing is saved. ``HTTPDNSClient/ByteLimit/inherited`` is the limit of the request's options, otherwise
     ///     the client's.

@@ -73,7 +73,7 @@ struct CallTime: Sendable {
 
     /// - Parameters:
     ///   - own: The limit of the request.
-    /// - settings: The settings of the client, for a request without a limit of its own.
+    ///   - settings: The settings of the client, for a request without a limit of its own.
     init(_ own: HTTPDNSClient.TimeLimit, _ settings: CallSettings) {
         start = SystemTimeSource().now()
         headStart = start

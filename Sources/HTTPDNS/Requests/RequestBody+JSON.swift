@@ -35,7 +35,7 @@ extension HTTPDNSClient.Response.Body {
     /// Reads the whole body and decodes it with Foundation's `JSONDecoder` and its defaults. The caller checks status
     /// and content type.
     /// - Parameters:
-    /// - type: The type of the value.
+    ///   - type: The type of the value.
     ///   - limit: The longest body that is read.
     /// - Throws: ``HTTPDNSClientError``, with code `decodingFailed` and the decoder's error in `underlying` when the
     ///   body is not JSON of that type; `CancellationError`.
