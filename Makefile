@@ -50,8 +50,8 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.TimesTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'LimitOverTheWireTests/leaks'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'CompressedBodyTests/memory'
-	$(call step,documentation comments)
-	@Scripts/check-docc
+	$(call step,documentation comments, public symbols)
+	@Scripts/check-api
 	@$(MAKE) --no-print-directory nested bare
 
 .PHONY: lint
@@ -117,9 +117,11 @@ address-sanitizer: dependencies ## The same under the address sanitizer alone
 
 # The examples are documentation: one that does not compile is worse than none.
 .PHONY: nested
-nested: ## Build the examples, and run their tests
+nested: ## Build the examples, and this package beside others that a server imports, and run their tests
 	$(call step,examples)
 	swift test --package-path Examples
+	$(call step,beside other packages)
+	swift test --package-path Tests/Neighbors
 
 .PHONY: bench
 bench: dependencies ## Measure, beside libcurl in C and AsyncHTTPClient (release build)
@@ -136,7 +138,7 @@ metrics: ## Measures of the code base
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf .build Examples/.build Benchmarks/.build Fuzz/.build
+	rm -rf .build Examples/.build Tests/Neighbors/.build Benchmarks/.build Fuzz/.build
 
 .PHONY: dependencies build-dependencies
 dependencies: ## Install what the tests need (apt, with sudo if not root)
