@@ -8,8 +8,9 @@ import Testing
 /// Row 68 of the acceptance list, against nginx. Other codings: DecodingTests of the transport.
 @Suite("Decompression bombs, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct BombTests {
+    /// 1 GiB of zeros, over both versions of HTTP. A stream beside it goes on.
     @Test(
-        "1 GiB of zeros by gzip ends at the client's limit, over both versions; a stream beside it goes on",
+        "A gzip bomb of 1 GiB ends at the client's limit",
         arguments: [HTTPDNSClient.AllowedVersions.http1Only, .http2Only]
     )
     func bomb(versions: HTTPDNSClient.AllowedVersions) async throws {

@@ -8,7 +8,7 @@ import Testing
 @Suite("Chosen versions, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct ChosenVersionTests {
     @Test(
-        "the log has the version that was chosen",
+        "The access log has the HTTP version that was chosen",
         arguments: [
             (.http10Only, "HTTP/1.0"), (.http1Only, "HTTP/1.1"), (.http2Only, "HTTP/2.0"), (.automatic, "HTTP/2.0"),
         ] as [(HTTPDNSClient.AllowedVersions, String)]
@@ -34,7 +34,8 @@ struct ChosenVersionTests {
         #expect(lines.count == 2 && lines.allSatisfy { $0.protocol == name })
     }
 
-    @Test("a server without HTTP/2 gets nothing of a request that wants nothing else, however often it is asked")
+    /// The client tries the request three times.
+    @Test("A server without HTTP/2 receives nothing of a request that allows only HTTP/2")
     func refused() async throws {
         let rig = try await ServerRig.shared()
         let host = "version-none.wild.test"

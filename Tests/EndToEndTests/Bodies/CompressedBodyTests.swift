@@ -22,8 +22,9 @@ struct CompressedBodyTests {
     /// Beyond zlib's window of 32 KiB it repeats itself: it does not shrink.
     private static let noise = (0..<(64 * 1024)).map { _ in UInt8.random(in: .min ... .max) }
 
+    /// The body comes from memory, a file, a multipart form or a stream.
     @Test(
-        "memory, a file, a multipart form and a stream arrive compressed, and are the source when gzip has taken that off",
+        "A compressed request body of any kind decompresses to its source",
         arguments: [HTTPDNSClient.AllowedVersions.http1Only, .http2Only]
     )
     func arrives(versions: HTTPDNSClient.AllowedVersions) async throws {
@@ -71,9 +72,8 @@ struct CompressedBodyTests {
         }
     }
 
-    @Test(
-        "the server is told the coding, and a length only where there is one; a kept connection carries the next request"
-    )
+    /// A kept connection carries the next request.
+    @Test("The server gets the coding, and a length only where the length is known")
     func fields() async throws {
         let rig = try await ServerRig.shared()
         try await withClient(settings(rig)) { client in
@@ -102,7 +102,7 @@ struct CompressedBodyTests {
     }
 
     @Test(
-        "a POST without a body says that it has none, over both versions",
+        "A POST without a body declares a length of zero, over both versions",
         arguments: [HTTPDNSClient.AllowedVersions.http1Only, .http2Only]
     )
     func none(versions: HTTPDNSClient.AllowedVersions) async throws {
@@ -118,7 +118,8 @@ struct CompressedBodyTests {
         }
     }
 
-    @Test("HTTP/1.0 has no bodies of unknown length: a stream is refused, memory goes through")
+    /// HTTP/1.0 has no bodies of unknown length.
+    @Test("HTTP/1.0 refuses compressed streams and carries compressed bodies from memory")
     func oldVersion() async throws {
         let rig = try await ServerRig.shared()
         try await withClient(settings(rig)) { client in
@@ -133,8 +134,9 @@ struct CompressedBodyTests {
     }
 
     // Other suites in the process would be counted as well.
+    /// 64 MiB that do not shrink; the process grows by less than 16 MiB.
     @Test(
-        "a stream of 64 MiB that does not shrink is compressed while the process grows by less than 16 MiB",
+        "Compressing a long stream does not make the process grow",
         .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
         arguments: [HTTPDNSClient.AllowedVersions.http1Only, .http2Only]
     )

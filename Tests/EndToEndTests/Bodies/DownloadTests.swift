@@ -19,10 +19,8 @@ struct DownloadTests {
         try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     }
 
-    @Test(
-        "a download that is cancelled, cut or late leaves what was there and nothing else",
-        arguments: ["cancelled", "cut", "late"]
-    )
+    /// The download is cancelled, cut or late.
+    @Test("An interrupted download leaves the old file and nothing else", arguments: ["cancelled", "cut", "late"])
     func ended(how: String) async throws {
         let folder = try TemporaryFolder()
         try folder.write("a", "old")
@@ -62,7 +60,7 @@ struct DownloadTests {
     }
 
     @Test(
-        "what nginx serves is in the file, byte by byte",
+        "A download from nginx arrives in the file byte by byte",
         .enabled(if: ServerRig.isAvailable([.nginx])),
         arguments: ["1m.bin", "1k.bin", "100m.bin"]
     )
@@ -88,7 +86,7 @@ struct DownloadTests {
     }
 
     @Test(
-        "the rights of a group that the program may not give go to no other group",
+        "Permissions for a group that the program may not set go to no other group",
         .enabled("only root becomes somebody else") { getuid() == 0 }
     )
     func foreignGroup() async throws {
@@ -112,7 +110,8 @@ struct DownloadTests {
 
     /// The measured program is the command line: its standard output is the consumer's pipe, and nothing else is in the
     /// process.
-    @Test("1 GiB through a slow consumer: the process grows by less than 16 MiB, over HTTP/1.1")
+    /// 1 GiB over HTTP/1.1; the process grows by less than 16 MiB.
+    @Test("A slow consumer of a download does not make the process grow")
     func slowConsumer() async throws {
         let size = 1 << 30
         let server = try RawServer(

@@ -40,7 +40,7 @@ struct SentBodyTests {
     }
 
     @Test(
-        "a file arrives byte by byte, over HTTP/1.1 and HTTP/2",
+        "A file arrives byte by byte, over HTTP/1.1 and HTTP/2",
         arguments: sizes,
         [HTTPDNSClient.AllowedVersions.http1Only, .http2Only]
     )
@@ -72,7 +72,7 @@ struct SentBodyTests {
     }
 
     @Test(
-        "streams of known and unknown length, and bytes arrive as they are",
+        "Streams of known and unknown length, and bytes arrive as they are",
         arguments: [HTTPDNSClient.AllowedVersions.http1Only, .http2Only]
     )
     func otherBodies(versions: HTTPDNSClient.AllowedVersions) async throws {
@@ -130,7 +130,7 @@ struct SentBodyTests {
     private struct Charge: Codable { var amount: Int }
 
     @Test(
-        "forms, JSON and multipart forms with a file arrive as their formats have them",
+        "Forms, JSON and multipart forms with a file arrive as their formats have them",
         arguments: [HTTPDNSClient.AllowedVersions.http1Only, .http2Only]
     )
     func formats(versions: HTTPDNSClient.AllowedVersions) async throws {

@@ -53,7 +53,8 @@ struct StalledBodyTests {
         var testDescription: String { "\(kind), \(stall), \(end), \(versions)" }
     }
 
-    @Test("its call ends at the deadline or cancelled, by name, and the source is cancelled", arguments: Case.all)
+    /// The source is cancelled, too.
+    @Test("A call with a stalled body ends at its deadline or when cancelled", arguments: Case.all)
     func ends(_ it: Case) async throws {
         // On a busy machine a short time may be over before the source has had its turn: then the same with a longer one.
         for seconds in [1, 4, 16] where try await endsAsSaid(it, total: .seconds(seconds)) { return }
@@ -94,7 +95,7 @@ struct StalledBodyTests {
 
 extension StalledBodyTests {
     @Test(
-        "a source that takes no notice of its being cancelled holds nobody up: not the call, not the shutdown",
+        "A body source that ignores cancellation delays neither the call nor the shutdown",
         arguments: [HTTPDNSClient.AllowedVersions.http1Only, .http2Only],
         End.allCases
     )

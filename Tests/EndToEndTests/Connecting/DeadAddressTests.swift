@@ -28,9 +28,9 @@ struct DeadAddressTests {
         try RawServer(address: address, .repeatForever([.readHead, .read(1), .sendText(Self.ok)]))
     }
 
-    @Test(
-        "rows 114, 115: a black hole first, cold: a POST is answered after the stagger, counted once; the next 1,000 pay nothing"
-    )
+    /// Rows 114 and 115 of the acceptance list. The answer comes after the stagger, and the next 1,000 requests do not
+    /// wait.
+    @Test("A cold POST past a black-holed first address is answered and sent once")
     func blackHoleFirst() async throws {
         let hole = try BlackHole()
         let good = try server()
@@ -59,7 +59,9 @@ struct DeadAddressTests {
         withExtendedLifetime(hole) {}
     }
 
-    @Test("row 21: reset, reset, good: served by the good one, the others in the exchange; the next ten skip them")
+    /// Row 21 of the acceptance list. Reset, reset, good: the good one serves, and the next ten requests skip the
+    /// others.
+    @Test("Addresses that refuse are in the exchange, and later requests skip them")
     func resets() async throws {
         let bad = try (3...4).map { try RawServer(address: "127.0.0.\($0)", .hang) }
         // Refused: RST is the answer to SYN.
@@ -111,10 +113,8 @@ struct DeadAddressTests {
         #expect(exchange.timings.race == nil && exchange.failedAttempts.isEmpty, "\(exchange.failedAttempts)")
     }
 
-    @Test(
-        "rows 21, 115: it is the address that is remembered, and not a warm connection: the next 1,000 that make one each skip it",
-        arguments: Trouble.allCases
-    )
+    /// Rows 21 and 115 of the acceptance list. The next 1,000 requests make a connection each and skip it.
+    @Test("A bad address is remembered without a warm connection to a good one", arguments: Trouble.allCases)
     func healthWithoutConnections(trouble: Trouble) async throws {
         let (target, holder) = try await badAddress(trouble)
         let closing = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
@@ -139,10 +139,8 @@ struct DeadAddressTests {
         withExtendedLifetime(holder) {}
     }
 
-    @Test(
-        "row 21: the next ten skip it too when their connections are retired before each",
-        arguments: Trouble.allCases
-    )
+    /// Row 21 of the acceptance list. Ten requests.
+    @Test("A bad address is skipped although connections are retired before each request", arguments: Trouble.allCases)
     func healthOfRetiredConnections(trouble: Trouble) async throws {
         let (target, holder) = try await badAddress(trouble)
         let good = try server()
@@ -157,7 +155,8 @@ struct DeadAddressTests {
         withExtendedLifetime(holder) {}
     }
 
-    @Test("row 128: a black hole under a warm connection: twenty GETs are answered, and a POST is sent once at most")
+    /// Row 128 of the acceptance list. Twenty GETs follow each other.
+    @Test("A black hole under a warm connection fails no GET and repeats no POST")
     func warmBlackHole() async throws {
         let old = try RawServer(address: "127.0.0.2", .repeatForever([.readHead, .sendText(Self.ok)]))
         let good = try RawServer(address: "127.0.0.3", .repeatForever([.readHead, .sendText(Self.ok)]))
@@ -191,7 +190,8 @@ struct DeadAddressTests {
         #expect(good.connections.map(\.text).joined().count(of: "POST") == 1)
     }
 
-    @Test("the client's selection, hedge and ejection reach the wire; weights keep their lots")
+    /// Weighted mappings keep their selection by weight.
+    @Test("The client's settings for selection, hedging and ejection reach the wire")
     func settingsReachTheWire() async throws {
         let servers = try (2...4).map {
             try RawServer(address: "127.0.0.\($0)", .repeatForever([.readHead, .sendText(Self.ok)]))
@@ -235,7 +235,7 @@ struct DeadAddressTests {
         }
     }
 
-    @Test("settings that cannot be are told when the client is made")
+    @Test("Impossible connection settings are reported when the client is made")
     func refusedSettings() async throws {
         typealias Change = @Sendable (inout HTTPDNSClient.Configuration) -> Void
         let changes: [(Change, String)] = [
@@ -279,7 +279,8 @@ struct DeadAddressTests {
 /// Connections that are made before a request, through the client.
 @Suite("Preconnecting", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct PreconnectingTests {
-    @Test("the first request after it finds its connection, TLS included, and the origin has seen one request")
+    /// The origin has seen one request.
+    @Test("The first request after a preconnect uses its connection, TLS included")
     func preconnect() async throws {
         let rig = try await ServerRig.shared()
         let configuration = try rig.settings(mappings: ["ahead.wild.test": .addresses(["127.0.0.2"])])
@@ -296,7 +297,7 @@ struct PreconnectingTests {
         }
     }
 
-    @Test("several at once, for HTTP/1.1")
+    @Test("Several connections for HTTP/1.1 can be made ahead together")
     func several() async throws {
         let server = try RawServer(
             .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
@@ -316,7 +317,7 @@ struct PreconnectingTests {
         }
     }
 
-    @Test("what cannot be connected to is told as for a request")
+    @Test("A preconnect that cannot connect fails as a request would")
     func refused() async throws {
         let server = try RawServer(.hang)
         try await server.refuse()

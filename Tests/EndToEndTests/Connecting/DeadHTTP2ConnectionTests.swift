@@ -75,7 +75,8 @@ struct DeadHTTP2ConnectionTests {
         #expect(way.relay.connectionCount == 1)
     }
 
-    @Test("row 128: a black hole under it: the next twenty GETs are answered, and only the first one waits")
+    /// Row 128 of the acceptance list. Twenty GETs follow each other.
+    @Test("GETs past a black-holed HTTP/2 connection are answered, and only the first waits")
     func blackHole() async throws {
         let way = try await way("h2-hole.wild.test")
         try await withClient(way.configuration) { client in
@@ -103,9 +104,7 @@ struct DeadHTTP2ConnectionTests {
         #expect(way.relay.connectionCount == 1)
     }
 
-    @Test(
-        "the same under many at once: each GET is answered by the next address, a POST among them is sent to nobody else"
-    )
+    @Test("Concurrent GETs move to the next address, and a POST among them is not repeated")
     func manyAtOnce() async throws {
         let way = try await way("h2-many.wild.test")
         try await withClient(way.configuration) { client in
@@ -141,7 +140,7 @@ struct DeadHTTP2ConnectionTests {
         #expect(way.relay.connectionCount == 1)
     }
 
-    @Test("a POST whose answer is lost was counted once, and is not sent again; the next one goes elsewhere")
+    @Test("A POST whose response is lost is not sent again, and the next one goes elsewhere")
     func lostAnswer() async throws {
         let way = try await way("h2-answer.wild.test")
         try await withClient(way.configuration) { client in
@@ -161,10 +160,8 @@ struct DeadHTTP2ConnectionTests {
         #expect(try way.logged("POST") == 2)
     }
 
-    @Test(
-        "a kept connection that ends under a POST: counted once, a typed error, and no connection made to send it again",
-        arguments: [true, false]
-    )
+    /// No connection is made to send it again.
+    @Test("A POST whose kept connection ends is counted once and is a typed error", arguments: [true, false])
     func ends(resetting: Bool) async throws {
         let way = try await way("h2-ends-\(resetting).wild.test")
         try await withClient(way.configuration) { client in
@@ -187,10 +184,7 @@ struct DeadHTTP2ConnectionTests {
         #expect(try way.logged("POST") == 2)
     }
 
-    @Test(
-        "a kept connection that ends under GETs: all are sent again, on a new connection that they share, and answered",
-        arguments: [true, false]
-    )
+    @Test("GETs whose kept connection ends share a new connection and are answered", arguments: [true, false])
     func endsUnderMany(resetting: Bool) async throws {
         let way = try await way("h2-gets-\(resetting).wild.test")
         let count = 10
@@ -248,8 +242,9 @@ struct DeadHTTP2ConnectionTests {
     .timeLimit(.minutes(10))
 )
 struct RefusedStreamRetryTests {
+    /// A POST that may have arrived is not.
     @Test(
-        "a POST whose stream was refused is sent again within its hop, one that may have arrived is not",
+        "A POST is sent again within its hop only when its stream was refused",
         arguments: [
             ("refused-stream", HTTP2Frames.reset(7), true), ("go-away", HTTP2Frames.goAway(last: 0), true),
             ("internal-error", HTTP2Frames.reset(2), false),

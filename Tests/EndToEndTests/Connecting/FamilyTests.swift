@@ -9,8 +9,9 @@ import Testing
 struct FamilyTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
+    /// Row 23 of the acceptance list. The first address is `::1`.
     @Test(
-        "row 23: ::1 is a black hole and comes first: the IPv4 address is tried after the stagger, and answers",
+        "IPv4 answers after the stagger when a black-holed IPv6 address goes first",
         .enabled(if: ServerRig.isAvailable([.nginx, .bind]))
     )
     func blackHole() async throws {
@@ -42,7 +43,8 @@ struct FamilyTests {
         withExtendedLifetime(hole) {}
     }
 
-    @Test("row 23: a mapping with IPv6 alone works")
+    /// Row 23 of the acceptance list.
+    @Test("A mapping with IPv6 addresses alone works")
     func sixOnly() async throws {
         let server = try RawServer(address: "::1", .repeatForever([.readHead, .sendText(Self.ok)]))
         var configuration = HTTPDNSClient.Configuration()
@@ -56,9 +58,8 @@ struct FamilyTests {
         }
     }
 
-    @Test(
-        "row 23: a mapping with IPv4 alone, and a client or request that wants IPv6: a named error, and nothing is sent"
-    )
+    /// Row 23 of the acceptance list. The client or the request demands it, and nothing is sent.
+    @Test("A demand for IPv6 on a mapping with IPv4 alone is a named error")
     func noSix() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         var configuration = HTTPDNSClient.Configuration()

@@ -74,7 +74,8 @@ struct RotatingAnswerTests {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
     }
 
-    @Test("time to live 1 s, 200 requests a second: at most 2 handshakes a second, and fewer moves than answers")
+    /// A time to live of 1 s and 200 requests a second: at most 2 handshakes a second.
+    @Test("Rotating answers cause few handshakes, and fewer moves than answers")
     func rotation() async throws {
         let rig = try await ServerRig.start()
         let seconds = ServerRig.hasTime ? 120 : 9

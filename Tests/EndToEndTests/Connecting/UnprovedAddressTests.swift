@@ -6,9 +6,9 @@ import Testing
 /// Addresses that can be connected to, and do not prove the name.
 @Suite("Unproved addresses", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct UnprovedAddressTests {
-    @Test(
-        "a reset in the handshake, a wrong certificate, good: a POST is served by the good one, the others in the exchange"
-    )
+    /// A reset in the handshake, a wrong certificate, good: the good one serves a POST, and the others are in the
+    /// exchange.
+    @Test("Addresses that fail in the TLS handshake give way to a good one")
     func failover() async throws {
         let rig = try await ServerRig.shared()
         let host = "unproved.wild.test"

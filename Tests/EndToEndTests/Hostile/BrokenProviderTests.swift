@@ -52,7 +52,7 @@ struct BrokenProviderTests {
         #expect(!text.contains("\n") && text.utf8.count < 1_000, "\(text)")
     }
 
-    @Test("whole, the answer is good: what follows is about the cuts")
+    @Test("The uncut answer resolves, so that the cuts below prove something")
     func whole() async throws {
         #expect(try await outcome(of: Self.reply.http).get() == ["127.0.0.2"])
     }
@@ -65,7 +65,8 @@ struct BrokenProviderTests {
         }
     }
 
-    @Test("a message that is cut at any byte in a well-formed HTTP answer is a typed error")
+    /// The HTTP response around it is well formed.
+    @Test("A DNS message that is cut at any byte is a typed error")
     func cutMessage() async throws {
         for count in 0..<Self.reply.message.count {
             let answer = DNSReply.http(Array(Self.reply.message.prefix(count)))
@@ -73,7 +74,7 @@ struct BrokenProviderTests {
         }
     }
 
-    @Test("a message with any byte changed gives a typed error or an address for the name that was asked")
+    @Test("A message with a changed byte is a typed error or an address for the asked name")
     func changedByte() async throws {
         for place in Self.reply.message.indices {
             for value in [0x00, 0x3f, 0x80, 0xc0, 0xff] as [UInt8] where Self.reply.message[place] != value {
@@ -128,12 +129,12 @@ struct BrokenProviderTests {
         ),
     ]
 
-    @Test("what is no answer at all is a typed error", arguments: answers)
+    @Test("A response that is no DNS answer at all is a typed error", arguments: answers)
     func noAnswer(what: String, answer: [UInt8]) async throws {
         expectTyped(try await outcome(of: answer), what)
     }
 
-    @Test("a silent provider is a time-out of the resolving, within the request's deadline")
+    @Test("A silent provider is a time-out of the resolving, within the request's deadline")
     func silent() async throws {
         let server = try RawServer(.readHead, .hang)
         try await withClient(settings(server)) { client in
@@ -146,7 +147,7 @@ struct BrokenProviderTests {
         }
     }
 
-    @Test("the program says each on one line, with status 1")
+    @Test("The program reports each broken answer on one line, with status 1")
     func program() async throws {
         let program = try BuiltProduct.path("resolve-test")
         let bytes = Self.reply.http

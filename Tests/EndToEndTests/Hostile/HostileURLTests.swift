@@ -46,7 +46,7 @@ struct HostileURLTests {
         "http://one.test:80:80/", "http://one.test:x/", "http://one.test:99999999999999999999/", "http://one.test:８０/",
     ]
 
-    @Test("each is refused by its type, with nothing resolved, dialled or leaked", arguments: refused)
+    @Test("A hostile URL is refused by its type, and nothing is resolved, dialed or leaked", arguments: refused)
     func isRefused(url: String) async throws {
         let server = try RawServer(.hang)
         var configuration = HTTPDNSClient.Configuration()
@@ -66,7 +66,7 @@ struct HostileURLTests {
         #expect(server.connections.isEmpty)
     }
 
-    @Test("the program refuses each on one line, with status 2")
+    @Test("The program refuses each hostile URL on one line, with status 2")
     func programRefuses() async throws {
         for (number, url) in Self.refused.filter({ !$0.contains("\0") }).enumerated() {
             // Behind "--" also what looks like a flag is a URL.
@@ -78,7 +78,8 @@ struct HostileURLTests {
         }
     }
 
-    @Test("user information never becomes the host: what is asked is what stands behind the last at-sign")
+    /// The host is the part behind the last at sign.
+    @Test("User information in a URL never becomes the host")
     func userInformation() async throws {
         let server = try RawServer(
             .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
@@ -102,7 +103,7 @@ struct HostileURLTests {
         #expect(text.split(separator: "\r\n").filter { $0.hasPrefix("Host: ") }.allSatisfy { $0 == "Host: real.test" })
     }
 
-    @Test("line breaks and NULs in fields, methods and Host never reach the wire")
+    @Test("Line breaks and NULs in fields, methods and Host never reach the wire")
     func injection() async throws {
         let server = try RawServer(
             .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])

@@ -36,7 +36,8 @@ struct ConnectionLimitTests {
         #expect((1...4).contains(most(lines)))
     }
 
-    @Test("100 requests to 10 hosts, limit 4 in all: nginx never sees more than 4 at once")
+    /// 100 requests to 10 hosts, limit 4: nginx never sees more than 4 at a time.
+    @Test("A limit for all hosts together holds on the wire")
     func total() async throws {
         let rig = try await ServerRig.shared()
         var settings = try rig.settings(mappings: ["*.all.test": .addresses(["127.0.0.2"])])
@@ -56,7 +57,7 @@ struct ConnectionLimitTests {
         #expect(lines.count == 100 && (1...4).contains(most(lines)))
     }
 
-    @Test("over HTTP/2 a limit of one connection lets many requests through at once")
+    @Test("A limit of one HTTP/2 connection lets many requests through concurrently")
     func shared() async throws {
         let rig = try await ServerRig.shared()
         var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])

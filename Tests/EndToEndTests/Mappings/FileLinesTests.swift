@@ -74,7 +74,8 @@ struct FileLinesTests {
         text.replacing("TLS", with: "\(rig.tlsPort)").replacing("CLEAR", with: "\(rig.httpPort)")
     }
 
-    @Test("each of thirty good lines leads its request to its address, and is named as the reason")
+    /// Thirty lines.
+    @Test("Each good line leads its request to its address, and is named as the reason")
     func good() async throws {
         let rig = try await ServerRig.shared()
         #expect(Self.lines.count >= 30)
@@ -123,7 +124,8 @@ struct FileLinesTests {
         ("A.TEST.: 192.0.2.1", "line 3"),
     ]
 
-    @Test("twenty bad lines are told at once, each with its number and what is wrong with it, and nothing is used")
+    /// Twenty lines, each with what is wrong with it.
+    @Test("Bad lines are reported together, each with its number, and nothing is used")
     func bad() async throws {
         let text = "version: 1\nmappings:\n" + Self.badLines.map { "  \($0.0)\n" }.joined()
         let error = #expect(throws: ConfigurationFileError.self) {
@@ -138,7 +140,7 @@ struct FileLinesTests {
         }
     }
 
-    @Test("a hosts file leads requests as it stands")
+    @Test("A hosts file leads requests without any change to it")
     func hosts() async throws {
         let rig = try await ServerRig.shared()
         let text = """

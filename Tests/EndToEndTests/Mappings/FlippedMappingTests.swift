@@ -32,7 +32,9 @@ struct FlippedMappingTests {
         var remote: String
     }
 
-    @Test("every request that an origin logged was on an address current between its start and its sending")
+    /// The address was current between the start and the sending of the request. Every request in the origins' logs is
+    /// checked.
+    @Test("Each request was sent to an address that was current after its start")
     func flipping() async throws {
         let rig = try await ServerRig.shared()
         let name = "flipped.wild.test"

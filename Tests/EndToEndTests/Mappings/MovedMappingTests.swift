@@ -90,7 +90,7 @@ struct MovedMappingTests {
         }
     }
 
-    @Test("via with keep: [host] takes the other name's identity, and keeps the Host field")
+    @Test("A via rule with keep: [host] uses the other name's identity and keeps Host")
     func viaIdentity() async throws {
         let rig = try await ServerRig.shared()
         let text = """

@@ -35,7 +35,7 @@ struct WeightedMappingTests {
         return zip(requests(), before).map { $0 - $1 }
     }
 
-    @Test("Equal weights share equally, in code, in the file and through via")
+    @Test("Equal weights share equally in code, in the file and through a via rule")
     func equal() async throws {
         let servers = try servers(3)
         let file = """

@@ -78,7 +78,7 @@ struct CrossOriginInterceptorTests {
         .sendText("HTTP/1.1 302 Found\r\nLocation: \(url)\r\nContent-Length: 0\r\n\r\n")
     }
 
-    @Test("A server that a redirect names receives nothing of what is added for the first origin alone")
+    @Test("A server that a redirect names receives nothing added for the first origin alone")
     func received() async throws {
         let otherPort = Lock<UInt16>(0)
         let own = try RawServer { connection in

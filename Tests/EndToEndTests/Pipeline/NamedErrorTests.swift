@@ -18,7 +18,8 @@ struct NamedErrorTests {
         for attempt in error.attempts { #expect(text.contains("\(attempt.endpoint)"), "\(text)") }
     }
 
-    @Test("configuration: a file, a client's settings, a missing authority")
+    /// A file, a client's settings, a missing authority.
+    @Test("A configuration error names its cause")
     func configuration() async throws {
         #expect(throws: ConfigurationFileError.self) { try ConfigurationFile.read("/nonexistent/httpdns.yaml") }
         var configuration = HTTPDNSClient.Configuration()
@@ -34,7 +35,8 @@ struct NamedErrorTests {
         expectPresentable(route, naming: "nobody")
     }
 
-    @Test("resolve: an unknown name, a name without addresses, a broken zone")
+    /// An unknown name, a name without addresses, a broken zone.
+    @Test("A resolving error names its cause")
     func resolve() async throws {
         let rig = try await ServerRig.shared()
         try await withClient(rig.settings()) { client in
@@ -51,7 +53,7 @@ struct NamedErrorTests {
         }
     }
 
-    @Test("policy: the address that was refused, and how to allow it")
+    @Test("A policy error names the address that was refused and how to allow it")
     func policy() async throws {
         let rig = try await ServerRig.shared()
         try await withClient(rig.settings()) { client in
@@ -61,7 +63,7 @@ struct NamedErrorTests {
         }
     }
 
-    @Test("connect: every address that was tried")
+    @Test("A connect error names every address that was tried")
     func connect() async throws {
         let rig = try await ServerRig.shared()
         try await rig.setRecords("connect-error.wild.test", ["127.0.0.9"])
@@ -77,7 +79,7 @@ struct NamedErrorTests {
         }
     }
 
-    @Test("connect: of two addresses both")
+    @Test("A connect error for two addresses names both")
     func connectTwo() async throws {
         let rig = try await ServerRig.shared()
         try await rig.setRecords("connect-error-two.wild.test", ["127.0.0.8", "127.0.0.9"])
@@ -91,7 +93,8 @@ struct NamedErrorTests {
         }
     }
 
-    @Test("HTTP: a status that is no success, where one is needed; nothing is saved")
+    /// Nothing is saved.
+    @Test("An unsuccessful status is an error where a success is needed")
     func unexpectedStatus() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
@@ -110,7 +113,8 @@ struct NamedErrorTests {
         #expect(try folder.text(of: folder.path("file")) == "old")
     }
 
-    @Test("TLS: a certificate that proves nothing, and a port that speaks no TLS; the request stays here")
+    /// A certificate that proves nothing, and a port without TLS.
+    @Test("A TLS error names its cause, and the request is not sent")
     func tls() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
@@ -131,7 +135,7 @@ struct NamedErrorTests {
         #expect(try !rig.accessLog(since: mark).contains { $0.target == "/named-error" })
     }
 
-    @Test("time-out: the phase and its limit")
+    @Test("A time-out names the phase and its limit")
     func timeout() async throws {
         let rig = try await ServerRig.shared()
         let hole = try BlackHole()
@@ -163,7 +167,7 @@ struct NamedErrorTests {
     }
 
     @Test(
-        "protocol: an answer that is none",
+        "A response that is no HTTP is a protocol error",
         arguments: [
             "SSH-2.0-OpenSSH\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "HTTP/1.1 abc\r\n\r\n",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "HTTP/1.1 200 OK\r\nbad header\r\n\r\n",
@@ -181,7 +185,7 @@ struct NamedErrorTests {
         }
     }
 
-    @Test("a connection that ends early is lost, before the head and inside the body")
+    @Test("A connection that ends early is lost, before the head and inside the body")
     func connectionLost() async throws {
         let rig = try await ServerRig.shared()
         try await withClient(rig.settings()) { client in
@@ -199,7 +203,8 @@ struct NamedErrorTests {
         }
     }
 
-    @Test("cancelled: CancellationError and no other, while resolving, connecting, waiting and reading")
+    /// While resolving, connecting, waiting and reading.
+    @Test("A cancelled call ends with CancellationError in every phase")
     func cancelled() async throws {
         let rig = try await ServerRig.shared()
         let hole = try BlackHole()
@@ -238,7 +243,7 @@ struct NamedErrorTests {
         }
     }
 
-    @Test("loop: a stage that calls its own client for every call")
+    @Test("An interceptor that calls its own client for every call ends with a loop error")
     func loop() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()

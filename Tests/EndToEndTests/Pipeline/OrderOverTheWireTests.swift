@@ -7,12 +7,13 @@ import ServerRig
 import Testing
 
 @Suite(
-    "The order of the stages and the client as a whole",
+    "The order of the interceptors and the client as a whole",
     .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
     .timeLimit(.minutes(10))
 )
 struct OrderOverTheWireTests {
-    @Test("two application and two network stages: outermost first on the way out, the reverse on the way back")
+    /// Two application and two network interceptors.
+    @Test("Interceptors run outermost first on the way out, and in reverse on the way back")
     func order() async throws {
         let rig = try await ServerRig.shared()
         let journal = Journal()
@@ -48,9 +49,7 @@ struct OrderOverTheWireTests {
         }
     }
 
-    @Test(
-        "what the stages change is what the origin gets, and what they change on the way back is what the caller gets"
-    )
+    @Test("Changes that interceptors make reach the origin and the caller")
     func changes() async throws {
         let rig = try await ServerRig.shared()
         var configuration = try rig.settings()
@@ -73,10 +72,8 @@ struct OrderOverTheWireTests {
         }
     }
 
-    @Test(
-        "limits on the response hold on the wire: a long body, a bomb, a body of unknown length",
-        arguments: [true, false]
-    )
+    /// A long body, a bomb, a body of unknown length.
+    @Test("The limit of a response body holds on the wire", arguments: [true, false])
     func responseLimits(isHTTP2: Bool) async throws {
         let rig = try await ServerRig.shared()
         let origin = "https://one.test:\(isHTTP2 ? rig.tlsPort : rig.http1Port)"
@@ -103,7 +100,7 @@ struct OrderOverTheWireTests {
         }
     }
 
-    @Test("64 clients side by side each do their work and end")
+    @Test("64 concurrent clients each do their work and end")
     func manyClients() async throws {
         let rig = try await ServerRig.shared()
         let url = "https://many-clients.wild.test:\(rig.tlsPort)/1k.bin"
@@ -123,10 +120,7 @@ struct OrderOverTheWireTests {
         }
     }
 
-    @Test(
-        "shut down under load every call ends, with its answer or with an error of its own",
-        arguments: [0, 20, 5_000]
-    )
+    @Test("A shutdown under load ends every call, with its response or an error of its own", arguments: [0, 20, 5_000])
     func shutdownUnderLoad(milliseconds: Int) async throws {
         let rig = try await ServerRig.shared()
         let client = try await HTTPDNSClient(configuration: rig.settings())

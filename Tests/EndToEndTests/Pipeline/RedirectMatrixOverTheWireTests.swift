@@ -28,7 +28,12 @@ struct RedirectMatrixOverTheWireTests {
         return configuration
     }
 
-    @Test("five codes times five methods: what the second server gets", arguments: [301, 302, 303, 307, 308], 0..<5)
+    /// Five codes times five methods.
+    @Test(
+        "The second server gets the method and body that the redirect's code asks for",
+        arguments: [301, 302, 303, 307, 308],
+        0..<5
+    )
     func matrix(status: Int, column: Int) async throws {
         let method = Self.methods[column]
         let hasBody = column >= 2
@@ -74,8 +79,9 @@ struct RedirectMatrixOverTheWireTests {
         #expect(!after.contains("Transfer-Encoding") && after.contains("Accept: */*\r\n"))
     }
 
+    /// The only connection is the one to the redirecting server.
     @Test(
-        "a server that redirects to a metadata address: a policy error, and no connection but the one to the server",
+        "A redirect to a metadata address is a policy error without a connection",
         arguments: [
             "http://169.254.169.254/latest/meta-data/", "http://2852039166/", "http://0xa9fea9fe/",
             "http://0251.0376.0251.0376/", "http://169.254.43518/", "http://[::ffff:169.254.169.254]/",

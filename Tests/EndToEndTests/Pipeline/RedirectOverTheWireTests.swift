@@ -12,7 +12,8 @@ import Testing
     .timeLimit(.minutes(10))
 )
 struct RedirectOverTheWireTests {
-    @Test("row 20: each hop goes through the stage: resolved, pinned and under its own name")
+    /// Row 20 of the acceptance list.
+    @Test("Each hop of a redirect is resolved, pinned and sent under its own name")
     func hops() async throws {
         let rig = try await ServerRig.shared()
         try await rig.setRecords("redirect-a.wild.test", ["127.0.0.2"])
@@ -40,7 +41,7 @@ struct RedirectOverTheWireTests {
         #expect(lines.map(\.sni) == ["redirect-a.wild.test", "redirect-b.wild.test"])
     }
 
-    @Test("five relative redirects within one origin use one connection", arguments: [true, false])
+    @Test("Five relative redirects within one origin use one connection", arguments: [true, false])
     func oneConnection(isHTTP2: Bool) async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
@@ -55,7 +56,7 @@ struct RedirectOverTheWireTests {
         #expect(Set(lines.map(\.connection)).count == 1)
     }
 
-    @Test("a 307 sends the POST and its body again, a 303 does not", arguments: [303, 307])
+    @Test("A 307 sends the POST and its body again, a 303 does not", arguments: [303, 307])
     func post(status: Int) async throws {
         let rig = try await ServerRig.shared()
         try await withClient(rig.settings()) { client in
@@ -70,7 +71,8 @@ struct RedirectOverTheWireTests {
         }
     }
 
-    @Test("row 61: another origin does not see the client certificate that the first one asks for")
+    /// Row 61 of the acceptance list.
+    @Test("Another origin does not see the client certificate that the first one asks for")
     func certificate() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()

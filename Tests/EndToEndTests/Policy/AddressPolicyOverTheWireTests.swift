@@ -28,10 +28,8 @@ struct AddressPolicyOverTheWireTests {
         }
     }
 
-    @Test(
-        "link-local, unspecified and multicast answers are refused from any provider, until allowed",
-        arguments: specialAddresses
-    )
+    /// The rule holds for every provider.
+    @Test("Link-local, unspecified and multicast answers are refused until allowed", arguments: specialAddresses)
     func special(address: String) async throws {
         let rig = try await ServerRig.shared()
         let name = "policy-\(address.replacing(".", with: "-")).wild.test"
@@ -50,7 +48,7 @@ struct AddressPolicyOverTheWireTests {
         }
     }
 
-    @Test("A provider on loopback answers public addresses alone, until its settings allow more")
+    @Test("A provider on loopback may answer public addresses only, until allowed more")
     func stub() async throws {
         let rig = try await ServerRig.shared()
         let server = try RawServer(.hang)
@@ -69,7 +67,7 @@ struct AddressPolicyOverTheWireTests {
         #expect(allowed.status == 0 && allowed.output.contains("127.0.0.1"), "\(allowed)")
     }
 
-    @Test("limited to public answers, loopback and private ones are refused, and nobody connects")
+    @Test("A limit to public answers refuses loopback and private ones without connecting")
     func publicOnly() async throws {
         let rig = try await ServerRig.shared()
         let server = try RawServer(.hang)
@@ -93,7 +91,7 @@ struct AddressPolicyOverTheWireTests {
         try await rig.removeRecords("policy-private.wild.test")
     }
 
-    @Test("of a mixed answer only what is allowed is tried")
+    @Test("Only the allowed addresses of a mixed answer are tried")
     func mixed() async throws {
         let rig = try await ServerRig.shared()
         try await rig.setRecords("policy-mixed.wild.test", ["169.254.169.254", "127.0.0.2", "0.0.0.0"])
@@ -104,7 +102,7 @@ struct AddressPolicyOverTheWireTests {
         }
     }
 
-    @Test("IPv4 addresses in IPv6 clothes are refused as what they are")
+    @Test("IPv4 addresses written as IPv6 ones are refused as the IPv4 addresses")
     func mappedAddresses() async throws {
         let rig = try await ServerRig.shared()
         let name = "policy-v6.wild.test"
@@ -121,7 +119,7 @@ struct AddressPolicyOverTheWireTests {
         }
     }
 
-    @Test("a special address is refused wherever it comes from: mapping, request, URL")
+    @Test("A special address is refused from a mapping, a request and a URL")
     func everySource() async throws {
         let rig = try await ServerRig.shared()
         let configuration = try rig.settings(mappings: ["meta.test": .addresses(["169.254.169.254"])])
@@ -137,7 +135,8 @@ struct AddressPolicyOverTheWireTests {
         }
     }
 
-    @Test("fail-closed: when the provider is gone or lies, nothing falls through to the system resolver")
+    /// Fail-closed: a route without a fallback.
+    @Test("A provider that is gone or lies does not cause a system lookup")
     func failClosed() async throws {
         let rig = try await ServerRig.shared()
         let program = try BuiltProduct.path("resolve-test")
@@ -165,7 +164,7 @@ struct AddressPolicyOverTheWireTests {
     }
 
     @Test(
-        "what a provider says is an answer, though refused or negative: the fallback is not asked",
+        "A refused or negative answer of a provider does not cause a fallback",
         arguments: [("special.test", "169.254.169.254"), ("gone.one.test", "does not exist"), ("nodata.test", "no ")]
     )
     func answerIsNoFailure(host: String, word: String) async throws {

@@ -6,7 +6,7 @@ import ServerRig
 import Testing
 
 /// Rows 15 and 18 of the acceptance list: what no provider hears of, and what of the library's own traffic never comes back.
-@Suite("Left alone, against BIND and nginx", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
+@Suite("Names left alone, against BIND and nginx", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct LeftAloneTests {
     @Test("(48), invariant 13: literals and localhost are pinned, and no provider hears of them")
     func literals() async throws {
@@ -40,7 +40,7 @@ struct LeftAloneTests {
         }
     }
 
-    @Test("an excluded name takes the system's path, and BIND does not hear of it")
+    @Test("An excluded name takes the system path, and BIND sees no query for it")
     func excluded() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()

@@ -3,7 +3,7 @@ import ServerRig
 import Testing
 
 /// Rows 24 and 25 of the acceptance list, through the built program: what it says is what another program can act on.
-@Suite("What resolve-test shows, acted on by curl", .enabled(if: ServerRig.isAvailable([.nginx, .bind, .witnesses])))
+@Suite("Output of resolve-test, used by curl", .enabled(if: ServerRig.isAvailable([.nginx, .bind, .witnesses])))
 struct InspectionTests {
     static let fields = [
         "originalURL", "addressURL", "host", "serverName", "resolveEntry", "addresses", "source", "provider", "cached",
@@ -52,10 +52,8 @@ struct InspectionTests {
         Way(host: "a.wild.test", flags: ["--map", "*.wild.test=127.0.0.3"], source: "mapping", address: "127.0.0.3"),
     ]
 
-    @Test(
-        "the fields are complete, and fed to curl they reach the same virtual host at the same address",
-        arguments: ways
-    )
+    /// The fields are complete.
+    @Test("The explained fields lead curl to the same virtual host at the same address", arguments: ways)
     func fedToCurl(way: Way) async throws {
         let rig = try await ServerRig.shared()
         let url = "https://\(way.host):\(rig.tlsPort)/echo?inspected#part"
@@ -112,7 +110,7 @@ struct InspectionTests {
         #expect(try object(curl.output)["address"] as? String == "::1")
     }
 
-    @Test("an address with a port of its own: the printed curl command reaches it as it stands")
+    @Test("The printed curl command reaches an address with a port of its own")
     func otherPort() async throws {
         let rig = try await ServerRig.shared()
         let map = ["--map", "one.test=127.0.0.3:\(rig.tlsPort)", "--cacert", rig.certificateAuthorityFile]
@@ -125,7 +123,7 @@ struct InspectionTests {
         #expect(echo["address"] as? String == "127.0.0.3" && echo["host"] as? String == "one.test")
     }
 
-    @Test("what export prints leads curl and a second run of the program to the same places")
+    @Test("Exported settings lead curl and a second run of the program to the same places")
     func exported() async throws {
         let rig = try await ServerRig.shared()
         let maps = ["--map", "one.test:\(rig.tlsPort)=127.0.0.4", "--map", "two.test=127.0.0.2"]

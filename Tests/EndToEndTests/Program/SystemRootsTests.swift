@@ -5,8 +5,9 @@ import Testing
 /// The system's roots, which nobody names: a process of its own, whose environment says where they are.
 @Suite("The system's certificate authorities", .enabled(if: ServerRig.isAvailable([.nginx, .openssl])))
 struct SystemRootsTests {
+    /// A server that is not trusted is refused before a byte of the request.
     @Test(
-        "a server is believed when its authority is among them, and refused before a byte of the request when not",
+        "A server is trusted only when its authority is among the system's",
         arguments: ["ca.pem", "other-ca.pem", nil]
     )
     func believed(authorities: String?) async throws {

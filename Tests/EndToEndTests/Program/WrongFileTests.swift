@@ -67,13 +67,11 @@ struct WrongFileTests {
         Wrong("version: 1\nmappings:\n  one.test: \"192.0.2.1\\r\\nX: y\"\n", "3:13", "\\r\\n"),
     ]
 
-    @Test("there are thirty kinds of them at least")
+    @Test("At least thirty kinds of mistakes are tested")
     func count() { #expect(Self.files.count >= 30) }
 
-    @Test(
-        "each is told with file, line and column, by check and by every other command, and nothing is applied",
-        arguments: files
-    )
+    /// `check` and every other command report it.
+    @Test("Each mistake is reported with file, line and column, and nothing is applied", arguments: files)
     func told(wrong: Wrong) async throws {
         let file = NSTemporaryDirectory() + "wrong-\(UUID()).yaml"
         try wrong.text.write(toFile: file, atomically: true, encoding: .utf8)
@@ -97,7 +95,7 @@ struct WrongFileTests {
     }
 
     @Test(
-        "a file that is no text, no file, too long, or unreadable is told by its name",
+        "A file that is missing, unreadable, too long or no text is named in the error",
         arguments: ["check", "resolve"]
     )
     func unreadable(command: String) async throws {

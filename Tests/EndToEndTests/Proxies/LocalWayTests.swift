@@ -13,7 +13,8 @@ struct LocalWayTests {
         [.repeatForever([.readHead, .sendText(answer)])]
     }
 
-    @Test("A request to a Unix socket has its URL's Host, looks nothing up, and keeps its connection")
+    /// It keeps its connection.
+    @Test("A request to a Unix socket has its URL's Host and looks nothing up")
     func unixSocket() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("s")
@@ -31,7 +32,7 @@ struct LocalWayTests {
         #expect(server.connections[0].text.contains("GET /a HTTP/1.1\r\nHost: nobody-knows.test\r\n"))
     }
 
-    @Test("Retiring connections leaves a transfer over a Unix socket where it is")
+    @Test("Retiring connections does not affect a transfer over a Unix socket")
     func retiring() async throws {
         let folder = try TemporaryFolder()
         let end = Gate()
@@ -56,7 +57,8 @@ struct LocalWayTests {
         #expect(server.connections.count == 2)
     }
 
-    @Test("All requests of a client go to its Unix socket; where there is none the error is typed")
+    /// The error is typed.
+    @Test("All requests of a client go to its Unix socket, and a missing one is an error")
     func client() async throws {
         let folder = try TemporaryFolder()
         var settings = HTTPDNSClient.Configuration()
@@ -70,7 +72,7 @@ struct LocalWayTests {
         }
     }
 
-    @Test("A redirect to another origin leaves the Unix socket that a request named")
+    @Test("A redirect to another origin does not use the Unix socket that a request named")
     func redirect() async throws {
         let folder = try TemporaryFolder()
         let other = try RawServer(.repeatForever([.readHead, .sendText(Self.answer)]))
@@ -115,7 +117,7 @@ struct LocalWayTests {
     }
 
     @Test(
-        "One that is not there is a typed error before anything was sent",
+        "A local address or interface that does not exist is an error before sending",
         arguments: [
             HTTPDNSClient.Configuration.LocalSource.address(HTTPDNSAddress(v4: 192, 0, 2, 77)), .interface("nowhere0"),
         ]

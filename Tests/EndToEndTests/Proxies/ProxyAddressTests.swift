@@ -22,7 +22,8 @@ struct ProxyAddressTests {
         return settings
     }
 
-    @Test("A proxy that is told names has its addresses raced: a dead one costs the stagger once, for all hosts")
+    /// A dead one costs the stagger once, for all hosts.
+    @Test("The addresses of a proxy that gets names are raced")
     func race() async throws {
         let good = try RawServer(address: "127.0.0.3", .repeatForever([.readHead, .sendText(Self.answer)]))
         let hole = try BlackHole()
@@ -44,7 +45,8 @@ struct ProxyAddressTests {
         #expect(text.contains("GET http://one.test/a HTTP/1.1") && text.contains("GET http://another.test/b HTTP/1.1"))
     }
 
-    @Test("A proxy that is given addresses has its own tried in turn, and the one that worked goes first from then on")
+    /// The one that worked goes first from then on.
+    @Test("The addresses of a proxy that gets addresses are tried in turn")
     func turn() async throws {
         let good = try RawServer(address: "127.0.0.3") { _ in
             [
@@ -65,7 +67,8 @@ struct ProxyAddressTests {
         #expect(good.connections.first?.text.hasPrefix("CONNECT 192.0.2.7:80 HTTP/1.1\r\n") == true)
     }
 
-    @Test("A first address that answers nothing costs the limit for connecting once, and then the next one goes first")
+    /// Then the next one goes first.
+    @Test("A silent first address of a proxy costs the connect limit once")
     func silent() async throws {
         let good = try RawServer(address: "127.0.0.3") { _ in
             [
@@ -88,7 +91,7 @@ struct ProxyAddressTests {
         #expect(good.connections.count == 1)
     }
 
-    @Test("A call whose time ends at a silent address fails, and the next call begins with another address")
+    @Test("After a call ends at a silent proxy address, the next one begins with another")
     func silentWithDeadline() async throws {
         let good = try RawServer(address: "127.0.0.3") { _ in
             [
@@ -114,8 +117,9 @@ struct ProxyAddressTests {
         withExtendedLifetime(hole) {}
     }
 
+    /// libcurl looks nothing up, either.
     @Test(
-        "The system resolver stays untouched by a proxy that has a name: a mapping leads to it, and libcurl looks nothing up",
+        "A mapped name of a proxy causes no system lookup",
         .enabled(if: ServerRig.isAvailable([.compiler]))
     )
     func tripwire() async throws {

@@ -38,9 +38,8 @@ struct SecureProxyTests {
         return settings
     }
 
-    @Test(
-        "The proxy's certificate must prove its name, which a mapping leads to; CONNECT's answer is not the response's head"
-    )
+    /// A mapping leads to the name. The response to CONNECT is not the response's head.
+    @Test("The certificate of an HTTPS proxy must prove the proxy's name")
     func good() async throws {
         let rig = try await ServerRig.shared()
         let (relay, server) = try await proxy(rig)
@@ -59,8 +58,9 @@ struct SecureProxyTests {
         #expect(text.components(separatedBy: "Proxy-Authorization: Basic bWU6eA==").count == 2)
     }
 
+    /// Nothing is asked of the proxy.
     @Test(
-        "A certificate that does not prove the proxy's name is an error of the proxy, and nothing was asked of it",
+        "A certificate that does not prove the proxy's name is an error of the proxy",
         arguments: ["other", "expired", "untrusted"]
     )
     func refused(certificate: String) async throws {
@@ -79,7 +79,7 @@ struct SecureProxyTests {
         #expect(server.connections.allSatisfy { $0.received.isEmpty })
     }
 
-    @Test("What speaks no TLS is no HTTPS proxy")
+    @Test("A server without TLS is refused as an HTTPS proxy")
     func clearText() async throws {
         let rig = try await ServerRig.shared()
         let server = try RawServer(.read(1), .sendText("HTTP/1.1 400 Bad Request\r\n\r\n"))
@@ -91,7 +91,7 @@ struct SecureProxyTests {
         }
     }
 
-    @Test("Tunnels through one HTTPS proxy are not shared by those who come with another login")
+    @Test("Tunnels through one HTTPS proxy are not shared between different logins")
     func logins() async throws {
         let rig = try await ServerRig.shared()
         // openssl's server takes one connection after the other, and a tunnel of the first login stays open meanwhile.
@@ -115,7 +115,8 @@ struct SecureProxyTests {
         withExtendedLifetime(second) {}
     }
 
-    @Test("The client's own trust settings verify the proxy, however little those of the request's host ask for")
+    /// The host's own settings may ask for much less.
+    @Test("The client's own trust settings verify the proxy, not those of the host")
     func insecureHost() async throws {
         let rig = try await ServerRig.shared()
         let (relay, server) = try await proxy(rig, certificate: "untrusted")
@@ -134,9 +135,8 @@ struct SecureProxyTests {
         #expect(server.connections.allSatisfy { $0.received.isEmpty }, "the login is for the proxy alone")
     }
 
-    @Test(
-        "A reload of the client's trust settings holds for the proxy too, also on the way to a host that keeps its own"
-    )
+    /// The reload also holds for requests to a host that keeps its own settings.
+    @Test("A reload of the client's trust settings holds for the proxy, too")
     func reloaded() async throws {
         let rig = try await ServerRig.shared()
         let (relay, server) = try await proxy(rig, certificate: "untrusted")
@@ -158,7 +158,8 @@ struct SecureProxyTests {
         withExtendedLifetime(server) {}
     }
 
-    @Test("A host with authorities and a least version of its own is reached through a proxy that the client believes")
+    /// Authorities and a least version of its own.
+    @Test("A host with trust settings of its own is reached through a trusted proxy")
     func strictHost() async throws {
         let rig = try await ServerRig.shared()
         let (relay, server) = try await proxy(rig)
@@ -173,7 +174,8 @@ struct SecureProxyTests {
         #expect(server.connections.map(\.text).joined().hasPrefix("CONNECT 192.0.2.7:8080 HTTP/1.1\r\n"))
     }
 
-    @Test("Clients that believe other proxies share no connection to one, where they share everything else")
+    /// They share everything else.
+    @Test("Clients that trust different proxies share no connection to one")
     func sharedTransport() async throws {
         let rig = try await ServerRig.shared()
         let (relay, server) = try await proxy(rig, certificate: "untrusted")
@@ -197,7 +199,7 @@ struct SecureProxyTests {
         #expect(!server.connections.map(\.text).joined().contains("/b"))
     }
 
-    @Test("A proxy whose name moves is followed, and a connection to where it was is not taken for the new one")
+    @Test("A proxy whose name moves is followed, and its old connection is not used for it")
     func moved() async throws {
         let rig = try await ServerRig.shared()
         var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])

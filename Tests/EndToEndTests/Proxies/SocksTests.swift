@@ -15,8 +15,9 @@ struct SocksTests {
         return settings
     }
 
+    /// The proxy is microsocks. The socks5h proxy looks the name up.
     @Test(
-        "Through microsocks: socks5 gets the mapping's address, socks5h the name, which the proxy looks up",
+        "A socks5 proxy gets the mapping's address, and a socks5h proxy the name",
         .enabled(if: ServerRig.isAvailable([.nginx, .microsocks, .compiler])),
         arguments: [("socks5", "127.0.0.3\n"), ("socks5h", "127.0.0.2\n")]
     )
@@ -48,8 +49,9 @@ struct SocksTests {
     private static let name = Array("one.test".utf8)
     private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
+    /// The bytes on the wire are compared. Local resolution makes 4a and 5h carry the address.
     @Test(
-        "On the wire: SOCKS 4 and 5 carry the mapping's address, 4a and 5h the name, and local resolution makes the former of these",
+        "SOCKS 4 and 5 carry the mapping's address, SOCKS 4a and 5h the name",
         arguments: [
             ("socks4", false, [4, 1, 0, 80] + address + [0]),
             ("socks4a", false, [4, 1, 0, 80, 0, 0, 0, 1, 0] + name + [0]),
@@ -82,7 +84,7 @@ struct SocksTests {
     }
 
     @Test(
-        "What the proxy says no to is told in words, and the request was not sent",
+        "A SOCKS refusal is reported in words, and the request is not sent",
         arguments: [(UInt8(2), "its rules do not allow it"), (4, "host unreachable"), (5, "connection refused")]
     )
     func refusals(reply: UInt8, words: String) async throws {
@@ -104,9 +106,7 @@ struct SocksTests {
         }
     }
 
-    @Test(
-        "SOCKS 4 has no room for IPv6 addresses: those of the other family are used, and with none of them it says so"
-    )
+    @Test("SOCKS 4 uses IPv4 addresses only, and an error says so when there are none")
     func onlyIPv4() async throws {
         var settings = HTTPDNSClient.Configuration()
         settings.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["2001:db8::7"])

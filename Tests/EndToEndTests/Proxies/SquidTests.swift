@@ -31,7 +31,8 @@ struct SquidTests {
         return configuration
     }
 
-    @Test("row 32: squid is told the name and looks it up; an excepted host is reached without it, by the mapping")
+    /// Row 32 of the acceptance list. The excepted host is reached by its mapping.
+    @Test("Squid looks the name up, and an excepted host is reached without it")
     func byName() async throws {
         let rig = try await ServerRig.shared()
         let squid = try await SquidProxy(hosts: Self.known)
@@ -54,7 +55,8 @@ struct SquidTests {
         #expect(try await squid.awaitRequests(1) == ["CONNECT proxied.wild.test:\(rig.tlsPort)"])
     }
 
-    @Test("row 32: in local mode squid gets the mapping's address, under the name's certificate and SNI")
+    /// Row 32 of the acceptance list. Certificate and SNI are those of the name.
+    @Test("Squid gets the mapping's address when the client resolves locally")
     func byAddress() async throws {
         let rig = try await ServerRig.shared()
         let squid = try await SquidProxy(hosts: Self.known)
@@ -74,7 +76,8 @@ struct SquidTests {
         #expect(Set(lines.map(\.sni)) == ["proxied.wild.test"])
     }
 
-    @Test("A clear-text URL is squid's to fetch: the whole URL goes to it, and no tunnel is made")
+    /// The whole URL goes to it.
+    @Test("Squid fetches a clear-text URL without a tunnel")
     func clearText() async throws {
         let rig = try await ServerRig.shared()
         let squid = try await SquidProxy(hosts: Self.known)
@@ -85,7 +88,8 @@ struct SquidTests {
         #expect(try await squid.awaitRequests(1) == ["GET \(url)"])
     }
 
-    @Test("A redirect chooses its way anew: from squid to an excepted host without it")
+    /// It leads from squid to an excepted host without a proxy.
+    @Test("A redirect chooses its egress path again")
     func redirect() async throws {
         let rig = try await ServerRig.shared()
         let squid = try await SquidProxy(hosts: Self.known)
@@ -98,7 +102,7 @@ struct SquidTests {
         }
     }
 
-    @Test("The environment is heeded when asked, by curl's rules, and not otherwise")
+    @Test("The environment's proxy is used only when asked for, by curl's rules")
     func environment() async throws {
         let rig = try await ServerRig.shared()
         let squid = try await SquidProxy(hosts: Self.known)
@@ -116,9 +120,8 @@ struct SquidTests {
         #expect(try await squid.awaitRequests(1).count == 1)
     }
 
-    @Test(
-        "A login opens squid; without, or with another one, the error is typed, names the proxy and holds no password"
-    )
+    /// The right login opens squid, and the error names the proxy.
+    @Test("A missing or wrong login for squid is a typed error without the password")
     func login() async throws {
         let rig = try await ServerRig.shared()
         let squid = try await SquidProxy(
@@ -164,9 +167,8 @@ struct SquidTests {
         }
     }
 
-    @Test(
-        "CONNECT refused, a closed port behind it, nobody there: typed errors that name the proxy, and nothing was sent"
-    )
+    /// CONNECT refused, a closed port behind it, no listener: nothing was sent.
+    @Test("A refused CONNECT and an absent proxy are typed errors that name the proxy")
     func refused() async throws {
         let rig = try await ServerRig.shared()
         let squid = try await SquidProxy(
@@ -197,7 +199,7 @@ struct SquidTests {
         }
     }
 
-    @Test("A request may go through a proxy of its own, or past the client's")
+    @Test("A request may use a proxy of its own, or bypass the client's")
     func perRequest() async throws {
         let rig = try await ServerRig.shared()
         let squid = try await SquidProxy(hosts: Self.known)

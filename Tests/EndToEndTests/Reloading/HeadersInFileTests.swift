@@ -11,7 +11,7 @@ import Testing
     .timeLimit(.minutes(10))
 )
 struct HeadersInFileTests {
-    @Test("the next request is sent what the file says by now, and each host its own")
+    @Test("The next request is sent the file's current headers, and each host its own")
     func followed() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()

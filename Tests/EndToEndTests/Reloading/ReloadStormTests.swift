@@ -96,7 +96,8 @@ struct ReloadStormTests {
     }
 
     /// Each change waits until the client has told of it.
-    @Test("each whole content is applied once and in order, nothing else ever, and no request is lost meanwhile")
+    /// Nothing else is ever applied.
+    @Test("Each whole content is applied once and in order, and no request is lost")
     func steps() async throws {
         try await withStorm(onDisk: false) { client, file, log, rig in
             let changes: [StormyFile.Change] =
@@ -135,8 +136,9 @@ struct ReloadStormTests {
     }
 
     /// A thousand changes a minute, at their own pace, whether the client keeps up or not.
+    /// No address is used that no set had, and each cause is one warning.
     @Test(
-        "for a minute: no request is lost, none is on an address that no set had, and each cause is one warning",
+        "A file that changes for a minute loses and misdirects no request",
         .enabled(if: ProcessInfo.processInfo.environment["HTTPDNS_TEST_LONG"] != nil)
     )
     func minute() async throws {

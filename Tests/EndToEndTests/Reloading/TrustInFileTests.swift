@@ -15,7 +15,8 @@ struct TrustInFileTests {
         "version: 1\nmappings: { one.test: \(address) }\nclient:\n\(client)"
     }
 
-    @Test("each change is what the next request goes by, a file that cannot be used changes nothing and says where")
+    /// A file that cannot be used changes nothing, and the error says where.
+    @Test("Each change in the file holds for the next request")
     func followed() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
@@ -94,7 +95,7 @@ struct TrustInFileTests {
         }
     }
 
-    @Test("at the start too an error about a file says where in the configuration it is named")
+    @Test("An error about a file says where the configuration names it, at the start too")
     func start() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()

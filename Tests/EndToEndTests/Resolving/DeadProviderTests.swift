@@ -44,7 +44,8 @@ struct DeadProviderTests {
         }
     }
 
-    @Test("system on: the request succeeds by the system's answer, which says so; system off: the same request fails")
+    /// The response says so. With the system off the same request fails.
+    @Test("A dead provider's name is served by the system only where the route allows it")
     func fallback() async throws {
         let system = try await systemsOwnName()
         let server = try RawServer(
@@ -88,9 +89,8 @@ struct DeadProviderTests {
         }
     }
 
-    @Test(
-        "a provider that is held keeps no one beyond the limit; what it said before still serves, and it is found alive"
-    )
+    /// What it answered before still serves.
+    @Test("A held provider delays no call beyond the limit, and is found again later")
     func held() async throws {
         let rig = try await ServerRig.start()
         let time = FakeTimeSource()
@@ -137,7 +137,8 @@ struct DeadProviderTests {
         try await rig.stop()
     }
 
-    @Test("the order of sources, all of them at once: request, mapping, memory, provider, system")
+    /// All of them are there.
+    @Test("Sources are used in order: request, mapping, memory, provider, system")
     func order() async throws {
         let rig = try await ServerRig.shared()
         let name = "row10-order.wild.test"

@@ -13,7 +13,7 @@ import Testing
     .timeLimit(.minutes(10))
 )
 struct EmptyAnswerTests {
-    @Test("no request of a minute fails while one of two providers answers empty")
+    @Test("No request of a minute fails while one of two providers gives empty answers")
     func minute() async throws {
         let rig = try await ServerRig.shared()
         let name = "empty.wild.test"

@@ -22,7 +22,8 @@ struct JSONProviderTests {
         try await rig.awaitAccessLog(since: mark, count: count) { $0.target.contains("&name=\(name)&") }.map(\.target)
     }
 
-    @Test("row 1: the request reaches the address that the service gives, under its own name, with one question")
+    /// Row 1 of the acceptance list. Several requests make one question.
+    @Test("A request reaches the address that a JSON service gives, under its own name")
     func library() async throws {
         let rig = try await ServerRig.shared()
         let name = "json-row1.wild.test"
@@ -50,7 +51,8 @@ struct JSONProviderTests {
         #expect(try await questions(name, rig, since: mark, count: 1).count == 1)
     }
 
-    @Test("row 1: through the configuration file and the command line, with no look-up and no packet to port 53 at all")
+    /// Row 1 of the acceptance list. There is no packet to port 53 at all.
+    @Test("A JSON service causes no system lookup, by the file and the command line")
     func program() async throws {
         let rig = try await ServerRig.shared()
         let name = "json-program.wild.test"

@@ -7,7 +7,8 @@ import Testing
 /// Row 4 of the acceptance list on the real clock, and row 3 with a family that really fails.
 @Suite("Answers of a provider, in real time", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct LivingAnswerTests {
-    @Test("row 4: each question serves for its second and no longer, and the change in the zone arrives with the next")
+    /// Row 4 of the acceptance list. One second each; the change in the zone arrives with the next question.
+    @Test("An answer serves for its time to live and no longer")
     func realTime() async throws {
         let rig = try await ServerRig.shared()
         let name = "row4-living.wild.test"
@@ -45,7 +46,7 @@ struct LivingAnswerTests {
         }
     }
 
-    @Test("a time to live of 0 serves those who wait for the answer, and nobody after them")
+    @Test("A time to live of 0 serves the callers that wait, and no later ones")
     func zero() async throws {
         let rig = try await ServerRig.shared()
         let name = "row4-zero.wild.test"
@@ -63,7 +64,8 @@ struct LivingAnswerTests {
         }
     }
 
-    @Test("row 3: an AAAA answer that BIND cannot give fails no request, and half an answer serves")
+    /// Row 3 of the acceptance list. BIND cannot give the AAAA answer, and half an answer serves.
+    @Test("A failed AAAA query fails no request when there is an A answer")
     func failedFamily() async throws {
         let rig = try await ServerRig.shared()
         let name = "row3-failed.wild.test"

@@ -9,7 +9,7 @@ import Testing
 /// Its tests need the machine for themselves, one after the other: beside a thousand others, whose work fills all cores, time
 /// passes for everybody. `make test` runs them alone.
 @Suite(
-    "Nobody waits",
+    "Cached names without waiting",
     .serialized,
     .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
     .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
@@ -55,7 +55,8 @@ struct NeverWaitingTests {
         #expect(try rig.queryCount(of: name, type: "AAAA", since: mark) == 1)
     }
 
-    @Test("a name in use with a time to live of 5 s: after the first answer nobody waits, through lives of it")
+    /// The time to live is 5 s, and the test lasts for several of them.
+    @Test("A name in use never waits again after its first answer")
     func hotName() async throws {
         let rig = try await ServerRig.shared()
         let name = "hot.wild.test"
@@ -82,7 +83,8 @@ struct NeverWaitingTests {
         try await rig.removeRecords(name)
     }
 
-    @Test("BIND held for many lives of what it said: no request fails, and each late answer says that it is stale")
+    /// BIND is held for many times the time to live.
+    @Test("A held provider fails no request, and each late answer is marked stale")
     func heldProvider() async throws {
         let rig = try await ServerRig.start()
         let names = (0..<10).map { "warm\($0).wild.test" }

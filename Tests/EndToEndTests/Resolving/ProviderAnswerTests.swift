@@ -28,9 +28,8 @@ struct ProviderAnswerTests {
         "https://\(name):\(rig.tlsPort)\(target)"
     }
 
-    @Test(
-        "row 1: the request reaches the address that the provider gives, under its own name, with one question a family"
-    )
+    /// Row 1 of the acceptance list. The provider gets one question for each family.
+    @Test("A request reaches the address that the provider gives, under its own name")
     func reachesTheAddress() async throws {
         let rig = try await ServerRig.shared()
         let name = try await name("row1", rig, address: "127.0.0.3")
@@ -65,8 +64,9 @@ struct ProviderAnswerTests {
         #expect(lines.map(\.address) == ["127.0.0.2"] && lines[0].sni == "one.test")
     }
 
+    /// Row 3 of the acceptance list.
     @Test(
-        "row 3: GET and POST bring A and AAAA; a name without one of them still works",
+        "GET and POST queries bring A and AAAA, and a name with one of them works",
         arguments: HTTPDNSDoHProvider.Method.allCases
     )
     func families(method: HTTPDNSDoHProvider.Method) async throws {
@@ -96,7 +96,8 @@ struct ProviderAnswerTests {
         }
     }
 
-    @Test("row 4: within its time to live an answer is asked for once; after it, anew, with the new address")
+    /// Row 4 of the acceptance list. The new address is then used.
+    @Test("An answer is asked for once within its time to live, and again after it")
     func timeToLive() async throws {
         let rig = try await ServerRig.shared()
         let time = FakeTimeSource()
@@ -121,7 +122,8 @@ struct ProviderAnswerTests {
         }
     }
 
-    @Test("row 4: the floor keeps an answer longer, the cap shorter than its own time to live")
+    /// Row 4 of the acceptance list.
+    @Test("The minimum time to live keeps an answer longer, and the maximum shorter")
     func floorAndCap() async throws {
         let rig = try await ServerRig.shared()
         for (label, own, wait) in [("row4-floor", 1, Duration.seconds(9)), ("row4-cap", 3_600, .seconds(19))] {
@@ -147,7 +149,8 @@ struct ProviderAnswerTests {
         }
     }
 
-    @Test("row 5: fifty first requests at once make one question a family, and all succeed")
+    /// Row 5 of the acceptance list. All succeed.
+    @Test("Fifty concurrent first requests make one question for each family")
     func singleFlight() async throws {
         let rig = try await ServerRig.shared()
         let name = try await name("row5", rig)
@@ -168,7 +171,8 @@ struct ProviderAnswerTests {
         #expect(try rig.queryCount(of: name, type: "AAAA", since: mark) == 1)
     }
 
-    @Test("row 12: a name that does not exist is asked for once in its negative time to live, and again after it")
+    /// Row 12 of the acceptance list. It is asked for again after that time.
+    @Test("A name that does not exist is asked for once in its negative time to live")
     func negative() async throws {
         let rig = try await ServerRig.shared()
         let time = FakeTimeSource()
@@ -191,9 +195,8 @@ struct ProviderAnswerTests {
         }
     }
 
-    @Test(
-        "row 10: a mapping goes before the provider; a dead provider fails closed, or falls back where the route says so"
-    )
+    /// Row 10 of the acceptance list. It fails closed, or falls back where the route says so.
+    @Test("A mapping wins over the provider, and a dead provider fails as the route says")
     func sourceOrder() async throws {
         let rig = try await ServerRig.shared()
         let name = try await name("row10", rig, address: "127.0.0.4")

@@ -11,7 +11,7 @@ import Glibc
 
 /// A client with much in its cache that nobody uses. In real time, see `NeverWaitingTests`.
 @Suite(
-    "A client that nobody uses",
+    "An idle client",
     .serialized,
     .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
     .timeLimit(.minutes(10))
@@ -32,7 +32,8 @@ struct QuietClientTests {
         }
     }
 
-    @Test("1,000 names with a time to live of 2 s, then no traffic: nobody is asked, and the process sleeps")
+    /// 1,000 names with a time to live of 2 s, then no traffic.
+    @Test("An idle client asks no provider, and its process sleeps")
     func quiet() async throws {
         let seconds = ServerRig.hasTime ? 60 : 10
         let provider = ScriptedProvider(name: "scripted")

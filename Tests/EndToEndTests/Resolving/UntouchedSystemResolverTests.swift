@@ -28,8 +28,9 @@ struct UntouchedSystemResolverTests {
         return Command(try BuiltProduct.path("resolve-test"), arguments, environment: neutral)
     }
 
+    /// Rows 1 and 3 of the acceptance list. The queries use GET and POST.
     @Test(
-        "rows 1 and 3: by GET and by POST a name that only the provider knows is reached, with no look-up at all",
+        "A name that only the provider knows is reached without a system lookup",
         arguments: HTTPDNSDoHProvider.Method.allCases
     )
     func program(method: HTTPDNSDoHProvider.Method) async throws {
@@ -66,7 +67,8 @@ struct UntouchedSystemResolverTests {
         #expect(try rig.queryCount(of: name, type: "AAAA", since: queries) == 1)
     }
 
-    @Test("row 1: a program on the library alone, without Foundation, gets many names at once with no look-up at all")
+    /// Row 1 of the acceptance list. The program links the library alone.
+    @Test("A program without Foundation gets many names without a system lookup")
     func library() async throws {
         let rig = try await ServerRig.shared()
         var expected: Set<String> = []
@@ -93,7 +95,8 @@ struct UntouchedSystemResolverTests {
         #expect(try await Tripwire.shared().run(inner).lookups == ["getaddrinfo probe-internal"])
     }
 
-    @Test("row 10: with the system off a dead provider is a named error and no look-up; with it on, the tripwire tells")
+    /// Row 10 of the acceptance list. Without the fallback the error is named.
+    @Test("A dead provider causes a system lookup only where the fallback is on")
     func deadProvider() async throws {
         let rig = try await ServerRig.shared()
         let name = try await name("untouched-dead", rig, "127.0.0.2")

@@ -28,7 +28,7 @@ struct SpellingTests {
         "https://one%2etest", "https://%6fne.test", "https://%6Fn%65%2Etest", "https://ONE%2eTEST%2e:443",
     ]
 
-    @Test("there are forty of them at least")
+    @Test("At least forty spellings are tested")
     func count() { #expect(Set(Self.authorities).count >= 40) }
 
     @Test("(45), (46) each reaches the address with one Host, one SNI, one target, and all share one connection")
@@ -52,7 +52,7 @@ struct SpellingTests {
         }
     }
 
-    @Test("user information goes to the origin as a credential, and is shown nowhere")
+    @Test("User information goes to the origin as a credential, and is shown nowhere")
     func credentials() async throws {
         let rig = try await ServerRig.shared()
         let configuration = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2:\(rig.tlsPort)"])])

@@ -7,7 +7,7 @@ import ServerRig
 import Testing
 
 /// Rows 14 and 20 of the acceptance list: the stage runs once per hop, and its mark is out of band.
-@Suite("The stage and its mark, against BIND and nginx", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
+@Suite("The rewriter and its tag, against BIND and nginx", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct TagOverTheWireTests {
     private func settings(
         _ rig: ServerRig,
@@ -20,7 +20,8 @@ struct TagOverTheWireTests {
         return configuration
     }
 
-    @Test("installed twice, before and behind others, it rewrites once and one provider is asked once")
+    /// It is installed before and behind other interceptors.
+    @Test("A rewriter that is installed twice rewrites once and asks one provider once")
     func installedTwice() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
@@ -39,7 +40,8 @@ struct TagOverTheWireTests {
         #expect(try rig.queryCount(of: "twice.wild.test", since: mark) <= 2)
     }
 
-    @Test("sent through a second client a request is rewritten anew only after its life or a change of the mappings")
+    /// Its life or a change of the mappings ends the tag.
+    @Test("A second client rewrites a request again only after its tag has ended")
     func secondClient() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
@@ -76,7 +78,7 @@ struct TagOverTheWireTests {
         }
     }
 
-    @Test("a mark forged in a field, fragment, query, credential or Host does nothing")
+    @Test("A tag forged in a field, fragment, query, credential or Host does nothing")
     func forged() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
@@ -139,7 +141,7 @@ struct TagOverTheWireTests {
         #expect(lines.map(\.sni) == lines.map { String($0.host.prefix { $0 != ":" }) })
     }
 
-    @Test("the stage of one client in front of the redirecting stage of another marks one hop, not the next")
+    @Test("A rewriter before another client's redirecting interceptor tags one hop only")
     func markDoesNotOutliveItsHop() async throws {
         let rig = try await ServerRig.shared()
         let (outerCount, innerCount) = (RewriteCounter(), RewriteCounter())

@@ -143,7 +143,8 @@ struct WireImageTests {
         return connections[number].received
     }
 
-    @Test("a request has the same bytes with the stage on and off, whoever gave the address", arguments: cases)
+    /// The bytes do not depend on the source of the address.
+    @Test("A request has the same bytes with the rewriter on and off", arguments: cases)
     func onAndOff(test: Case) async throws {
         let server = try RawServer(
             address: Self.address,

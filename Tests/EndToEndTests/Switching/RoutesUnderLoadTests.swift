@@ -140,7 +140,7 @@ struct RoutesUnderLoadTests {
         }
     }
 
-    @Test("When every address is ejected for its errors, all of them serve on")
+    @Test("When every address is ejected for its errors, all of them keep serving")
     func panic() async throws {
         let rig = try await ServerRig.shared()
         var configuration = try rig.settings(mappings: ["two.test": .addresses(["127.0.0.2", "127.0.0.3"])])

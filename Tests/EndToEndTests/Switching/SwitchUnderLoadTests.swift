@@ -85,9 +85,8 @@ struct SwitchUnderLoadTests {
         """
     }
 
-    @Test(
-        "by API, socket, file and per route, off and on again: each request takes the path of its moment, none is lost"
-    )
+    /// API, socket, file and route switch off and on again.
+    @Test("Each request takes the path of its moment, and turning the switch loses none")
     func underLoad() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
@@ -158,7 +157,8 @@ struct SwitchUnderLoadTests {
         }
     }
 
-    @Test("by the environment, read once at the start: the system path until a restart, whatever operators say")
+    /// When it is off, requests take the system path until a restart. Operators cannot change that.
+    @Test("The environment's switch is read once and holds until a restart")
     func environment() async throws {
         let rig = try await ServerRig.shared()
         let url = "https://\(Self.name):\(rig.tlsPort)/health"

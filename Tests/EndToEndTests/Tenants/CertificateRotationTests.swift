@@ -21,8 +21,9 @@ struct CertificateRotationTests {
         return configuration
     }
 
+    /// Transfers in flight end on the old one.
     @Test(
-        "a new pair serves the next request on a new connection; what is in flight ends on the old one",
+        "A new certificate pair serves the next request on a new connection",
         arguments: [HTTPDNSClient.AllowedVersions.automatic, .http1Only]
     )
     func rotated(versions: HTTPDNSClient.AllowedVersions) async throws {
@@ -53,7 +54,7 @@ struct CertificateRotationTests {
         #expect(lines.allSatisfy { $0.clientSubject == "CN=tenant-a" || !before.contains($0.sessionID) })
     }
 
-    @Test("without being told, a client sees within seconds that its certificate changed")
+    @Test("A client notices a changed certificate within seconds")
     func noticed() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
@@ -76,7 +77,8 @@ struct CertificateRotationTests {
         #expect(lines.count == 1)
     }
 
-    @Test("half a pair is not taken: requests go on with the whole one, on new connections too, and the error says why")
+    /// New connections use the whole pair, too. The error says why the half is refused.
+    @Test("Half a certificate pair is refused, and requests go on with the whole one")
     func half() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
@@ -108,9 +110,8 @@ struct CertificateRotationTests {
         }
     }
 
-    @Test(
-        "authorities behind a link that is swapped, as Kubernetes does: the next connection trusts the new ones alone"
-    )
+    /// The link is swapped as Kubernetes does.
+    @Test("Authorities behind a swapped link are the only ones for the next connection")
     func linkSwap() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()

@@ -20,7 +20,9 @@ struct ClientCertificateTests {
         return (status, lines[0].clientSubject)
     }
 
-    @Test("row 61: with the certificate 200, without it 400, with another authority's 400")
+    /// Row 61 of the acceptance list. The status is 200 with the certificate, 400 without it, and 400 with another
+    /// authority's.
+    @Test("A server that asks for a client certificate accepts the right one alone")
     func shown() async throws {
         let rig = try await ServerRig.shared()
         let with = try await ask(rig.tenant("tenant-a"), "/health?row61=with")
@@ -31,7 +33,8 @@ struct ClientCertificateTests {
         #expect(stranger.0 == 400)
     }
 
-    @Test("a redirect from elsewhere comes without it, and not over a connection that was made with it")
+    /// It does not use a connection that was made with the certificate, either.
+    @Test("A redirect from another origin comes without the client certificate")
     func redirected() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
@@ -56,7 +59,7 @@ struct ClientCertificateTests {
         #expect(direct[0].connection == direct[1].connection, "the one between has not ended it")
     }
 
-    @Test("an encrypted key is opened with the password of a file or of an environment variable")
+    @Test("An encrypted key is opened with a password from a file or the environment")
     func encrypted() async throws {
         let rig = try await ServerRig.shared()
         var configuration = try rig.tenant("tenant-a")
@@ -85,7 +88,7 @@ struct ClientCertificateTests {
         }
     }
 
-    @Test("a certificate, its key and the chain may stand in one file")
+    @Test("A certificate, its key and the chain may be in one file")
     func oneFile() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
@@ -133,7 +136,7 @@ struct ClientCertificateTests {
         Mistake(testDescription: "authorities that are none", roots: "tenant-a.key", says: "is not PEM"),
     ]
 
-    @Test("files that do not fit are refused when the client is made, and the error names them", arguments: mistakes)
+    @Test("Files that do not fit are refused by name when the client is made", arguments: mistakes)
     func refused(mistake: Mistake) async throws {
         let rig = try await ServerRig.shared()
         var configuration = try rig.tenant("tenant-a")
@@ -152,7 +155,7 @@ struct ClientCertificateTests {
 
     private static let strange = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
-    @Test("one of several pins is enough; with none right the error has the pin of the key that was found")
+    @Test("One matching key pin is enough, and an error has the pin that was found")
     func pins() async throws {
         let rig = try await ServerRig.shared()
         let right = try await rig.pin(of: "tenant.pem")
@@ -170,7 +173,8 @@ struct ClientCertificateTests {
         #expect(lines.allSatisfy { $0.target != "/health?pin=wrong" })
     }
 
-    @Test("a host's own pins stand in place of those for all: exact name, longest suffix, then all")
+    /// The exact name wins, then the longest suffix, then the pins for all.
+    @Test("A host's own key pins replace those for all hosts")
     func pinsByHost() async throws {
         let rig = try await ServerRig.shared()
         let right = try await rig.pin(of: "good.pem")

@@ -16,7 +16,7 @@ struct HostTrustTests {
         )
     }
 
-    @Test("each host is believed by its own settings, and nothing of one holds for another")
+    @Test("Each host is trusted by its own settings and by no other host's")
     func byHost() async throws {
         let rig = try await ServerRig.shared()
         let selfSigned = try await server(rig, "selfsigned")
@@ -48,7 +48,8 @@ struct HostTrustTests {
         }
     }
 
-    @Test("the exact name wins, then the longest suffix; a shared transport counts each of the settings")
+    /// A shared transport counts each of the settings.
+    @Test("The exact name's trust settings win, then those of the longest suffix")
     func patterns() async throws {
         let rig = try await ServerRig.shared()
         let transport = HTTPDNSTransport()
@@ -77,9 +78,8 @@ struct HostTrustTests {
         #expect(transport.usage.clients == 0 && transport.usage.trustSettings == 0)
     }
 
-    @Test(
-        "files of one host's settings that cannot be used are told when the client is made, and nothing is left behind"
-    )
+    /// Nothing is left behind.
+    @Test("Unusable files of one host's settings are reported when the client is made")
     func badFile() async throws {
         let rig = try await ServerRig.shared()
         let transport = HTTPDNSTransport()
@@ -95,7 +95,7 @@ struct HostTrustTests {
     }
 
     @Test(
-        "the certificates that a server showed are in each exchange, on a connection that was used before too",
+        "Each exchange has the server's certificates, also on a kept connection",
         arguments: [HTTPDNSClient.AllowedVersions.automatic, .http1Only]
     )
     func certificates(versions: HTTPDNSClient.AllowedVersions) async throws {

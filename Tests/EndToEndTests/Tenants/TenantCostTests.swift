@@ -35,7 +35,7 @@ struct TenantCostTests {
         return try await HTTPDNSClient(configuration: configuration, on: transport)
     }
 
-    @Test("a thousand clients with equal trust: one thread, and so much memory each")
+    @Test("A thousand clients with equal trust cost one thread and little memory each")
     func clients() async throws {
         let rig = try await ServerRig.shared()
         let transport = HTTPDNSTransport()
@@ -56,7 +56,7 @@ struct TenantCostTests {
         for client in clients { try await client.shutdown() }
     }
 
-    @Test("different trust settings: a thread each, and so much memory", arguments: [HTTPDNSTrust.Roots.system, nil])
+    @Test("Different trust settings cost a thread and little memory each", arguments: [HTTPDNSTrust.Roots.system, nil])
     func trustSettings(roots: HTTPDNSTrust.Roots?) async throws {
         let rig = try await ServerRig.shared()
         let transport = HTTPDNSTransport()
@@ -88,7 +88,7 @@ struct TenantCostTests {
         #expect(transport.usage.loops == 0)
     }
 
-    @Test("idle TLS connections: so much memory each")
+    @Test("An idle TLS connection costs little memory")
     func idleConnections() async throws {
         let rig = try await ServerRig.shared()
         let transport = HTTPDNSTransport()
@@ -111,7 +111,7 @@ struct TenantCostTests {
     }
 
     // The last one: what it gives back to the allocator would be used again by the others, unmeasured.
-    @Test("requests that wait for a connection: so much memory each, with their tasks")
+    @Test("A request that waits for a connection costs little memory, its task included")
     func waiting() async throws {
         let rig = try await ServerRig.shared()
         let transport = HTTPDNSTransport()

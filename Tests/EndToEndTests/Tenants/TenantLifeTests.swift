@@ -9,7 +9,8 @@ struct TenantLifeTests {
         try await ServerRig.shared().settings(mappings: ["*.test": .addresses(["127.0.0.2"])])
     }
 
-    @Test("a client's shutdown cuts its own transfers, tells whoever reads them, and leaves the others' alone")
+    /// Readers of the cut transfers get an error.
+    @Test("A client's shutdown cuts its own transfers and leaves the others' alone")
     func ownTransfers() async throws {
         let rig = try await ServerRig.shared()
         let url = "https://one.test:\(rig.tlsPort)"
@@ -35,7 +36,7 @@ struct TenantLifeTests {
         try await third.shutdown()
     }
 
-    @Test("a client's shutdown waits for its transfers as long as it is told to")
+    @Test("A client's shutdown waits for its transfers as long as it is asked to")
     func draining() async throws {
         let rig = try await ServerRig.shared()
         let transport = HTTPDNSTransport()
@@ -48,7 +49,7 @@ struct TenantLifeTests {
         try await other.shutdown()
     }
 
-    @Test("a transport's shutdown ends all clients' transfers, and clients and requests that come later are told why")
+    @Test("A transport's shutdown ends all transfers and refuses later clients and requests")
     func wholeTransport() async throws {
         let rig = try await ServerRig.shared()
         let transport = HTTPDNSTransport()
@@ -65,7 +66,8 @@ struct TenantLifeTests {
         try await client.shutdown()
     }
 
-    @Test("one trust setting more than allowed is refused with what to do; equal ones are not counted twice")
+    /// The error says what to do.
+    @Test("One trust setting above the limit is refused, and equal ones count once")
     func ceiling() async throws {
         var limits = HTTPDNSTransport.Limits()
         limits.trustSettings = 1
@@ -89,7 +91,7 @@ struct TenantLifeTests {
         try await second.shutdown()
     }
 
-    @Test("one request more than allowed fails at once and unsent; it is the client's own limit")
+    @Test("A request above its client's limit fails immediately and is not sent")
     func requests() async throws {
         let rig = try await ServerRig.shared()
         let url = "https://one.test:\(rig.tlsPort)"
@@ -115,7 +117,7 @@ struct TenantLifeTests {
         try await free.shutdown()
     }
 
-    @Test("a thousand clients with equal trust use one loop and one connection")
+    @Test("A thousand clients with equal trust use one loop and one connection")
     func thousand() async throws {
         let rig = try await ServerRig.shared()
         let transport = HTTPDNSTransport()

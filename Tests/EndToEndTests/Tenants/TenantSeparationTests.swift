@@ -29,8 +29,9 @@ struct TenantSeparationTests {
         }
     }
 
+    /// 500 requests each in parallel. A client without permission never gets in.
     @Test(
-        "500 requests each in parallel: connections, TLS sessions and identities stay apart, and who may not, never gets in",
+        "Connections, TLS sessions and identities of clients stay apart under load",
         arguments: [HTTPDNSClient.AllowedVersions.automatic, .http1Only]
     )
     func separated(versions: HTTPDNSClient.AllowedVersions) async throws {

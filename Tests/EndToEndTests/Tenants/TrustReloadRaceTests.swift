@@ -5,7 +5,7 @@ import Testing
 
 /// Reloads of trust settings beside all that may happen at the same time, and beside other clients of the transport.
 @Suite(
-    "Trust settings, taken beside others",
+    "Concurrent reloads of trust settings",
     .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])),
     .timeLimit(.minutes(10))
 )
@@ -17,7 +17,7 @@ struct TrustReloadRaceTests {
         func set() { state.withLock { $0 = true } }
     }
 
-    @Test("beside requests: none is lost, and no connection ever carries two identities")
+    @Test("A trust reload beside requests loses none and never mixes two identities")
     func besideRequests() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
@@ -63,7 +63,7 @@ struct TrustReloadRaceTests {
         }
     }
 
-    @Test("two at once: in the end everything is as one of them says")
+    @Test("Two concurrent reloads end with the settings of one of them")
     func twoAtOnce() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
@@ -91,7 +91,7 @@ struct TrustReloadRaceTests {
         }
     }
 
-    @Test("beside a shutdown: both end, the reload as done or as too late, and nothing is left behind")
+    @Test("A reload beside a shutdown ends as done or as too late, and leaves nothing")
     func besideShutdown() async throws {
         let rig = try await ServerRig.shared()
         let one = try rig.tenant("tenant-a")
@@ -118,7 +118,8 @@ struct TrustReloadRaceTests {
         }
     }
 
-    @Test("a client with the same settings beside keeps its connection, and its shutdown cuts nothing of the other's")
+    /// The other keeps its connection, and its shutdown cuts nothing of the first one's.
+    @Test("A reload of one client leaves another with the same settings alone")
     func twoClients() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
@@ -153,7 +154,8 @@ struct TrustReloadRaceTests {
         }
     }
 
-    @Test("settings of two hosts: the host that loses them dials anew, the one that keeps them keeps its connection")
+    /// Settings of two hosts: the one that loses them dials again.
+    @Test("A reload ends the connections of a host that loses its settings, and no others")
     func twoHosts() async throws {
         let rig = try await ServerRig.shared()
         var settings = try rig.settings(mappings: ["*.test": .addresses(["127.0.0.2"])])
@@ -183,7 +185,7 @@ struct TrustReloadRaceTests {
         try await client.shutdown()
     }
 
-    @Test("at the limit of trust settings a client may take others for its own, and not for those that others have too")
+    @Test("At the limit a client may replace only trust settings that no other client has")
     func limit() async throws {
         let rig = try await ServerRig.shared()
         var limits = HTTPDNSTransport.Limits()

@@ -5,7 +5,7 @@ import Testing
 
 /// Trust settings that a reload exchanges under a running client: the servers are the judges.
 @Suite(
-    "Trust settings, taken by a reload",
+    "Reloaded trust settings",
     .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])),
     .timeLimit(.minutes(10))
 )
@@ -101,10 +101,8 @@ struct TrustReloadTests {
         ),
     ]
 
-    @Test(
-        "the next request is accepted or refused by the new settings, on a connection of its own, and by the old ones again",
-        arguments: cases
-    )
+    /// Accepted or refused by the new settings, and by the old ones when they are back.
+    @Test("The next request follows the reloaded trust settings, on its own connection", arguments: cases)
     func table(item: Case) async throws {
         let rig = try await ServerRig.shared()
         let facts = Facts(
@@ -167,7 +165,7 @@ struct TrustReloadTests {
     }
 
     @Test(
-        "a client certificate is exchanged: what is in flight ends as the one, the next request comes as the other",
+        "A reloaded client certificate is for the next request, not for those in flight",
         arguments: [(HTTPDNSClient.AllowedVersions.automatic, 48 << 20), (.http1Only, 16 << 20)]
     )
     func clientCertificate(versions: HTTPDNSClient.AllowedVersions, bytes: Int) async throws {
@@ -252,7 +250,7 @@ struct TrustReloadTests {
         ),
     ]
 
-    @Test("with a mistake anywhere nothing changes: settings, mappings, connections", arguments: mistakes)
+    @Test("A mistake anywhere in a reload changes no settings, mappings or connections", arguments: mistakes)
     func mistake(item: Mistake) async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
@@ -281,7 +279,7 @@ struct TrustReloadTests {
         #expect(lines.map(\.clientSubject) == ["CN=tenant-a", "CN=tenant-a", "CN=tenant-b"])
     }
 
-    @Test("tasks that prefer the client's executor move to the new loop; a loop that nobody uses ends")
+    @Test("Tasks on the client's executor move to the new loop, and an unused loop ends")
     func executor() async throws {
         let rig = try await ServerRig.shared()
         var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])

@@ -92,10 +92,8 @@ struct TrustTableTests {
         return status
     }
 
-    @Test(
-        "row 60: what is believed, and what is refused with its reason, before a byte of the request",
-        arguments: cases
-    )
+    /// Row 60 of the acceptance list.
+    @Test("Each certificate is trusted, or refused with its reason before any request byte", arguments: cases)
     func table(item: Case) async throws {
         guard let code = item.code else {
             #expect(try await fetch(item, insecurely: false) == 200)
@@ -107,7 +105,7 @@ struct TrustTableTests {
         #expect(!error.requestMayHaveBeenSent && error.attempts.count == 1)
     }
 
-    @Test("the loudly named option believes every certificate, and nothing else changes", arguments: cases)
+    @Test("The insecure option accepts every certificate, and nothing else changes", arguments: cases)
     func insecurely(item: Case) async throws {
         guard item.isAcceptedInsecurely else {
             let error = try await refusal { _ = try await fetch(item, insecurely: true) }
@@ -116,7 +114,7 @@ struct TrustTableTests {
         #expect(try await fetch(item, insecurely: true) == 200)
     }
 
-    @Test("a client that believes everything says so once, and checks public-key pins all the same")
+    @Test("A client without certificate checks warns once and still checks key pins")
     func warning() async throws {
         let rig = try await ServerRig.shared()
         let log = LogRecorder()

@@ -35,7 +35,8 @@ struct TrustedTransportTests {
         return !response.reusedConnection
     }
 
-    @Test("files are looked at once a second at most, by a request; a change makes new connections, nothing else does")
+    /// A change makes new connections, and nothing else does.
+    @Test("Trust files are read by a request once a second at most")
     func looks() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
@@ -53,7 +54,8 @@ struct TrustedTransportTests {
         await transport.shutdown()
     }
 
-    @Test("a broken file changes nothing and is told once, however often it is seen; the next change is tried again")
+    /// It is seen several times. The next change is tried again.
+    @Test("A broken file changes nothing and is reported once")
     func broken() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
@@ -78,7 +80,7 @@ struct TrustedTransportTests {
         await transport.shutdown()
     }
 
-    @Test("files that are tried are no change of certificates, and the log hears of nothing; a changed file is one")
+    @Test("The first reading of files is not logged, and a changed file is")
     func firstReading() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
@@ -97,7 +99,7 @@ struct TrustedTransportTests {
         await unprepared.shutdown()
     }
 
-    @Test("the loop of the files before ends when its last transfer has")
+    @Test("The loop of replaced files ends with its last transfer")
     func oldLoopEnds() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
