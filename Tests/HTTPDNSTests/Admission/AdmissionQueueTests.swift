@@ -31,7 +31,7 @@ struct AdmissionQueueTests {
         return queue.ask(for: origin, priority, until: deadline, owner: ObjectIdentifier(owner))
     }
 
-    @Test("a host has as many as its limit, and the others wait in the order in which they came")
+    @Test("A host gets as many connections as its limit, and other calls wait in order")
     func perHost() {
         var queue = queue(perHost: 2)
         #expect(ask(&queue, one) == .admitted && ask(&queue, one) == .admitted)
@@ -43,7 +43,7 @@ struct AdmissionQueueTests {
         #expect(queue.connections == 0 && queue.hosts == 0 && queue.waiting == 0)
     }
 
-    @Test("the more urgent goes first, and among equals the first come, across hosts")
+    @Test("The most urgent call goes first, and among equals the first come, across hosts")
     func priority() {
         var queue = queue(total: 1)
         #expect(ask(&queue, one) == .admitted)
@@ -57,7 +57,7 @@ struct AdmissionQueueTests {
         #expect(queue.release(one).isEmpty && queue.connections == 0)
     }
 
-    @Test("who waits for a full host holds up nobody whose host has room")
+    @Test("A call that waits for a full host holds up no call to another host")
     func noBlocking() {
         var queue = queue(perHost: 1, total: 2)
         #expect(ask(&queue, one) == .admitted)
@@ -68,7 +68,8 @@ struct AdmissionQueueTests {
         #expect(queue.release(one) == [1])
     }
 
-    @Test("a full queue refuses, unless the newcomer is more urgent than its last one, which goes")
+    /// The last one then leaves.
+    @Test("A full queue refuses a call unless it is more urgent than the last one")
     func full() {
         var queue = queue(perHost: 1, waiting: 2)
         #expect(ask(&queue, one) == .admitted)
@@ -82,13 +83,13 @@ struct AdmissionQueueTests {
         #expect(queue.release(one) == [4] && queue.release(one) == [3] && queue.waiting == 0)
     }
 
-    @Test("with no queue at all one more is refused at once")
+    @Test("Without a queue one more call is refused immediately")
     func noQueue() {
         var queue = queue(perHost: 1, waiting: 0)
         #expect(ask(&queue, one) == .admitted && ask(&queue, one, .high) == .full)
     }
 
-    @Test("once a host speaks HTTP/2, a hundred requests count as one connection")
+    @Test("A hundred requests to a host with HTTP/2 count as one connection")
     func shared() {
         var queue = queue(perHost: 1, total: 1)
         #expect(ask(&queue, one) == .admitted)
@@ -105,7 +106,7 @@ struct AdmissionQueueTests {
         #expect(queue.release(one) == [101])
     }
 
-    @Test("who leaves is not called, and does not hold its host's place among the candidates")
+    @Test("A withdrawn call is not admitted, and does not block its host")
     func withdrawn() {
         var queue = queue(perHost: 2, total: 1)
         #expect(ask(&queue, one) == .admitted)
@@ -114,7 +115,7 @@ struct AdmissionQueueTests {
         #expect(queue.release(one) == [2] && !queue.withdraw(2))
     }
 
-    @Test("a deadline takes out those who have reached it, and no others")
+    @Test("A deadline removes the calls that have reached it, and no others")
     func deadlines() {
         var queue = queue(perHost: 1)
         _ = ask(&queue, one)
@@ -125,7 +126,7 @@ struct AdmissionQueueTests {
         #expect(queue.release(one) == [1] && queue.nextDeadline == nil && queue.release(one) == [3])
     }
 
-    @Test("the waits of one owner end, and only these")
+    @Test("The waits of one owner end, and no others")
     func owners() {
         let other = Owner()
         var queue = queue(perHost: 1)
@@ -136,7 +137,8 @@ struct AdmissionQueueTests {
         #expect(queue.release(one) == [2])
     }
 
-    @Test("whatever happens, no limit is passed, nobody waits beside room, and everybody is called at most once")
+    /// A random sequence of events.
+    @Test("The queue exceeds no limit, leaves no room unused and admits no call twice")
     func invariants() {
         var generator = SystemRandomNumberGenerator()
         for (perHost, total) in [(2, 5), (1, 1), (3, .max), (.max, 4)] {

@@ -8,10 +8,8 @@ import Testing
 struct DeadlineHonestyTests {
     private static let total = Duration.seconds(2)
 
-    @Test(
-        "a stall in each phase: the call ends at its deadline, and the error names the phase and the limit",
-        arguments: StalledCall.stages
-    )
+    /// The test stalls a call in each phase.
+    @Test("A stalled call ends at its deadline, and its error names phase and limit", arguments: StalledCall.stages)
     func stall(stage: HTTPDNSClientError.Stage) async throws {
         let call = try StalledCall(in: stage)
         var configuration = try call.configuration()
@@ -23,7 +21,8 @@ struct DeadlineHonestyTests {
         #expect(error.elapsed >= Self.total, "\(error)")
     }
 
-    @Test("queue: 1,000 requests behind a limit of 4, which a silent server takes up")
+    /// 1,000 requests behind a limit of 4, which a silent server takes up.
+    @Test("Queued requests behind a silent server end at their deadline")
     func queue() async throws {
         let queue = try await FullQueue(total: Self.total)
         let errors = await queue.failures(1000).map(\.error)

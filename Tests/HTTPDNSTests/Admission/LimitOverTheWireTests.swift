@@ -18,7 +18,7 @@ struct LimitOverTheWireTests {
         return configuration
     }
 
-    @Test("a place is taken until the last byte of the body, not until the head")
+    @Test("A connection permit is held until the last byte of the body")
     func untilTheBody() async throws {
         let gate = Gate()
         let server = try RawServer { number in
@@ -39,7 +39,7 @@ struct LimitOverTheWireTests {
         try await client.shutdown()
     }
 
-    @Test("a response that is dropped unread gives its place back")
+    @Test("A response that is dropped unread returns its connection permit")
     func dropped() async throws {
         let server = try RawServer { number in
             number == 0
@@ -52,7 +52,8 @@ struct LimitOverTheWireTests {
         try await client.shutdown()
     }
 
-    @Test("the clients of a transport have one budget together, and one that is shut down leaves its queue only")
+    /// A client that is shut down leaves its queue only.
+    @Test("The clients of a transport share one limit of connections")
     func tenants() async throws {
         let gate = Gate()
         let server = try RawServer(.repeatForever([.readHead, .wait(gate), .sendText(Self.ok)]))
@@ -113,9 +114,8 @@ struct LimitOverTheWireTests {
         }
     }
 
-    @Test(
-        "10,000 tasks cancelled at random moments: each ends, every place is there again, no connection too many is open"
-    )
+    /// No connection too many is open.
+    @Test("10,000 tasks cancelled at random moments end and return their permits")
     func storm() async throws {
         // Every third connection is slow in the middle of a body.
         let server = try RawServer { number in
@@ -142,7 +142,7 @@ struct LimitOverTheWireTests {
 
     // Other suites in the process would be counted as well.
     @Test(
-        "10,000 cancelled tasks leave neither threads nor descriptors behind, nor memory",
+        "10,000 cancelled tasks leave neither threads, descriptors nor memory behind",
         .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
     )
     func leaks() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("OrderedHeap")
 struct OrderedHeapTests {
-    @Test("after any number of changes the first is the one with the smallest key")
+    @Test("The first entry has the smallest key after any number of changes")
     func order() {
         var generator = SystemRandomNumberGenerator()
         var heap = OrderedHeap<Int, Int>()

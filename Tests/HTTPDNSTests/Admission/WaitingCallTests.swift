@@ -54,7 +54,7 @@ struct WaitingCallTests {
         while rig.wire.requests.count != count, !Task.isCancelled { await Task.yield() }
     }
 
-    @Test("the wire sees one after the other, the more urgent first")
+    @Test("Waiting calls are sent one after the other, the most urgent first")
     func order() async throws {
         let turnstile = Turnstile()
         let rig = try rig(turnstile)
@@ -73,7 +73,7 @@ struct WaitingCallTests {
         #expect(rig.client.requestsWaiting == 0 && rig.client.pipeline.admissions.first?.connections == 0)
     }
 
-    @Test("who has waited goes where the name leads now, not where it led before")
+    @Test("A call that has waited goes where its name leads by then")
     func moved() async throws {
         let turnstile = Turnstile()
         let rig = try rig(turnstile)
@@ -88,7 +88,7 @@ struct WaitingCallTests {
         #expect(try await second.value.exchanges.first?.remote.address.description == "203.0.113.99")
     }
 
-    @Test("the deadline of a call that waits is kept, and its error names the queue")
+    @Test("A call that waits keeps its deadline, and its error names the queue")
     func deadline() async throws {
         let turnstile = Turnstile()
         let rig = try rig(turnstile)
@@ -104,7 +104,7 @@ struct WaitingCallTests {
         #expect(rig.wire.requests.count == 1)
     }
 
-    @Test("a queue with a time of its own ends a wait before the call's deadline")
+    @Test("A queue's own time limit ends a wait before the call's deadline")
     func queueWait() async throws {
         let turnstile = Turnstile()
         let rig = try rig(turnstile) { $0.connections.queueWait = .milliseconds(50) }
@@ -117,7 +117,8 @@ struct WaitingCallTests {
         _ = try await first.value
     }
 
-    @Test("beyond the queue's length a call fails at once, and a more urgent one takes a place")
+    /// A more urgent one displaces another.
+    @Test("A call beyond the queue's length fails immediately unless it is more urgent")
     func full() async throws {
         let turnstile = Turnstile()
         let rig = try rig(turnstile) { $0.connections.maximumQueued = 1 }
@@ -136,7 +137,7 @@ struct WaitingCallTests {
         #expect(rig.wire.requests.map(\.url.description.last) == ["0", "3"])
     }
 
-    @Test("a cancelled call leaves the queue, and the next one moves up")
+    @Test("A cancelled call leaves the queue, and the next one moves up")
     func cancelled() async throws {
         let turnstile = Turnstile()
         let rig = try rig(turnstile)
@@ -155,7 +156,7 @@ struct WaitingCallTests {
         #expect(rig.wire.requests.map(\.url.description.last) == ["0", "2"])
     }
 
-    @Test("a request that fails gives its place back")
+    @Test("A request that fails returns its connection permit")
     func failing() async throws {
         let wire = ScriptedWire { request, number in
             guard number > 0 else {
@@ -169,7 +170,7 @@ struct WaitingCallTests {
         #expect(rig.client.pipeline.admissions.first?.connections == 0)
     }
 
-    @Test("a shutdown ends those who wait with its own error")
+    @Test("A shutdown ends waiting calls with an error of its own")
     func shutDown() async throws {
         let turnstile = Turnstile()
         let rig = try rig(turnstile)
@@ -184,7 +185,7 @@ struct WaitingCallTests {
         _ = try await first.value
     }
 
-    @Test("a draining shutdown lets those who wait have their turn")
+    @Test("A draining shutdown lets waiting calls have their turn")
     func draining() async throws {
         let turnstile = Turnstile()
         let rig = try rig(turnstile)
@@ -201,7 +202,7 @@ struct WaitingCallTests {
     }
 
     @Test(
-        "limits that make no sense are refused when the client is made",
+        "Impossible limits are refused when the client is made",
         arguments: [
             { $0.perHost = 0 }, { $0.total = 0 }, { $0.maximumQueued = -1 }, { $0.queueWait = .zero },
             { $0.maximumStreams = 0 },

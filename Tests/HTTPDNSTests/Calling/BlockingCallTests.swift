@@ -81,7 +81,8 @@ struct BlockingCallTests {
         try await client.shutdown()
     }
 
-    @Test("from 64 threads at once: all end, and who waits uses less than 5 % of a processor")
+    /// 64 threads call together. A waiting thread uses less than 5 % of a processor.
+    @Test("64 waiting threads end and hardly use the processor")
     func threads() async throws {
         let gate = Gate()
         let server = try RawServer(.repeatForever([.readHead, .wait(gate), .sendText(Self.ok)]))
@@ -112,7 +113,7 @@ struct BlockingCallTests {
         try await client.shutdown()
     }
 
-    @Test("inside a callback, although all of the runtime's threads are taken")
+    @Test("A blocking call inside a callback ends when all runtime threads are taken")
     func insideACallback() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let client = try await client(server.port)
@@ -134,10 +135,8 @@ struct BlockingCallTests {
         try await client.shutdown()
     }
 
-    @Test(
-        "on the runtime's own threads, as many as there are and more, and answered together: all end",
-        arguments: [TaskPriority.medium, .high]
-    )
+    /// As many as there are threads and more, answered together.
+    @Test("Blocking calls on all of the runtime's own threads end", arguments: [TaskPriority.medium, .high])
     func onTheRuntimesThreads(priority: TaskPriority) async throws {
         let second = Gate()
         // The first answer comes with the second, where there are threads for two.
@@ -160,7 +159,7 @@ struct BlockingCallTests {
         try await client.shutdown()
     }
 
-    @Test("a stream and a file go out although all of the runtime's threads are taken", arguments: [false, true])
+    @Test("A stream and a file are sent when all runtime threads are taken", arguments: [false, true])
     func bodiesOnTheRuntimesThreads(isFile: Bool) async throws {
         let path = NSTemporaryDirectory() + "httpdns-blocking-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -180,9 +179,7 @@ struct BlockingCallTests {
         try await client.shutdown()
     }
 
-    @Test(
-        "With all threads of the runtime blocked, names are resolved as fast as alone"
-    )
+    @Test("Names are resolved as fast as alone while all runtime threads are blocked")
     func uncachedOnTheRuntimesThreads() async throws {
         let unavailable = "HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n"
         let server = try RawServer(
@@ -256,7 +253,7 @@ struct BlockingCallTests {
         try await client.shutdown()
     }
 
-    @Test("the deadline is kept by the waiting thread itself, when the work does not get on")
+    @Test("The waiting thread itself keeps the deadline when the work makes no progress")
     func overdue() async throws {
         let server = try RawServer(.readHead, .sendText(Self.ok))
         let gate = Gate()
@@ -284,7 +281,7 @@ struct BlockingCallTests {
         try await client.shutdown()
     }
 
-    @Test("inside the work of another one it is refused at once")
+    @Test("A blocking call inside the work of another one is refused immediately")
     func nested() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let inner = Lock<HTTPDNSClientError?>(nil)
@@ -307,7 +304,7 @@ struct BlockingCallTests {
         try await client.shutdown()
     }
 
-    @Test("a body that is too long, and a client that is shut down, are typed errors")
+    @Test("A body that is too long and a client that is shut down are typed errors")
     func errors() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let client = try await client(server.port)

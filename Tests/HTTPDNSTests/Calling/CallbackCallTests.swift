@@ -50,7 +50,7 @@ struct CallbackCallTests {
         func leave() { counts.withLock { $0[0] -= 1 } }
     }
 
-    @Test("callbacks run one after the other, however many calls there are, and each once")
+    @Test("Callbacks run one after the other, each once, however many calls there are")
     func serial() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let client = try await client(server.port)
@@ -72,7 +72,7 @@ struct CallbackCallTests {
         try await client.shutdown()
     }
 
-    @Test("the caller may say where callbacks run")
+    @Test("The caller may choose where callbacks run")
     func deliver() async throws {
         let server = try RawServer(.readHead, .sendText(Self.ok))
         let client = try await client(server.port)
@@ -86,7 +86,7 @@ struct CallbackCallTests {
         try await client.shutdown()
     }
 
-    @Test("a cancelled call tells its callback so, and its connection is closed")
+    @Test("A cancelled call reports so to its callback, and its connection is closed")
     func cancelled() async throws {
         let arrived = Gate()
         let server = try RawServer(.readHead, .open(arrived), .hang)
@@ -104,7 +104,8 @@ struct CallbackCallTests {
         try await client.shutdown()
     }
 
-    @Test("after the shutdown the callback gets the typed error; a body that is too long is one too")
+    /// Both errors are typed.
+    @Test("After a shutdown, and for a body that is too long, the callback gets an error")
     func errors() async throws {
         let server = try RawServer(.readHead, .sendText(Self.ok))
         let client = try await client(server.port)

@@ -10,8 +10,9 @@ import Testing
 struct ExecutorTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
+    /// It does so before the first request, between requests and in bodies.
     @Test(
-        "a task that prefers the executor runs on the loop's thread, before the first request, between requests and in bodies",
+        "A task that prefers the executor always runs on the loop's thread",
         arguments: TransportConfiguration.Driver.allCases
     )
     func onTheLoop(driver: TransportConfiguration.Driver) async throws {
@@ -30,7 +31,7 @@ struct ExecutorTests {
         try await client.shutdown()
     }
 
-    @Test("many tasks on the loop at once all end, with other callers' requests between them")
+    @Test("Many concurrent tasks on the loop all end, with other requests between them")
     func many() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let client = try await mappedClient(server.port)
@@ -52,7 +53,7 @@ struct ExecutorTests {
         try await client.shutdown()
     }
 
-    @Test("a task may shut its client down, and goes on; use after that is the typed error")
+    @Test("A task on the loop may shut its client down, and later use is a typed error")
     func afterTheEnd() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let client = try await mappedClient(server.port)
@@ -66,7 +67,7 @@ struct ExecutorTests {
         #expect(await Task(executorPreference: executor) { ProcessState.threadName() }.value != "httpdns-loop")
     }
 
-    @Test("a client that never sent anything ends, although its executor was used")
+    @Test("A client that never sent anything ends, although its executor was used")
     func unused() async throws {
         let server = try RawServer(.hang)
         let client = try await mappedClient(server.port)
@@ -75,7 +76,7 @@ struct ExecutorTests {
         #expect(await Task(executorPreference: client.executor) { 2 }.value == 2)
     }
 
-    @Test("steps of tasks that were on their way when the loop ended are done all the same")
+    @Test("Steps of tasks that were under way when the loop ended are still done")
     func noneLost() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         for _ in 0..<20 {

@@ -7,7 +7,7 @@ import Testing
 @Suite("Canonicalizer")
 struct CanonicalizerTests {
     @Test(
-        "spellings of one origin become one",
+        "Spellings of one origin become one",
         arguments: [
             "https://one.test", "https://one.test/", "https://ONE.test/", "https://One.Test/", "HTTPS://one.test/",
             "hTTps://ONE.TEST", "https://one.test./", "https://ONE.TEST./", "https://one.test:443/",
@@ -33,7 +33,7 @@ struct CanonicalizerTests {
     }
 
     @Test(
-        "a trailing dot is not sent, and is kept for resolving",
+        "A trailing dot is not sent, and is kept for resolving",
         arguments: [
             ("https://one.test./a", true), ("https://one.test.:8443/a", true), ("https://u:p@ONE.test./a#x", true),
             ("https://one.test\u{3002}/a", true), ("https://one.test/a.", false), ("https://one.test/", false),
@@ -66,7 +66,7 @@ struct CanonicalizerTests {
     }
 
     @Test(
-        "what programs read differently is refused, without a secret in the text",
+        "A host that programs read differently is refused without a secret in the text",
         arguments: [
             "one.test", "//one.test/", "/path", "", "https:", "https://", "https:///path", "https://user:secret@/",
             "ftp://one.test/", "file:///etc/passwd", "https:/one.test/", "https:one.test",
@@ -91,7 +91,7 @@ struct CanonicalizerTests {
         #expect(description.utf8.count < 700)
     }
 
-    @Test("addresses are hosts of their own and keep their brackets in text")
+    @Test("Addresses are hosts of their own and keep their brackets in text")
     func literals() throws {
         let six = try HTTPDNSRewriter.Canonicalizer.canonicalize("http://[2001:DB8:0:0::7]:8080/x")
         #expect(six.description == "http://[2001:db8::7]:8080/x")
@@ -100,7 +100,8 @@ struct CanonicalizerTests {
         #expect(four.host == .address(HTTPDNSAddress(v4: 203, 0, 113, 7)))
     }
 
-    @Test("100,000 generated URLs: same in, same out; twice is once; only scheme and host change")
+    /// 100,000 generated URLs.
+    @Test("Canonicalizing is deterministic and idempotent, and keeps path and query")
     func idempotence() throws {
         var random = SplitMix(state: 42)
         let pathBytes = Array("abcXYZ019-._~!$&'()*+,;=:@%2f/[]^`{}|\\\"<>".unicodeScalars.map(String.init))

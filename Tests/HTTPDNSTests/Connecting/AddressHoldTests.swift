@@ -40,7 +40,7 @@ struct AddressHoldTests {
         }
     }
 
-    @Test("requests stay on a warm address for 30 s since it last stood in an answer, and then move")
+    @Test("Requests leave a warm address 30 s after it was last in an answer")
     func bound() {
         var hold = hold()
         #expect(held(&hold, 1, [old, new]) == nil, "it is in the answer")
@@ -51,7 +51,8 @@ struct AddressHoldTests {
         #expect(held(&hold, 33, [old]) == new, "one that was still under way on the old address moves nobody back")
     }
 
-    @Test("one change alone moves requests at once, and so does the next one if it comes late")
+    /// The next change does so, too, when it comes late.
+    @Test("A single change of the answer moves requests immediately")
     func oneChange() {
         var hold = AddressHold(limit: .seconds(30), sendsOneAhead: false)
         hold.answered(by: old, held: nil, for: origin, provider, at: at(0))
@@ -69,7 +70,7 @@ struct AddressHoldTests {
         #expect(held(&hold, 33, [new]) == old, "1 s after it: the name rotates")
     }
 
-    @Test("an address that has not answered for 5 s is left at once")
+    @Test("An address that has not answered for 5 s is left immediately")
     func cold() {
         var hold = hold()
         #expect(held(&hold, 5, [new]) == old)
@@ -77,7 +78,7 @@ struct AddressHoldTests {
         #expect(hold.count == 0)
     }
 
-    @Test("an answer from another source, or after a change of mappings, decides at once")
+    @Test("An answer from another source, or after a change of mappings, counts immediately")
     func provenance() {
         for other in [
             AddressHold.Provenance(isSystem: true, generation: 1),
@@ -89,7 +90,7 @@ struct AddressHoldTests {
         }
     }
 
-    @Test("a failover moves everybody: the address that answered is the one to stay on")
+    @Test("After a failover requests stay on the address that answered")
     func failover() {
         var hold = hold()
         #expect(held(&hold, 1, [new]) == old)
@@ -97,7 +98,8 @@ struct AddressHoldTests {
         #expect(held(&hold, 2, [old]) == new)
     }
 
-    @Test("with warm_then_move one request goes ahead, the others follow once it is answered; lost, another one goes")
+    /// When it is lost, another one goes.
+    @Test("With warm_then_move one request goes ahead, and the others follow its response")
     func oneAhead() {
         var hold = hold(sendsOneAhead: true)
         keepWarm(&hold, from: 1, to: 30)
@@ -111,7 +113,8 @@ struct AddressHoldTests {
         #expect(held(&hold, 36.4, [old]) == new)
     }
 
-    @Test("what was under way when everything was forgotten is not stayed on, and takes nothing from what is")
+    /// They take nothing from what is kept since, either.
+    @Test("Requests from before everything was forgotten keep no address")
     func forgotten() {
         var hold = hold()
         let before = hold.epoch
@@ -125,7 +128,7 @@ struct AddressHoldTests {
         #expect(held(&hold, 1.4, [old]) == new)
     }
 
-    @Test("the table is bounded")
+    @Test("The table is bounded")
     func tableBound() throws {
         var hold = hold()
         for number in 0..<(2 * AddressHold.maximumEntries) {

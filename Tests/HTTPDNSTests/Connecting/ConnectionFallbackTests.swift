@@ -41,7 +41,8 @@ struct ConnectionFallbackTests {
 
     private func first(_ rig: Rig) -> [HTTPDNSAddress] { rig.wire.requests.map { $0.endpoints[0].address } }
 
-    @Test("the hop goes to those addresses of the system that were not tried; the exchange and the counters say so")
+    /// The exchange and the counters say so.
+    @Test("A fallback goes to the system's addresses that were not tried")
     func fallsBack() async throws {
         let rig = try rig(system: [Self.sick, Self.good])
         let response = try await rig.client.post("https://one.test/", body: .bytes([1]))
@@ -51,7 +52,8 @@ struct ConnectionFallbackTests {
         #expect(rig.client.connectionCounters.fallbacks == 1)
     }
 
-    @Test("one request pays for a sick provider: the next take the system path, and one of them tries again after 30 s")
+    /// The next take the system path, and one of them tries again after 30 s.
+    @Test("One request pays for an unreachable provider address, and the next do not")
     func breaker() async throws {
         let rig = try rig()
         for _ in 0..<10 {
@@ -63,7 +65,8 @@ struct ConnectionFallbackTests {
         #expect(rig.client.connectionCounters.fallenBackHosts == 1)
     }
 
-    @Test("after its time the breaker closes with the first request that reaches the provider's address")
+    /// The request comes after the breaker's time.
+    @Test("The breaker closes with the first request that reaches the provider's address")
     func closes() async throws {
         let isBack = Lock(false)
         let rig = try rig(refuses: { address, _ in address == Self.sick && !isBack.withLock { $0 } })
@@ -75,7 +78,7 @@ struct ConnectionFallbackTests {
         #expect(rig.client.connectionCounters.fallenBackHosts == 0)
     }
 
-    @Test("both fail: one error with all attempts, and nothing was sent")
+    @Test("A failed fallback is one error with all attempts, and nothing was sent")
     func bothFail() async throws {
         let rig = try rig(refuses: { _, _ in true })
         let error = try #require(await clientError { try await rig.client.get("https://one.test/") })
@@ -85,7 +88,8 @@ struct ConnectionFallbackTests {
         #expect(rig.client.connectionCounters.fallenBackHosts == 0)
     }
 
-    @Test("no fallback: fail closed, mappings, pinnedTo, and whatever may have been sent")
+    /// The pin is `pinnedTo`. A sent request is one that may have been sent.
+    @Test("No fallback follows a closed route, a mapping, a pin or a sent request")
     func never() async throws {
         let closed = try rig(fallback: .none)
         #expect(await clientError { try await closed.client.get("https://one.test/") }?.fellBack == false)
@@ -139,7 +143,8 @@ struct ConnectionFallbackTests {
         #expect(rig.wire.requests.last?.endpoints.map(\.address) == [Self.good])
     }
 
-    @Test("a warm address that the newest answer lacks is tried first, and the answer's own stand behind it")
+    /// The answer's own addresses are behind it.
+    @Test("A warm address that the newest answer lacks is tried first")
     func hold() async throws {
         let rig = try Rig(timeToLive: .seconds(1))
         _ = try await rig.client.get("https://one.test/")
@@ -165,7 +170,8 @@ struct ConnectionFallbackTests {
         #expect(moved.exchanges.last?.remote.address == HTTPDNSAddress(v4: 203, 0, 113, 8), "mappings move at once")
     }
 
-    @Test("what was in flight when all connections were retired says nothing of where later requests are to stay")
+    /// They do not decide where later requests stay.
+    @Test("Requests from before a retirement of connections keep no address")
     func holdAfterRetiring() async throws {
         let (isInFlight, mayEnd) = ([OneShot<Void>(), OneShot<Void>()], [OneShot<Void>(), OneShot<Void>()])
         let wire = ScriptedWire { request, number in

@@ -16,7 +16,8 @@ struct FallbackBreakerTests {
 
     private func at(_ seconds: Int) -> MonotonicTime { MonotonicTime(nanoseconds: 0) + .seconds(seconds) }
 
-    @Test("after a fallback all take the system path for 30 s; then one tries, and the others stay until it is done")
+    /// The others stay until it is done.
+    @Test("After a fallback requests take the system path for 30 s, and then one tries")
     func trial() {
         var breaker = FallbackBreaker()
         #expect(breaker.path(for: origin, at: at(0)) == .given)
@@ -30,7 +31,8 @@ struct FallbackBreakerTests {
         #expect(breaker.count == 0)
     }
 
-    @Test("a trial that falls back doubles the time, up to 5 minutes; falling back together counts once")
+    /// Concurrent fallbacks count once.
+    @Test("A trial that falls back doubles the time, up to 5 minutes")
     func doubling() {
         var breaker = FallbackBreaker()
         for _ in 0..<64 { breaker.fellBack(origin, at: at(0)) }
@@ -43,7 +45,7 @@ struct FallbackBreakerTests {
         }
     }
 
-    @Test("a trial that says nothing leaves the next request to be one")
+    @Test("An undecided trial leaves the next request to be one")
     func cancelledTrial() {
         var breaker = FallbackBreaker()
         breaker.fellBack(origin, at: at(0))
@@ -52,7 +54,7 @@ struct FallbackBreakerTests {
         #expect(breaker.path(for: origin, at: at(30)) == .trial)
     }
 
-    @Test("the table is bounded: the host whose time ends first is forgotten")
+    @Test("The table is bounded: the host whose time ends first is forgotten")
     func bound() throws {
         var breaker = FallbackBreaker()
         for number in 0...FallbackBreaker.maximumEntries {

@@ -111,7 +111,8 @@ struct ReachableNetworksTests {
         try await inside.shutdown()
     }
 
-    @Test("The option of a request limits a client without a limit, pinned addresses and bypassed names too")
+    /// Pinned addresses and bypassed names, too.
+    @Test("A request's option limits the networks of a client without a limit")
     func option() async throws {
         let inside = try await Inside(.any)
         let port = inside.server.port
@@ -232,7 +233,7 @@ struct ReachableNetworksTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
     @Test(
-        "A name that a proxy looks up itself is refused, unless the proxy enforces the limit",
+        "A name that a proxy looks up is refused unless the proxy enforces the limit",
         arguments: [HTTPDNSClient.Proxy.Kind.http, .socks4a, .socks5h]
     )
     func resolvingProxy(kind: HTTPDNSClient.Proxy.Kind) async throws {
@@ -275,7 +276,8 @@ struct ReachableNetworksTests {
         try await inside.shutdown()
     }
 
-    @Test("A redirect from a public server leads no further inside, also when a hook replaces the request")
+    /// A hook that replaces the request changes nothing about that.
+    @Test("A redirect from a public server leads no further inside")
     func redirect() async throws {
         let inner = Lock("")
         let server = try RawServer { _ in

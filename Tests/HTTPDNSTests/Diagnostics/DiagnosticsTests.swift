@@ -5,9 +5,9 @@ import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 
-@Suite("What a client says of itself")
+@Suite("Diagnostics of a client")
 struct DiagnosticsTests {
-    @Test("answers say where they came from, how long they are good, and that they are stale")
+    @Test("Reported answers have their source, their remaining time and their staleness")
     func answers() async throws {
         let rig = try Rig()
         _ = try await rig.client.resolve("one.test")
@@ -26,7 +26,7 @@ struct DiagnosticsTests {
         #expect(rig.client.diagnostics().cache.answers.isEmpty, "what may not even serve as stale is not told")
     }
 
-    @Test("a name that does not exist, and one that failed, say so")
+    @Test("A name that does not exist and one that failed are reported as such")
     func failures() async throws {
         let rig = try Rig()
         _ = try? await rig.client.resolve("nowhere.test")
@@ -41,7 +41,8 @@ struct DiagnosticsTests {
         #expect(answers.last?.failure == "providers-failed" && (answers.last?.retryInSeconds ?? 0) > 0)
     }
 
-    @Test("no more answers and mappings are told than asked for, and that there are more")
+    /// A flag says that there are more.
+    @Test("No more answers and mappings are reported than asked for")
     func bounded() async throws {
         let rig = try Rig { configuration in
             for number in 0..<20 {
@@ -68,7 +69,7 @@ struct DiagnosticsTests {
         #expect(!some.cache.isTruncated && !some.mappings.isTruncated)
     }
 
-    @Test("looking does not keep a name in the cache alive, nor ask anybody")
+    @Test("Diagnostics neither keep a cached name alive nor ask a provider")
     func quiet() async throws {
         let rig = try Rig()
         _ = try await rig.client.resolve("one.test")
@@ -79,7 +80,7 @@ struct DiagnosticsTests {
         #expect(rig.provider.queries.count == 1)
     }
 
-    @Test("mappings say whether the file or the program has them")
+    @Test("Reported mappings have their origin, the file or the program")
     func mappings() throws {
         let rig = try Rig()
         try rig.client.mappings.apply { $0["new.test"] = .weighted(["203.0.113.8": 95, "203.0.113.9:81": 5]) }
@@ -93,7 +94,8 @@ struct DiagnosticsTests {
         #expect(even == ["203.0.113.8 weight 5", "203.0.113.9 weight 5"])
     }
 
-    @Test("a provider in quarantine says why, and for how long; the switch says who has what off, and since when")
+    /// The quarantine's remaining time; the switch's origin, what is off, and since when.
+    @Test("Diagnostics give the reason and time of a quarantine and of a switch")
     func providersAndSwitch() async throws {
         let rig = try Rig()
         let error = HTTPDNSProviderError(code: .unreachable, message: "connection refused")
@@ -112,7 +114,7 @@ struct DiagnosticsTests {
         #expect(rig.client.condition.routesSwitchedOff == 1 && !rig.client.condition.isSwitchedOff)
     }
 
-    @Test("routes and limits are those in force, also after a reload")
+    @Test("Reported routes and limits are those in force, also after a reload")
     func reload() async throws {
         var settings = HTTPDNSClient.Configuration()
         let rig = try Rig { configuration in settings = configuration }
@@ -131,7 +133,8 @@ struct DiagnosticsTests {
         #expect(pay.rolloutPercent == 25 && pay.rolloutBy == "key")
     }
 
-    @Test("limits of connections are the lower of the client's and its transport's; idle ones are the transport's")
+    /// The limit of idle connections is the transport's.
+    @Test("Reported connection limits are the lower of the client's and its transport's")
     func connectionLimits() async throws {
         var shared = HTTPDNSClient.Configuration.Connections()
         (shared.perHost, shared.total, shared.queueWait) = (64, 1024, .seconds(2))
@@ -151,7 +154,7 @@ struct DiagnosticsTests {
         #expect(free.queueSeconds == nil && free.requestsInFlight == 16_384 && free.idleConnections == 1024)
     }
 
-    @Test("it goes through JSON unharmed, and has no URL in it")
+    @Test("Diagnostics survive JSON and contain no URL")
     func codable() async throws {
         let rig = try Rig()
         _ = try await rig.client.resolve("one.test")

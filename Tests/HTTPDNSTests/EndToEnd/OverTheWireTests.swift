@@ -36,7 +36,7 @@ struct OverTheWireTests {
         #expect(text == head + head + head)
     }
 
-    @Test("the bytes on the wire are the same whoever gave the address")
+    @Test("The bytes on the wire do not depend on the source of the address")
     func wireImage() async throws {
         let server = try RawServer(.readHead, .sendText(Self.ok))
         let client = try await mappedClient(server.port)
@@ -63,7 +63,7 @@ struct OverTheWireTests {
         try await client.shutdown()
     }
 
-    @Test("nobody listening is connectFailed with the address, and the request was not sent")
+    @Test("A closed port is connectFailed with the address, and the request was not sent")
     func refused() async throws {
         let gone = try RawServer(.hang)
         let port = gone.port
@@ -77,7 +77,7 @@ struct OverTheWireTests {
         try await client.shutdown()
     }
 
-    @Test("silence after the request is a time-out of the call that may have been sent")
+    @Test("Silence after the request is a time-out of a call that may have been sent")
     func silence() async throws {
         let server = try RawServer(.readHead, .hang)
         let client = try await mappedClient(server.port)
@@ -88,7 +88,7 @@ struct OverTheWireTests {
         try await client.shutdown()
     }
 
-    @Test("a body that breaks off is connectionLost while it is read")
+    @Test("A body that breaks off is connectionLost while it is read")
     func brokenBody() async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello"))
         let client = try await mappedClient(server.port)
@@ -98,7 +98,7 @@ struct OverTheWireTests {
         try await client.shutdown()
     }
 
-    @Test("a streamed body arrives whole, and a second reader of the answer gets an error")
+    @Test("A streamed body arrives whole, and a second reader of the response gets an error")
     func streamed() async throws {
         let server = try RawServer(.readHead, .read(6), .sendText(Self.ok))
         let client = try await mappedClient(server.port)
@@ -110,7 +110,7 @@ struct OverTheWireTests {
         try await client.shutdown()
     }
 
-    @Test("a draining shutdown lets a body end, and refuses new calls meanwhile")
+    @Test("A draining shutdown lets a body end, and refuses new calls meanwhile")
     func draining() async throws {
         let gate = Gate()
         let server = try RawServer(
@@ -130,7 +130,7 @@ struct OverTheWireTests {
         try await ended
     }
 
-    @Test("a shutdown without draining cuts a body, and the reader gets the client's error")
+    @Test("A shutdown without draining cuts a body, and the reader gets the client's error")
     func cutting() async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"), .hang)
         let client = try await mappedClient(server.port)
@@ -140,7 +140,7 @@ struct OverTheWireTests {
         #expect(error?.code == .shutDown && error?.requestMayHaveBeenSent == true)
     }
 
-    @Test("a cancelled task gets CancellationError, at the head and in the body")
+    @Test("A cancelled task gets CancellationError, at the head and in the body")
     func cancelled() async throws {
         let arrived = Gate()
         let server = try RawServer(.readHead, .open(arrived), .hang)

@@ -20,7 +20,7 @@ struct ErrorMappingTests {
     }
 
     @Test(
-        "each failure of a transfer has its code and stage, and one line without secrets",
+        "Each failure of a transfer has its code and phase, and one line without secrets",
         arguments: [
             (TransferFailure.Code.invalidRequest, TransferFailure.Phase.queue, Code.invalidRequest, Stage.request),
             (.trustRootsMissing, .tls, .configuration, .configuration),
@@ -56,7 +56,7 @@ struct ErrorMappingTests {
     }
 
     @Test(
-        "A refused certificate comes with the advice for its reason",
+        "A refused certificate comes with advice for its reason",
         arguments: [
             ("SSL certificate problem: certificate has expired", "renew"),
             ("SSL certificate problem: certificate is not yet valid", "clock"),
@@ -71,7 +71,7 @@ struct ErrorMappingTests {
         #expect((error.hint?.contains("address") == true) == advice.contains("address"))
     }
 
-    @Test("whether the request may have been sent is the transfer's word", arguments: [true, false])
+    @Test("The transfer decides whether the request may have been sent", arguments: [true, false])
     func mayHaveBeenSent(sent: Bool) async throws {
         var failure = TransferFailure(code: .connectionLost, phase: .send, message: "lost")
         failure.requestMayHaveBeenSent = sent
@@ -80,7 +80,7 @@ struct ErrorMappingTests {
         #expect(error.attempts.isEmpty)
     }
 
-    @Test("the limit that passed is the phase's, or the call's")
+    @Test("A time-out has the limit of its phase, or of the call")
     func limits() async throws {
         var failure = TransferFailure(code: .timedOut, phase: .connect, message: "late")
         failure.limit = .seconds(5)
@@ -93,7 +93,8 @@ struct ErrorMappingTests {
         #expect(total.hint?.contains("deadline") == true)
     }
 
-    @Test("the cause of a failed body stream is told on one line, and is what lies under the error")
+    /// It is also the underlying error.
+    @Test("The cause of a failed body stream is reported on one line")
     func cause() async throws {
         struct Full: Error, CustomStringConvertible {
             let description = "disk\nfull"
@@ -104,7 +105,7 @@ struct ErrorMappingTests {
         #expect(told.message.hasSuffix("the stream failed: disk\\nfull") && told.underlying is Full)
     }
 
-    @Test("an unknown name, a refused address and a failed provider are told apart")
+    @Test("An unknown name, a refused address and a failed provider are distinguished")
     func resolving() async throws {
         let rig = try Rig { configuration in
             configuration.resolver.mappings = [try HTTPDNSMapping.Key("meta.test"): .addresses(["169.254.169.254"])]
@@ -130,7 +131,7 @@ struct ErrorMappingTests {
         #expect(rig.wire.requests.isEmpty)
     }
 
-    @Test("a provider that says nothing ends in a time-out of resolving")
+    @Test("A silent provider ends in a time-out of resolving")
     func resolveTimeout() async throws {
         let rig = try Rig()
         rig.provider.say(.silence, about: try HTTPDNSName("one.test"))
@@ -146,7 +147,7 @@ struct ErrorMappingTests {
         #expect(error?.stage == .resolve)
     }
 
-    @Test("a deadline that has passed is a time-out, and nothing is asked")
+    @Test("A deadline that has passed is a time-out without a query")
     func passedDeadline() async throws {
         let rig = try Rig()
         let error = await clientError { try await rig.client.get("https://one.test/", deadline: .seconds(0)) }
@@ -154,7 +155,7 @@ struct ErrorMappingTests {
         #expect(rig.provider.queries.isEmpty && rig.wire.requests.isEmpty)
     }
 
-    @Test("settings that make no sense are refused when the client is made")
+    @Test("Impossible time limits are refused when the client is made")
     func configuration() async throws {
         var bad: [HTTPDNSClient.Configuration] = []
         for change: (inout HTTPDNSClient.Configuration) -> Void in [

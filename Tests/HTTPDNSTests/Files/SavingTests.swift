@@ -32,7 +32,8 @@ struct SavingTests {
         )
     }
 
-    @Test("a body is there whole, in the place of what was there, with its rights, behind a link too")
+    /// The same holds behind a link.
+    @Test("A saved body replaces the old file as a whole and keeps its permissions")
     func whole() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try "old".write(toFile: "\(folder)/a", atomically: false, encoding: .utf8)
@@ -52,9 +53,8 @@ struct SavingTests {
         #expect(try names() == ["a", "empty", "link"] && contents("empty").isEmpty)
     }
 
-    @Test(
-        "a link to what is not there yet stays a link too, through others and folders; links in a circle are an error"
-    )
+    /// The link may lead through other links and folders.
+    @Test("Saving through a dangling link keeps the link, and a circle is an error")
     func danglingLinks() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         func link(_ name: String, to target: String) throws {
@@ -115,7 +115,7 @@ struct SavingTests {
         #expect(rig.wire.requests.map { $0.decodes } == [isAsked])
     }
 
-    @Test("a body that breaks and a status that is no success leave what was there, and nothing else")
+    @Test("A broken body and an unsuccessful status leave the old file and nothing else")
     func failures() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try "old".write(toFile: "\(folder)/a", atomically: false, encoding: .utf8)
@@ -170,7 +170,7 @@ struct SavingTests {
     }
 
     @Test(
-        "a place that cannot be written to is found out before anything is sent",
+        "A place that cannot be written to is found before anything is sent",
         arguments: ["/nonexistent/a", "", "/dev/null", "/tmp"]
     )
     func noPlace(path: String) async throws {
@@ -181,7 +181,7 @@ struct SavingTests {
         #expect(rig.wire.requests.isEmpty)
     }
 
-    @Test("a name that the file system does not take is found out before anything is sent")
+    @Test("A name that the file system refuses is found before anything is sent")
     func longName() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let rig = try rig([[1]])
@@ -192,7 +192,7 @@ struct SavingTests {
     }
 
     @Test(
-        "a file in the place of another has its owner and group",
+        "A file that replaces another one keeps its owner and group",
         .enabled("only root gives files away") { getuid() == 0 }
     )
     func owner() async throws {
@@ -207,7 +207,7 @@ struct SavingTests {
         #expect(try contents("a") == "\u{1}")
     }
 
-    @Test("a file that is dropped before its end leaves nothing, nor does one that cannot get its name")
+    @Test("A file that is dropped early or cannot get its name leaves nothing")
     func dropped() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         do {
@@ -222,7 +222,8 @@ struct SavingTests {
         #expect(try names() == ["b"])
     }
 
-    @Test("reading reports 0 first, growing numbers, and the exact number at the end; the total where it is known")
+    /// It has the total where that is known.
+    @Test("Progress begins at 0, grows and ends with the exact number")
     func progress() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         for (length, coding) in [("5", nil), (nil, nil), ("5", "gzip")] as [(String?, String?)] {
@@ -250,7 +251,7 @@ struct SavingTests {
         }
     }
 
-    @Test("who asked for the progress before is told as well")
+    @Test("An earlier observer of the progress keeps its reports")
     func twoReports() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let first = Lock<[Int64]>([])
@@ -268,7 +269,7 @@ struct SavingTests {
         #expect(first.withLock { $0 } == [0, 2, 2] && second.withLock { $0 } == [0, 2, 2])
     }
 
-    @Test("a body that fails is never complete")
+    @Test("A body that fails is never complete")
     func neverComplete() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let broken = try rig([[1]], endingWith: TransferFailure(code: .connectionLost, phase: .body, message: "broke"))

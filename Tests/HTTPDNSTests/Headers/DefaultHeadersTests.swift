@@ -50,7 +50,7 @@ struct DefaultHeadersTests {
         #expect(try await sent(rig, request) == [Self.tenant: "7", Self.trace: "m"])
     }
 
-    @Test("a name with several fields keeps them all, or is replaced as a whole")
+    @Test("A name with several fields keeps them all, or is replaced as a whole")
     func several() async throws {
         let two: HTTPFields = [.accept: "text/html", .accept: "text/plain"]
         let rig = try rig { $0.headers = HTTPDNSClient.Configuration.DefaultHeaders(two) }
@@ -60,7 +60,8 @@ struct DefaultHeadersTests {
         #expect(try await sent(rig, request) == [.accept: "image/png"])
     }
 
-    @Test("computed ones are asked for with each hop's own request, and go before the others")
+    /// Their function gets the hop's own request.
+    @Test("Computed headers are asked for on each hop and go before the others")
     func computed() async throws {
         let asked = Lock<[HTTPDNSClient.Request]>([])
         let rig = try rig(ScriptedWire { $1 == 0 ? .redirect(302, to: "https://map.test/b", from: $0) : .ok(from: $0) })
@@ -81,7 +82,7 @@ struct DefaultHeadersTests {
         #expect(asked.withLock { $0.allSatisfy { $0.headerFields == [.accept: "text/plain"] } })
     }
 
-    @Test("an error of who computes them is the call's, and nothing is sent")
+    @Test("An error while headers are computed is the call's, and nothing is sent")
     func computingFails() async throws {
         struct NoToken: Error {}
         let rig = try rig { $0.computedHeaders = { _ in throw NoToken() } }
@@ -92,7 +93,8 @@ struct DefaultHeadersTests {
         #expect(rig.wire.requests.isEmpty && refused.wire.requests.isEmpty)
     }
 
-    @Test("secrets among those for every host are for the origins that requests name, those of a host are its own")
+    /// The rule is about the fields for every host. The fields of a host are its own.
+    @Test("Secret default headers go only to the origins that requests name")
     func redirects() async throws {
         let rig = try rig(ScriptedWire { $1 == 0 ? .redirect(307, to: "https://map.test/", from: $0) : .ok(from: $0) })
         {
@@ -112,7 +114,7 @@ struct DefaultHeadersTests {
         #expect(rig.wire.requests[2].headerFields[.authorization] == "Bearer everywhere")
     }
 
-    @Test("a credential in the URL is the request's own Authorization")
+    @Test("A credential in the URL is the request's own Authorization")
     func credential() async throws {
         let rig = try rig { $0.headers.fields[.authorization] = "Bearer everywhere" }
         let fields = try await sent(rig, HTTPDNSClient.Request(url: "https://a:b@one.test/"))
@@ -152,7 +154,7 @@ struct DefaultHeadersTests {
         #expect(heads.last?.contains("X-Tenant") == false)
     }
 
-    @Test("the client's own fields are refused, and so is \"*\"")
+    @Test("The client's own fields are refused, and so is \"*\"")
     func mistakes() async throws {
         for (change, text): (@Sendable (inout HTTPDNSClient.Configuration) throws -> Void, String) in [
             ({ $0.headers.fields[Self.name("Host")] = "x" }, "Host"),
@@ -172,7 +174,7 @@ struct DefaultHeadersTests {
         }
     }
 
-    @Test("a reload changes them for the next hop")
+    @Test("A reload changes the default headers for the next hop")
     func reload() async throws {
         let rig = try rig()
         var configuration = rig.configuration

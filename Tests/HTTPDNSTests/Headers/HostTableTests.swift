@@ -7,7 +7,8 @@ import Testing
 
 @Suite("Values by host")
 struct HostTableTests {
-    @Test("the exact name wins, then the longest suffix; a suffix is not its own name, and addresses have none")
+    /// A suffix is not its own name, and addresses have none.
+    @Test("The exact name wins, then the longest suffix")
     func lookUp() throws {
         let table = HostTable([
             try HTTPDNSRoute.Pattern("a.test"): 1, try HTTPDNSRoute.Pattern("*.a.test"): 2,

@@ -15,7 +15,8 @@ struct CallOriginTests {
         }
     }
 
-    @Test("The initial origin is the caller's, then that of what the application interceptors pass on")
+    /// It is then that of what the application interceptors pass on.
+    @Test("The initial origin is the caller's, and changes with application interceptors")
     func layers() async throws {
         let journal = Journal()
         let rig = try Rig {
@@ -37,7 +38,8 @@ struct CallOriginTests {
         )
     }
 
-    @Test("A redirect that a hook changes counts by the URL that is sent, and a retry begins at the origin again")
+    /// A hook changes the redirect.
+    @Test("A changed redirect counts by the sent URL, and a retry begins at the origin")
     func hookAndRetry() async throws {
         let journal = Journal()
         let wire = ScriptedWire { request, number in
@@ -64,7 +66,7 @@ struct CallOriginTests {
         )
     }
 
-    @Test("Origins are compared in canonical form, and a default port is left out")
+    @Test("Origins are compared in canonical form, without a default port")
     func origins() {
         #expect(HTTPDNSClient.Origin("HTTPS://Bücher.test./a?b")?.description == "https://xn--bcher-kva.test")
         #expect(HTTPDNSClient.Origin("http://one.test:80/") == HTTPDNSClient.Origin("http://user:secret@ONE.test"))

@@ -14,7 +14,7 @@ struct NestedCallTests {
         }
     }
 
-    @Test("an interceptor may make a call of its own through the same client")
+    @Test("An interceptor may make a call of its own through the same client")
     func tokenFetch() async throws {
         let box = Box()
         let rig = try Rig { configuration in
@@ -31,7 +31,7 @@ struct NestedCallTests {
         #expect(rig.wire.requests.map(\.url.description) == ["https://two.test/token", "https://one.test/"])
     }
 
-    @Test("an interceptor that always calls its own client ends with a loop error")
+    @Test("An interceptor that always calls its own client ends with a loop error")
     func loop() async throws {
         let box = Box()
         let depths = Journal()
@@ -52,7 +52,7 @@ struct NestedCallTests {
         #expect(rig.wire.requests.isEmpty)
     }
 
-    @Test("two clients that call each other in turn are stopped too")
+    @Test("Two clients that call each other in turn are stopped too")
     func loopOfTwo() async throws {
         let first = Box()
         let second = Box()
@@ -69,7 +69,7 @@ struct NestedCallTests {
         #expect(await clientError { try await one.client.get("https://one.test/") }?.code == .loop)
     }
 
-    @Test("calls side by side are not nested, and have numbers of their own")
+    @Test("Concurrent calls are not nested, and have numbers of their own")
     func sideBySide() async throws {
         let seen = Lock<[UInt64: Int]>([:])
         let rig = try Rig { configuration in
@@ -88,7 +88,7 @@ struct NestedCallTests {
         #expect(depths.count == 50 && depths.values.allSatisfy { $0 == 0 })
     }
 
-    @Test("network interceptors see the hop's number and the call's deadline")
+    @Test("Network interceptors see the hop's number and the call's deadline")
     func context() async throws {
         let journal = Journal()
         let rig = try Rig { configuration in
@@ -105,7 +105,8 @@ struct NestedCallTests {
         #expect(journal.all == ["hop 0 deadline none", "hop 0 deadline set"])
     }
 
-    @Test("each next of an application interceptor begins a hop with the next number; the next call starts at 0 again")
+    /// The next call starts at 0 again.
+    @Test("Each next of an application interceptor begins the hop with the next number")
     func hopNumbers() async throws {
         let journal = Journal()
         let rig = try Rig { configuration in

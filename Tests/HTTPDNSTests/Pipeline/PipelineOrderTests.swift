@@ -31,7 +31,7 @@ struct PipelineOrderTests {
         "a1 in", "a2 in", "n1 in", "n2 in", "wire", "n2 out", "n1 out", "a2 out", "a1 out",
     ]
 
-    @Test("application before network, as listed, and the reverse on the way back", arguments: [false, true])
+    @Test("Application interceptors precede network ones, and follow them on the way back", arguments: [false, true])
     func order(failing: Bool) async throws {
         let journal = Journal()
         let rig = try rig(journal, failing: failing)
@@ -40,7 +40,7 @@ struct PipelineOrderTests {
         #expect(journal.all == order)
     }
 
-    @Test("nothing is resolved before the last network interceptor called next")
+    @Test("Nothing is resolved before the last network interceptor calls next")
     func stageIsInnermost() async throws {
         let rig = try Rig { configuration in
             configuration.networkInterceptors = [
@@ -53,7 +53,7 @@ struct PipelineOrderTests {
         #expect(rig.provider.queries.isEmpty && rig.wire.requests.isEmpty)
     }
 
-    @Test("a changed request is what is canonicalized, checked, resolved and sent")
+    @Test("A changed request is the one canonicalized, checked, resolved and sent")
     func changedRequest() async throws {
         let rig = try Rig { configuration in
             configuration.networkInterceptors = [
@@ -72,7 +72,7 @@ struct PipelineOrderTests {
         #expect(rig.provider.queries.map(\.host.description) == ["two.test"])
     }
 
-    @Test("next may be called again after a failure, and each call is a transfer")
+    @Test("An interceptor may call next again after a failure, and each call is a transfer")
     func retrying() async throws {
         let wire = ScriptedWire { request, number in
             if number < 2 { throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused") }
@@ -95,7 +95,8 @@ struct PipelineOrderTests {
         #expect(rig.provider.queries.count == 1)
     }
 
-    @Test("a streamed body is sent once; the second time is refused, and says that the first may have arrived")
+    /// The error says that the first may have arrived.
+    @Test("A streamed body is sent once, and a second sending is refused")
     func streamedBodyTwice() async throws {
         let journal = Journal()
         let wire = ScriptedWire { request, _ in
@@ -129,7 +130,8 @@ struct PipelineOrderTests {
         #expect(rig.wire.requests.count == 1)
     }
 
-    @Test("an interceptor's own error fails its request only, and outer interceptors see it as it is")
+    /// Outer interceptors see it as it is.
+    @Test("An interceptor's own error fails its request only")
     func foreignError() async throws {
         struct TokenMissing: Error { let secret = "hunter2" }
         let journal = Journal()
@@ -159,7 +161,7 @@ struct PipelineOrderTests {
         #expect(try await good.status == .ok)
     }
 
-    @Test("an error after an answer says that the request may have been sent")
+    @Test("An error after a response says that the request may have been sent")
     func errorAfterAnswer() async throws {
         struct Unhappy: Error {}
         let rig = try Rig { configuration in
@@ -182,7 +184,7 @@ struct PipelineOrderTests {
         await #expect(throws: CancellationError.self) { try await rig.client.get("https://one.test/") }
     }
 
-    @Test("interceptors run in the caller's task")
+    @Test("Interceptors run in the caller's task")
     func callersTask() async throws {
         enum Local { @TaskLocal static var mark = 0 }
         let journal = Journal()
@@ -198,7 +200,7 @@ struct PipelineOrderTests {
         #expect(journal.all == ["7"])
     }
 
-    @Test("limits of client and request reach the transfer")
+    @Test("Limits of client and request reach the transfer")
     func limits() async throws {
         let rig = try Rig { configuration in
             configuration.timeouts.connect = .seconds(1)
@@ -221,7 +223,7 @@ struct PipelineOrderTests {
         #expect(deadline >= before + .seconds(7) && deadline <= after + .seconds(7))
     }
 
-    @Test("Each sending of an interceptor is in the exchanges, the one of the response last", arguments: [false, true])
+    @Test("Each sending of an interceptor is in the exchanges, that of the response last", arguments: [false, true])
     func secondSending(returnsFirst: Bool) async throws {
         let wire = ScriptedWire { request, number in .ok(from: request, status: number == 0 ? .accepted : .ok) }
         let rig = try Rig(wire: wire) { configuration in

@@ -59,7 +59,7 @@ struct PreconnectingTests {
         func leave() { counts.withLock { $0.now -= 1 } }
     }
 
-    @Test("its errors are those of a call: with the time that passed, and a log line")
+    @Test("A failed preconnect has the elapsed time and a log line, as a call has")
     func errors() async throws {
         let journal = Journal()
         let wire = ScriptedWire { _, _ in

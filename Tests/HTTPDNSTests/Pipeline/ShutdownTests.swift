@@ -47,7 +47,7 @@ struct ShutdownTests {
         #expect(rig.wire.requests.isEmpty)
     }
 
-    @Test("a call on its way to the wire is waited for, and the wire ends after it")
+    @Test("A shutdown waits for a call that is about to be sent, and then ends the wire")
     func drains() async throws {
         let started = Latch()
         let release = Latch()
@@ -72,7 +72,7 @@ struct ShutdownTests {
         #expect(try #require(rig.wire.shutdowns.first) > .seconds(3000))
     }
 
-    @Test("without a draining time nobody is waited for")
+    @Test("A shutdown without a draining time waits for no call")
     func cuts() async throws {
         let started = Latch()
         let release = Latch()
@@ -90,7 +90,8 @@ struct ShutdownTests {
         #expect(await failed?.code == .shutDown)
     }
 
-    @Test("a cancelled shutdown cuts at once, says so, and the client is shut down all the same")
+    /// It ends with `CancellationError`.
+    @Test("A cancelled shutdown cuts transfers immediately and still shuts the client down")
     func cancelled() async throws {
         let started = Latch()
         let release = Latch()
@@ -171,7 +172,7 @@ struct ShutdownTests {
         #expect(rig.client.mappings.generation == generation)
     }
 
-    @Test("many shutdowns at once all return")
+    @Test("Many concurrent shutdowns all return")
     func concurrent() async throws {
         let rig = try Rig()
         _ = try await rig.client.get("https://one.test/")

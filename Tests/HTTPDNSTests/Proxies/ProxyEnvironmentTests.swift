@@ -20,8 +20,9 @@ struct ProxyEnvironmentTests {
             .description ?? "-"
     }
 
+    /// Small letters go before capitals.
     @Test(
-        "The scheme's variable goes before the one for all, small letters before capitals, and HTTP_PROXY never counts",
+        "A scheme's variable goes before the one for all, and HTTP_PROXY never counts",
         arguments: [
             (["http_proxy", "HTTP_PROXY", "all_proxy"], "http://one.test", "http://small.test:1"),
             (["HTTP_PROXY"], "http://one.test", "-"),
@@ -54,8 +55,9 @@ struct ProxyEnvironmentTests {
         #expect(try (ProxyEnvironment { environment[$0] }.proxy(for: url) != nil) == isProxied)
     }
 
+    /// Row 32 of the acceptance list.
     @Test(
-        "row 32: an empty variable is nothing to curl itself",
+        "The curl program ignores an empty variable, too",
         .enabled(if: ServerRig.isAvailable([.witnesses])),
         arguments: empties
     )
@@ -73,9 +75,8 @@ struct ProxyEnvironmentTests {
         #expect(proxy.connections.count == (isProxied ? 1 : 0) && direct.connections.count == (isProxied ? 0 : 1))
     }
 
-    @Test(
-        "A variable that names no proxy is an error that names the variable, and only for who asked for the environment"
-    )
+    /// The error names the variable.
+    @Test("A variable that names no proxy is an error only where the environment is used")
     func broken() async throws {
         var configuration = HTTPDNSClient.Configuration()
         configuration.environment = { ["https_proxy": "ftp://me:hunter2@proxy.test"][$0] }

@@ -11,7 +11,7 @@ struct ProxyExceptionsTests {
     }
 
     @Test(
-        "A written list has names with all below them, addresses, blocks, ports",
+        "A list may have names with all below them, addresses, blocks and ports",
         arguments: [
             ("one.test", "one.test", true), ("one.test", "a.one.test", true), ("one.test", "none.test", false),
             (".one.test", "one.test", true), ("one.test", "aone.test", false), ("ONE.test", "one.test", true),
@@ -29,7 +29,7 @@ struct ProxyExceptionsTests {
     }
 
     @Test(
-        "An entry that could never count is refused",
+        "An entry that can never match is refused",
         arguments: [
             "", "a b", "*.one.test", "10.0.0.1/8", "10.0.0.0/33", "one.test:0", "one.test:x", "http://one.test",
             "[2001:db8::1", "[192.0.2.1]", "[2001:db8::]/32", "[2001:db8::1]:0",
@@ -46,8 +46,9 @@ struct ProxyExceptionsTests {
         )
     }
 
+    /// Row 32 of the acceptance list.
     @Test(
-        "row 32: curl itself reaches the same hosts without its proxy",
+        "The curl program reaches the same hosts without its proxy",
         .enabled(if: ServerRig.isAvailable([.witnesses])),
         arguments: NoProxyCase.all.filter { !$0.isAsDocumented }
     )

@@ -25,8 +25,9 @@ struct ProxyNameTests {
         return rig
     }
 
+    /// Any rule for the name will do. Only a rule with addresses spares the system resolver.
     @Test(
-        "No provider hears of it, whatever the rule for it is; a rule with addresses is all that spares the system resolver",
+        "No provider is asked for the name of a proxy",
         arguments: [
             ([:], "203.0.113.80", [name]),
             (["*.corp.test": .lastResort(["203.0.113.90"])], "203.0.113.80", [name]),
@@ -48,8 +49,9 @@ struct ProxyNameTests {
         #expect(rig.wire.requests.map { $0.endpoints.map(\.address.description) } == [[address]])
     }
 
+    /// A slow server behind the proxy does not count.
     @Test(
-        "The next address has its turn when one is not connected to in time, and not when what lies behind it is slow",
+        "A proxy's next address is tried only when connecting takes too long",
         arguments: [
             (TransferFailure.Code.timedOut, TransferFailure.Phase.connect, false, 2),
             (.proxyUnreachable, .connect, false, 2), (.timedOut, .tls, false, 1), (.timedOut, .connect, true, 1),
@@ -76,10 +78,8 @@ struct ProxyNameTests {
         #expect(tried == Array(["203.0.113.7", "203.0.113.8"].prefix(attempts)))
     }
 
-    @Test(
-        "Connections through a proxy are kept while its name gives other addresses beside theirs",
-        arguments: [false, true]
-    )
+    /// The name gives other addresses, too.
+    @Test("Connections through a proxy are kept while its name still gives their address", arguments: [false, true])
     func rotation(local: Bool) async throws {
         let rig = try rig([:], local: local)
         func send() async throws -> TransferRequest? {

@@ -22,7 +22,7 @@ struct ProxyTextTests {
         #expect(try HTTPDNSClient.Proxy(text).description == expected)
     }
 
-    @Test("User and password are percent-decoded, and stand in no text of the proxy")
+    @Test("User and password are percent-decoded, and are in no text of the proxy")
     func credential() throws {
         let proxy = try HTTPDNSClient.Proxy("http://us%65r:p@ss:hunter2%20@proxy.test:3128")
         let credential = try #require(proxy.credential)
@@ -41,7 +41,8 @@ struct ProxyTextTests {
         #expect(try HTTPDNSClient.Proxy("http://me@proxy.test").credential?.password == nil)
     }
 
-    @Test("A proxy equals itself, whatever its password comes from, and a proxy with another password is another")
+    /// Any source of the password will do.
+    @Test("A proxy equals itself, and another password makes another proxy")
     func equality() throws {
         let text = "http://me:hunter2@proxy.test:3128"
         let proxy = try HTTPDNSClient.Proxy(text)
@@ -59,7 +60,8 @@ struct ProxyTextTests {
         #expect(Set([options, options]).count == 1)
     }
 
-    @Test("Settings that are taken again as they are need no restart, with a login in the proxy's URL or in a closure")
+    /// The login is in the proxy's URL or in a closure.
+    @Test("Unchanged proxy settings need no restart in a reload")
     func reload() async throws {
         var proxy = try HTTPDNSClient.Proxy("http://proxy.test:3128")
         proxy.credential = HTTPDNSClient.Proxy.Credential(user: "me", password: HTTPDNSSecret { "hunter2" })
@@ -73,7 +75,7 @@ struct ProxyTextTests {
     }
 
     @Test(
-        "What is no proxy is a typed error that leaves user and password out",
+        "A text that is no proxy is a typed error without user and password",
         arguments: [
             "", "ftp://me:hunter2@proxy.test", "http://", "http://me:hunter2@", "http://me:hunter2@proxy.test:0",
             "http://me:hunter2@proxy.test:65536", "http://me:hunter2@proxy test", "http://me:hunter2@a..b",
@@ -90,7 +92,7 @@ struct ProxyTextTests {
     }
 
     @Test(
-        "What cannot be a password stands in the error",
+        "A text that cannot be a password is in the error",
         arguments: [
             ("http://proxy..test:3128", "http://proxy..test:3128"), ("[2001:db8::g]:3128", "[2001:db8::g]:3128"),
             ("proxy.test:99999", "proxy.test:99999"), ("ftp://proxy.test", "ftp://proxy.test"),

@@ -23,7 +23,7 @@ struct WaysOutTests {
         }
     }
 
-    @Test("A request's own word wins over the client's, and the environment counts only when asked")
+    @Test("A request's own proxy setting wins, and the environment counts only when asked")
     func precedence() throws {
         var configuration = HTTPDNSClient.Configuration()
         configuration.environment = { ["https_proxy": "http://env.test:1"][$0] }
@@ -50,7 +50,7 @@ struct WaysOutTests {
         #expect(try way(configuration, options, url) == "straight")
     }
 
-    @Test("The address of a proxy that is preferred is tried first, and those in front of it last")
+    @Test("The preferred address of a proxy is tried first, and those before it last")
     func remembered() throws {
         let ways = WaysOut(HTTPDNSClient.Configuration())
         let proxy = try HTTPDNSClient.Proxy("https://proxy.test:3")
@@ -63,7 +63,7 @@ struct WaysOutTests {
         #expect(ways.ordered(Array(endpoints.prefix(2)), of: proxy) == Array(endpoints.prefix(2)))
     }
 
-    @Test("Settings that contradict themselves, or that the system has no room for, are refused")
+    @Test("Contradictory settings, and those too long for the system, are refused")
     func validation() throws {
         func refuses(_ change: (inout HTTPDNSClient.Configuration) throws -> Void) throws -> Bool {
             var configuration = HTTPDNSClient.Configuration()
@@ -92,7 +92,8 @@ struct WaysOutTests {
         )
     }
 
-    @Test("A request's own proxy is checked as the client's is: with a mistake in it nothing is sent")
+    /// Nothing is sent when it has a mistake.
+    @Test("A request's own proxy is checked as the client's is")
     func ownProxy() async throws {
         let rig = try Rig()
         var withColon = try HTTPDNSClient.Proxy("http://proxy.test:3128")

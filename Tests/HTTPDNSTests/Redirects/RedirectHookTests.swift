@@ -14,7 +14,7 @@ struct RedirectHookTests {
         }
     }
 
-    @Test("it sees what was redirected, what comes next and what stays behind")
+    @Test("A hook sees the redirected request, the next one and the dropped fields")
     func sees() async throws {
         let journal = Journal()
         let rig = try Rig(wire: wire()) {
@@ -36,7 +36,7 @@ struct RedirectHookTests {
         )
     }
 
-    @Test("refusing gives the 3xx with its body")
+    @Test("A hook that refuses gives the 3xx with its body")
     func refuses() async throws {
         let rig = try Rig(wire: wire()) { $0.redirectHook = { _ in .refuse } }
         let response = try await rig.client.get("https://one.test/")
@@ -44,7 +44,7 @@ struct RedirectHookTests {
         #expect(try await response.body.collect(upTo: .bytes(5)) == Array("hello".utf8))
     }
 
-    @Test("changing sends another request, which the address policy still judges")
+    @Test("A hook's changed request is sent, and the address policy still judges it")
     func changes() async throws {
         for (url, code) in [
             ("https://map.test/x", nil), ("http://169.254.169.254/", HTTPDNSClientError.Code.policyRefused),
@@ -65,7 +65,7 @@ struct RedirectHookTests {
         }
     }
 
-    @Test("a hook that always leads back ends at the limit and not never")
+    @Test("A hook that always leads back ends at the limit")
     func endless() async throws {
         let rig = try Rig(wire: ScriptedWire { request, _ in .redirect(302, to: "/a", from: request) }) {
             $0.redirects.limit = 7
@@ -75,7 +75,7 @@ struct RedirectHookTests {
         #expect(rig.wire.requests.count == 8)
     }
 
-    @Test("an error of the hook's own fails the call, and its text is not repeated")
+    @Test("A hook's own error fails the call, and its text is not repeated")
     func fails() async throws {
         struct Nope: Error { let secret = "hunter2" }
         let rig = try Rig(wire: wire()) { $0.redirectHook = { _ in throw Nope() } }
@@ -86,7 +86,7 @@ struct RedirectHookTests {
         await #expect(throws: CancellationError.self) { try await cancelled.client.get("https://one.test/") }
     }
 
-    @Test("it runs in the caller's task")
+    @Test("A hook runs in the caller's task")
     func callersTask() async throws {
         enum Local { @TaskLocal static var mark = 0 }
         let journal = Journal()
@@ -100,7 +100,8 @@ struct RedirectHookTests {
         #expect(journal.all == ["7"])
     }
 
-    @Test("application interceptors see one call, network interceptors each hop, numbered and untagged")
+    /// Hops are numbered, and untagged after a redirect.
+    @Test("Application interceptors see one call, and network interceptors each hop")
     func hops() async throws {
         let journal = Journal()
         let wire = ScriptedWire { request, number in
@@ -133,7 +134,8 @@ struct RedirectHookTests {
         )
     }
 
-    @Test("a failure behind a redirect says that a request may have been sent, with or without interceptors")
+    /// Interceptors make no difference.
+    @Test("A failure behind a redirect says that a request may have been sent")
     func failsLater() async throws {
         for withInterceptor in [false, true] {
             let wire = ScriptedWire { request, number in

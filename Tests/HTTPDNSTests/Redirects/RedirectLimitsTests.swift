@@ -23,7 +23,7 @@ struct RedirectLimitsTests {
         #expect(error.message.contains("one.test") && error.message.contains("20 redirects"))
     }
 
-    @Test("equal Location fields count as one, different ones are a protocol violation")
+    @Test("Equal Location fields count as one, different ones are a protocol violation")
     func severalLocations() async throws {
         for (second, isFollowed) in [("/ok", true), ("/other", false)] {
             let wire = ScriptedWire { request, number in
@@ -41,7 +41,7 @@ struct RedirectLimitsTests {
         }
     }
 
-    @Test("a redirect to a request of the same call is a loop, whatever its fragment")
+    @Test("A redirect to a request of the same call is a loop, whatever its fragment")
     func loop() async throws {
         let wire = ScriptedWire { request, number in
             .redirect(307, to: number.isMultiple(of: 2) ? "/b#x" : "https://ONE.test/a#y", from: request)
@@ -52,8 +52,9 @@ struct RedirectLimitsTests {
         #expect(rig.wire.requests.count == 2)
     }
 
+    /// A proxy that gets names: its own address does not open the network to the servers behind it.
     @Test(
-        "behind a proxy that is told names, the proxy's own address does not open the network to whom it is told of",
+        "A redirect inside is refused although the proxy itself is inside",
         arguments: ["http://10.1.2.3/", "http://127.0.0.1:6379/"]
     )
     func insidePastAProxy(target: String) async throws {
@@ -70,7 +71,7 @@ struct RedirectLimitsTests {
         #expect(error?.code == .policyRefused && rig.wire.requests.count == 1, "\(String(describing: error))")
     }
 
-    @Test("behind a proxy on a public address, a private server may redirect to itself")
+    @Test("Behind a proxy on a public address, a private server may redirect to itself")
     func samePrivateServer() async throws {
         let wire = ScriptedWire { request, number in
             number == 0 ? .redirect(302, to: "/b", from: request) : .ok(from: request)
@@ -79,7 +80,8 @@ struct RedirectLimitsTests {
         #expect(try await rig.client.get("http://10.0.0.5/a").status == .ok && rig.wire.requests.count == 2)
     }
 
-    @Test("the same URL by another method is no loop: POST, 303, GET")
+    /// POST, 303, GET.
+    @Test("The same URL by another method is no loop")
     func noLoop() async throws {
         let wire = ScriptedWire { request, number in
             number == 0 ? .redirect(303, to: "/a", from: request) : .ok(from: request)
@@ -88,7 +90,7 @@ struct RedirectLimitsTests {
         #expect(response.status == .ok)
     }
 
-    @Test("from https to http is refused, unless the policy allows it", arguments: [false, true])
+    @Test("A redirect from https to http is refused unless the policy allows it", arguments: [false, true])
     func downgrade(isAllowed: Bool) async throws {
         let wire = ScriptedWire { request, number in
             number == 0 ? .redirect(301, to: "http://one.test/", from: request) : .ok(from: request)
@@ -116,7 +118,7 @@ struct RedirectLimitsTests {
         #expect(error.map { "\($0)".contains("hunter2") } == false)
     }
 
-    @Test("a body that is a stream and was read cannot be sent on; one that nobody read can")
+    @Test("A streamed body that was read cannot be redirected, and an unread one can")
     func streams() async throws {
         for isRead in [true, false] {
             let wire = ScriptedWire { request, number in
@@ -136,8 +138,9 @@ struct RedirectLimitsTests {
     }
 
     /// Link-local metadata, in the six spellings that filters have been known to miss.
+    /// Nothing is connected to.
     @Test(
-        "a redirect to the metadata address is a policy error in six spellings, and nothing is connected to",
+        "A redirect to the metadata address is a policy error in six spellings",
         arguments: [
             "http://169.254.169.254/latest/meta-data/", "http://2852039166/", "http://0xa9fea9fe/",
             "http://0251.0376.0251.0376/", "http://169.254.43518/", "http://[::ffff:169.254.169.254]/",
@@ -156,8 +159,9 @@ struct RedirectLimitsTests {
         #expect(error?.requestMayHaveBeenSent == true)
     }
 
+    /// Private and loopback addresses, localhost, names of the system resolver.
     @Test(
-        "a public server cannot lead inside: private and loopback addresses, localhost, names of the system resolver",
+        "A public server cannot redirect to inner addresses",
         arguments: [
             "http://10.0.0.1/", "http://127.0.0.1/", "http://localhost/", "http://[fd00::1]/", "http://sys.test/",
         ]
@@ -181,7 +185,8 @@ struct RedirectLimitsTests {
         }
     }
 
-    @Test("nor by the system resolver's addresses in place of a provider's that refuse", arguments: [false, true])
+    /// The system resolver's, in place of a provider's that refuse.
+    @Test("A public server cannot redirect inside by the addresses of a fallback", arguments: [false, true])
     func insideByFallback(isAllowed: Bool) async throws {
         let wire = ScriptedWire { request, _ in
             let address = request.endpoints[0].address
@@ -216,7 +221,8 @@ struct RedirectLimitsTests {
         #expect(rig.client.connectionCounters.fallbacksAhead == (isAllowed ? 3 : 1))
     }
 
-    @Test("nor by an address that is held from the caller's own requests")
+    /// The address is kept from the caller's own requests.
+    @Test("A public server cannot redirect inside by an address kept for the caller")
     func insideByHeldAddress() async throws {
         let wire = ScriptedWire { request, _ in
             request.endpoints[0].address == HTTPDNSAddress(v4: 8, 8, 8, 8)
@@ -244,7 +250,7 @@ struct RedirectLimitsTests {
         #expect(rig.wire.requests.last?.endpoints.map(\.address) == [outside])
     }
 
-    @Test("a server on this machine may lead to this machine, and a mapping is the operator's word")
+    @Test("An inner server may redirect to inner addresses, and any server to a mapped name")
     func samePrivacy() async throws {
         for (from, to) in [
             ("http://127.0.0.1/", "http://127.0.0.2/"), ("http://10.0.0.1/", "http://192.168.0.1/"),

@@ -23,7 +23,8 @@ struct RedirectMatrixTests {
         [HTTPRequest.Method.get, .head, .options, .post, .put, .patch, .delete].map { (status, $0) }
     }
 
-    @Test("nine codes times seven methods follow RFC 9110's table", arguments: cases)
+    /// Nine codes times seven methods.
+    @Test("The method and body of a redirect follow RFC 9110's table", arguments: cases)
     func matrix(status: Int, method: HTTPRequest.Method) async throws {
         let wire = ScriptedWire { request, number in
             number == 0
@@ -61,7 +62,7 @@ struct RedirectMatrixTests {
         #expect(response.exchanges.map { $0.request.canonicalURL } == ["https://one.test/old", "https://two.test/new"])
     }
 
-    @Test("a 3xx without a Location is the response")
+    @Test("A 3xx without a Location is the response")
     func noLocation() async throws {
         for fields: HTTPFields in [[:], [.location: ""]] {
             let rig = try Rig(wire: ScriptedWire { request, _ in .redirect(302, fields: fields, from: request) })
@@ -71,7 +72,8 @@ struct RedirectMatrixTests {
         }
     }
 
-    @Test("with no redirects allowed, by client or by request, the 3xx is the response with its body")
+    /// The client or the request forbids redirects.
+    @Test("Without redirects the 3xx is the response, with its body")
     func notFollowed() async throws {
         let wire = ScriptedWire { request, _ in .redirect(302, to: "/new", from: request) }
         let rig = try Rig(wire: wire) { $0.redirects = .never }
@@ -87,7 +89,7 @@ struct RedirectMatrixTests {
         #expect(rig.wire.requests.count == 1 && other.wire.requests.count == 1)
     }
 
-    @Test("relative targets are read against the URL that answered, hop by hop")
+    @Test("Relative targets are read against the URL that answered, hop by hop")
     func relative() async throws {
         let places = ["../b/c", "?d", "//two.test/e", "f"]
         let wire = ScriptedWire { request, number in

@@ -51,7 +51,8 @@ struct RedirectSecretsTests {
         .sendText("HTTP/1.1 \(status) X\r\nLocation: \(place)\r\nContent-Length: 4\r\n\r\nmore")
     }
 
-    @Test("canaries in sixteen places: none is seen by another origin", arguments: [301, 302, 303])
+    /// Canaries in sixteen places.
+    @Test("Another origin sees no secret of the redirected request", arguments: [301, 302, 303])
     func otherOrigin(status: Int) async throws {
         let second = try RawServer(.readHead, .sendText(Self.ok))
         let first = try RawServer(
@@ -86,7 +87,7 @@ struct RedirectSecretsTests {
     }
 
     @Test(
-        "Field names that look like secrets stay behind, others go along",
+        "Fields with names that look like secrets stay behind, and others go along",
         arguments: [
             ("X-Consul-Token", true), ("X-Gitlab-Token", true), ("Ocp-Apim-Subscription-Key", true),
             ("CF-Access-Client-Secret", true), ("X-Shopify-Access-Token", true), ("X-Apikey", true),
@@ -111,7 +112,7 @@ struct RedirectSecretsTests {
         #expect(response.exchanges.last?.droppedFields.map { $0.rawName } == (staysBehind ? [name] : []))
     }
 
-    @Test("With a list of fields for other origins, only these go along")
+    @Test("With a list of fields for other origins only these go along")
     func list() throws {
         var policy = HTTPDNSClient.RedirectPolicy()
         policy.crossOriginFields = [try Self.name("X-Partner-Token"), .accept, .authorization]
@@ -122,7 +123,7 @@ struct RedirectSecretsTests {
 
     /// No request gets there with it (RequestCheckTests); should one ever, it stays behind all the same.
     @Test(
-        "a proxy's login would not cross either",
+        "A proxy's login does not reach another origin",
         arguments: [("https://one.test/b", false), ("https://two.test/", true)]
     )
     func proxyLogin(location: String, isDropped: Bool) throws {
@@ -138,7 +139,7 @@ struct RedirectSecretsTests {
         #expect(redirected.droppedFields == (isDropped ? [name] : []))
     }
 
-    @Test("another port or another scheme is another origin, and what was dropped does not come back")
+    @Test("Another port or scheme is another origin, and dropped fields do not come back")
     func samePlaceAgain() async throws {
         let third = try RawServer(.readHead, .read(11), .sendText(Self.ok))
         let second = try RawServer(.readHead, .read(11), Self.redirect(307, "http://one.test:\(third.port)/again"))
@@ -167,7 +168,8 @@ struct RedirectSecretsTests {
         }
     }
 
-    @Test("within the origin all of it goes along but the other Host, the URL's user and password included")
+    /// The URL's user and password, too.
+    @Test("A redirect within the origin keeps all fields but another Host")
     func sameOrigin() async throws {
         let server = try RawServer(
             .readHead,
@@ -194,7 +196,7 @@ struct RedirectSecretsTests {
         #expect(second.contains("Host: one.test:\(server.port)\r\n") && !second.contains("canary-host"))
     }
 
-    @Test("addresses of the request hold for its host, and not for another one")
+    @Test("Addresses that a request names hold for its host, and for no other one")
     func pins() async throws {
         let wire = ScriptedWire { request, number in
             let places = ["/same", "https://one.test/tls", "http://two.test/other", "http://one.test/back"]
@@ -218,7 +220,7 @@ struct RedirectSecretsTests {
         #expect(rig.wire.requests.map { $0.endpoints[0].description } == ["203.0.113.99:8080", "203.0.113.1:443"])
     }
 
-    @Test("the client certificate is for the origin that the caller named")
+    @Test("The client certificate is for the origin that the caller named")
     func certificate() async throws {
         let wire = ScriptedWire { request, number in
             let places = ["/same", "https://two.test/", "/there", "https://one.test/back"]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Turns of reloads", .timeLimit(.minutes(10)))
+@Suite("Order of reloads", .timeLimit(.minutes(10)))
 struct ReloadTurnsTests {
     /// Who had a turn, and how many had one at once at most.
     private final class Record: Sendable {
@@ -23,7 +23,7 @@ struct ReloadTurnsTests {
         func leave() { state.withLock { $0.inside -= 1 } }
     }
 
-    @Test("one has its turn at a time, and the next one is who came first")
+    @Test("Reloads run one at a time, in the order in which they came")
     func order() async {
         let turns = ReloadTurns()
         let record = Record()
@@ -48,7 +48,7 @@ struct ReloadTurnsTests {
         turns.end()
     }
 
-    @Test("a reload waits for the one under way, and nothing of it is in use before")
+    @Test("A reload waits for the one under way, and applies nothing before")
     func waits() async throws {
         let rig = try Rig()
         let client = rig.client

@@ -15,7 +15,7 @@ struct BodyOverdueTests {
         count: 32
     ).flatMap(\.self)
 
-    @Test("the deadline is looked at with each portion, and ends the compressing")
+    @Test("The deadline is checked with each portion, and ends the compression")
     func looks() async throws {
         let clock = TickingClock()
         let whole = try await HTTPDNSClient.ContentCoding.gzip.compressed(Self.noise, until: .never, on: clock)
@@ -28,7 +28,8 @@ struct BodyOverdueTests {
         #expect(clock.looks == looks + 10)
     }
 
-    @Test("a call whose deadline passes meanwhile ends with an error that says so, and nothing is sent")
+    /// Nothing is sent.
+    @Test("A call whose deadline passes during compression ends with an error that says so")
     func deadline() async throws {
         let rig = try Rig()
         let held = HeldExecutor()
@@ -55,7 +56,7 @@ struct BodyOverdueTests {
         #expect(rig.wire.requests.isEmpty)
     }
 
-    @Test("files are not opened any more when the deadline has passed, and nor is anything compressed")
+    @Test("After the deadline no file is opened and nothing is compressed")
     func passed() async throws {
         let past = SystemTimeSource().now()
         for body in [.file("/etc/passwd"), .text("x").compressed(), .multipart([.file("f", path: "/etc/passwd")])]
@@ -66,7 +67,8 @@ struct BodyOverdueTests {
         _ = try await HTTPDNSClient.Request.Body.file("/etc/passwd").opened(until: .never)
     }
 
-    @Test("a call that is cancelled in the middle of it ends as cancelled, and nothing is sent")
+    /// It ends as cancelled.
+    @Test("A call that is cancelled in the middle of compression sends nothing")
     func cancelled() async throws {
         let rig = try Rig()
         let held = HeldExecutor()

@@ -24,7 +24,7 @@ struct CompressedOnceTests {
         TransferFailure(code: code, phase: .connect, message: "no connection")
     }
 
-    @Test("for all addresses of a proxy that are tried")
+    @Test("A body is compressed once for all addresses of a proxy that are tried")
     func departures() async throws {
         let wire = ScriptedWire { request, number in
             if number < 2 { throw failing(.proxyUnreachable) }
@@ -43,7 +43,8 @@ struct CompressedOnceTests {
         #expect(places.count == 3 && Set(places).count == 1 && places[0] != nil)
     }
 
-    @Test("for the addresses of the system resolver after those that nobody could connect to")
+    /// None of the provider's could be connected to.
+    @Test("A body is compressed once for the system's addresses after a provider's")
     func fallback() async throws {
         let wire = ScriptedWire { request, number in
             if number == 0 { throw failing(.connectFailed) }
@@ -58,7 +59,7 @@ struct CompressedOnceTests {
         #expect(places.count == 2 && Set(places).count == 1 && places[0] != nil)
     }
 
-    @Test("for retries and redirects that send it again")
+    @Test("A body is compressed once for retries and redirects that send it again")
     func again() async throws {
         let wire = ScriptedWire { request, number in
             switch number {
@@ -75,7 +76,7 @@ struct CompressedOnceTests {
         #expect(places.count == 3 && Set(places).count == 1 && places[0] != nil)
     }
 
-    @Test("for an interceptor that sends it twice, and one that asks for it on each hop", arguments: [true, false])
+    @Test("A body is compressed once for interceptors that send it twice or ask on each hop", arguments: [true, false])
     func intercepted(isApplication: Bool) async throws {
         let twice = Around { request, context, next in
             _ = try await next(request, context)
@@ -98,7 +99,7 @@ struct CompressedOnceTests {
         #expect(places.count == (isApplication ? 4 : 2) && Set(places).count == 1 && places[0] != nil)
     }
 
-    @Test("what is kept is of that body and that coding only")
+    @Test("A kept result is used only for the same body and the same coding")
     func others() async throws {
         let bodies = [
             HTTPDNSClient.Request.Body.text("one").compressed(), .text("two").compressed(),
@@ -125,7 +126,7 @@ struct CompressedOnceTests {
         #expect(sent == expected)
     }
 
-    @Test("it is kept until the head of the call's answer, and no longer")
+    @Test("A kept result is released with the response head of the call")
     func letGo() async throws {
         weak let kept: CompressedOnce?
         let rig: Rig

@@ -63,7 +63,7 @@ struct InheritedOptionsTests {
         }
     }
 
-    @Test("A request's own choice wins over the client's, and an inherited one is the client's")
+    @Test("A request's own choice wins, and an inherited one is the client's")
     func precedence() async throws {
         let rig = try Rig {
             $0.maximumResponseBody = .kibibytes(1)
@@ -81,7 +81,7 @@ struct InheritedOptionsTests {
         #expect(rig.wire.requests.map(\.versions) == [.http1Only, .automatic, .automatic])
     }
 
-    @Test("Requests that inherit a policy have the client's, and with .never the first response counts")
+    @Test("An inherited policy is the client's, and with .never the first response counts")
     func policies() async throws {
         let wire = ScriptedWire { request, _ in
             request.url.target == "/old"

@@ -33,7 +33,7 @@ struct RequestBodyTests {
     }
 
     @Test(
-        "a form is written as browsers write it",
+        "A form is encoded as browsers encode it",
         arguments: [
             ([:], ""), (["a": "1", "a": "2"], "a=1&a=2"), (["q": "a b&c=d"], "q=a+b%26c%3Dd"),
             (["ü": "*-._~"], "%C3%BC=*-._%7E"), (["n": ""], "n="), (["x": "\r\n"], "x=%0D%0A"),
@@ -63,7 +63,7 @@ struct RequestBodyTests {
         #expect(try await response.body.decode(Charge.self) == Charge(amount: 7))
     }
 
-    @Test("what is no JSON, either way, is a typed error with the cause")
+    @Test("Invalid JSON is a typed error with its cause, in both directions")
     func noJSON() async throws {
         let encoding = await clientError { try HTTPDNSClient.Request.Body.json(Double.infinity) }
         #expect(encoding?.code == .invalidRequest && encoding?.underlying is EncodingError)
@@ -74,7 +74,8 @@ struct RequestBodyTests {
         #expect(decoding?.host == "one.test" && decoding?.message.contains("hello") == false)
     }
 
-    @Test("a multipart form has each part once, in order, with its length known, and no name ends its line")
+    /// No name ends its line.
+    @Test("A multipart form has each part once, in order, with a known length")
     func multipart() async throws {
         let path = try temporaryFile(Array("file's text".utf8))
         defer { unlink(path) }
@@ -99,7 +100,7 @@ struct RequestBodyTests {
         }
     }
 
-    @Test("streams may have other elements than arrays, and may have no errors")
+    @Test("Streams may have other elements than arrays, and may have no errors")
     func slices() async throws {
         let slices = AsyncStream<ArraySlice<UInt8>> { feed in
             feed.yield([9, 1, 2][1...])
@@ -109,9 +110,8 @@ struct RequestBodyTests {
         #expect(try await sent(.stream(length: 3, slices)).bytes == [1, 2, 3])
     }
 
-    @Test(
-        "a file's length is what it has when it is sent; one that is cut meanwhile fails, one that grows is not followed"
-    )
+    /// One that grows is not followed.
+    @Test("A file has the length that it has when sent, and a cut one fails")
     func file() async throws {
         let bytes = (0..<600_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
         let path = try temporaryFile(bytes)
@@ -140,7 +140,7 @@ struct RequestBodyTests {
     }
 
     @Test(
-        "what is no readable regular file fails before anything is sent",
+        "A path without a readable regular file fails before anything is sent",
         // The kernel's files say that they are empty, whatever is in them.
         arguments: ["/nonexistent/body", "/tmp", "/dev/zero", "", "/proc/version"]
     )
@@ -152,7 +152,7 @@ struct RequestBodyTests {
         #expect(path.isEmpty || error?.message.contains(path) == true)
     }
 
-    @Test("a body that reports its progress is a stream of known length, also in memory")
+    @Test("A body that reports its progress is a stream of known length, also in memory")
     func reported() async throws {
         let bytes = [UInt8](repeating: 7, count: 200_000)
         let body = HTTPDNSClient.Request.Body.bytes(bytes).reportingProgress { _ in }

@@ -9,7 +9,7 @@ import Testing
 @Suite("Request checks")
 struct RequestCheckTests {
     @Test(
-        "fields that the client sets are refused before anything is asked or sent",
+        "Fields that the client sets are refused before anything is asked or sent",
         arguments: [
             "Host", "hOST", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Proxy-Connection",
             "Upgrade", "Trailer", "Proxy-Authorization", "proxy-AUTHORIZATION",
@@ -25,9 +25,8 @@ struct RequestCheckTests {
         #expect(rig.wire.requests.isEmpty && rig.provider.queries.isEmpty)
     }
 
-    @Test(
-        "a proxy's login is refused also where it would be added later: by default, computed, by a hook; and never shown"
-    )
+    /// The login comes from the defaults, from computed fields or from a hook.
+    @Test("A proxy's login is refused wherever it is added, and never shown")
     func proxyLogin() async throws {
         let field = try #require(HTTPField.Name("Proxy-Authorization"))
         let fields: HTTPFields = [field: "Basic hunter2"]
@@ -49,7 +48,7 @@ struct RequestCheckTests {
         #expect(computed.wire.requests.isEmpty && hooked.wire.requests.count == 1)
     }
 
-    @Test("fields with other names pass, whatever their length")
+    @Test("Fields with other names pass, whatever their length")
     func allowedFields() async throws {
         let rig = try Rig()
         let fields: HTTPFields = [.accept: "*/*", .date: "x", .cookie: "a=b", .contentType: "text/plain"]
@@ -58,7 +57,7 @@ struct RequestCheckTests {
     }
 
     @Test(
-        "a request's own policies are checked as the client's are",
+        "A request's own policies are checked as the client's are",
         arguments: [
             {
                 $0.redirects = .init(); $0.redirects.limit = -1
@@ -102,7 +101,7 @@ struct RequestCheckTests {
     }
 
     @Test(
-        "a hostHeader that is no host is refused",
+        "A hostHeader that is no host is refused",
         arguments: ["", "a b", "a\r\nX: y", "a\0", "a/b", "user@a", "a?b", "a#b", "a\\b", "bücher.test", "a,b"]
     )
     func hostHeader(text: String) async throws {
@@ -118,7 +117,7 @@ struct RequestCheckTests {
     }
 
     @Test(
-        "pinnedTo takes addresses with and without ports",
+        "The pinnedTo option takes addresses with and without ports",
         arguments: [
             ("1.2.3.4", "1.2.3.4:443"), ("1.2.3.4:8443", "1.2.3.4:8443"), ("2001:db8::9", "[2001:db8::9]:443"),
             ("[2001:db8::9]", "[2001:db8::9]:443"), ("[2001:db8::9]:8443", "[2001:db8::9]:8443"),
@@ -135,7 +134,7 @@ struct RequestCheckTests {
     }
 
     @Test(
-        "pinnedTo refuses what is no address, and says what is",
+        "The pinnedTo option refuses anything but addresses, and says what is allowed",
         arguments: [
             "", "two.test", "1.2.3", "1.2.3.4:0", "1.2.3.4:65536", "01.2.3.4", "[1.2.3.4]", "::1%lo", "1.2.3.4/24",
         ]
@@ -151,7 +150,7 @@ struct RequestCheckTests {
     }
 
     @Test(
-        "user information becomes a Basic credential",
+        "User information becomes a Basic credential",
         arguments: [
             ("Aladdin:open%20sesame", "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("a:", "YTo="), ("ab:c", "YWI6Yw=="),
             ("a:%C3%A4", "YTrDpA=="), (":b", "OmI="),
@@ -167,7 +166,7 @@ struct RequestCheckTests {
         #expect(response.exchanges.first?.request.originalURL == "https://one.test/x?y#z")
     }
 
-    @Test("an Authorization field of the caller's own wins over user information")
+    @Test("An Authorization field of the caller's own wins over user information")
     func authorizationWins() async throws {
         let rig = try Rig()
         _ = try await rig.client.get("https://a:b@one.test/", headerFields: [.authorization: "Bearer t"])
@@ -175,7 +174,7 @@ struct RequestCheckTests {
     }
 
     @Test(
-        "user information that Basic cannot carry is refused unseen",
+        "User information that Basic cannot carry is refused without being shown",
         arguments: ["us%3Aer:secret", "user:secret%0d%0a"]
     )
     func impossibleCredential(information: String) async throws {

@@ -54,7 +54,7 @@ struct RequestCompressionTests {
     ]
 
     @Test(
-        "what is in memory is compressed whole, and goes out with its length",
+        "A body in memory is compressed whole, and goes out with its length",
         arguments: bodies,
         codings
     )
@@ -69,7 +69,7 @@ struct RequestCompressionTests {
         #expect(try await decoded(compressed, coding.description) == bytes)
     }
 
-    @Test("the magic numbers are those of the formats: RFC 1952, RFC 1950")
+    @Test("The magic numbers are those of the formats: RFC 1952, RFC 1950")
     func formats() async throws {
         for (coding, magic) in [(HTTPDNSClient.ContentCoding.gzip, [0x1f, 0x8b, 8]), (.deflate, [0x78])]
             as [(_, [UInt8])]
@@ -81,7 +81,8 @@ struct RequestCompressionTests {
         }
     }
 
-    @Test("files, multipart forms and streams are compressed as they are read, with unknown length", arguments: codings)
+    /// Their length is unknown.
+    @Test("Files, multipart forms and streams are compressed as they are read", arguments: codings)
     func pieces(coding: HTTPDNSClient.ContentCoding) async throws {
         let bytes = Self.noise(700_001)
         let path = NSTemporaryDirectory() + "httpdns-compressed-\(UUID().uuidString)"
@@ -113,7 +114,7 @@ struct RequestCompressionTests {
         }
     }
 
-    @Test("a body's own content type stays, and no body stays none, without a Content-Encoding")
+    @Test("A compressed body keeps its content type, and no body gets no coding")
     func otherFields() async throws {
         let rig = try Rig()
         _ = try await rig.client.post("https://one.test/", body: .form(["q": "a b"]).compressed())
@@ -125,10 +126,8 @@ struct RequestCompressionTests {
         #expect(!requests[1].headerFields.contains(.contentEncoding))
     }
 
-    @Test(
-        "nobody knows better: a Content-Encoding of the request's own, or by default, is refused before anything is asked",
-        arguments: [true, false]
-    )
+    /// The refusal comes before anything is asked.
+    @Test("A request's or default Content-Encoding is refused for a compressed body", arguments: [true, false])
     func ownField(isOwn: Bool) async throws {
         let rig = try Rig {
             if !isOwn { $0.headers = HTTPDNSClient.Configuration.DefaultHeaders([.contentEncoding: "br"]) }
@@ -145,7 +144,7 @@ struct RequestCompressionTests {
         #expect(rig.wire.requests.first?.headerFields[.contentEncoding] == "br")
     }
 
-    @Test("a stream with another length than it was said to have fails, and so does one that throws")
+    @Test("A stream fails that throws or misses its declared length")
     func brokenStreams() async throws {
         for (length, words) in [(4, "longer than the 4 bytes"), (6, "ended after 5 of the 6 bytes")]
             as [(Int64, String)]
@@ -174,7 +173,7 @@ struct RequestCompressionTests {
         #expect(server.connections.first?.text.hasSuffix("0\r\n\r\n") == false)
     }
 
-    @Test("a stream is read as far as its bytes are asked for, and not ahead of that")
+    @Test("A compressed stream is read only as far as its bytes are asked for")
     func bounded() async throws {
         let read = Lock(0)
         let source = AsyncStream<[UInt8]>(unfolding: {
@@ -194,7 +193,8 @@ struct RequestCompressionTests {
         }
     }
 
-    @Test("redirects and retries send it again where the plain one could be; a 303 leaves body and coding behind")
+    /// Redirects and retries send it again. A 303 leaves body and coding behind.
+    @Test("A compressed body is sent again where a plain one could be")
     func again() async throws {
         let wire = ScriptedWire { request, number in
             switch number {
@@ -230,7 +230,8 @@ struct RequestCompressionTests {
     }
 
     /// Processor time of the thread, which a busy machine does not make longer.
-    @Test("no thread of the loop compresses: not for a task that runs on it, and not for its streams")
+    /// It compresses neither for a task that runs on it nor for that task's streams.
+    @Test("The loop's thread does not compress")
     func offTheLoop() async throws {
         // The end of a chunked body looks like that of a head.
         let server = try RawServer(
@@ -279,7 +280,8 @@ struct RequestCompressionTests {
         return ProcessState.threadTime() - before
     }
 
-    @Test("a call that is cancelled while its body is compressed ends as cancelled, and sends nothing")
+    /// It ends as cancelled.
+    @Test("A call that is cancelled while its body is compressed sends nothing")
     func cancelled() async throws {
         let rig = try Rig()
         let body = HTTPDNSClient.Request.Body.bytes(Self.noise(8 << 20)).compressed()

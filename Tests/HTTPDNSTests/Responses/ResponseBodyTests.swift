@@ -13,7 +13,7 @@ struct ResponseBodyTests {
         return try await rig.client.get("https://one.test/").body
     }
 
-    @Test("chunks come in order, and collect puts them together")
+    @Test("Chunks come in order, and collect puts them together")
     func chunks() async throws {
         var seen: [[UInt8]] = []
         for try await chunk in try await body([[1, 2], [3]]) { seen.append(chunk) }
@@ -22,7 +22,7 @@ struct ResponseBodyTests {
         #expect(try await body([]).collect(upTo: .bytes(0)) == [])
     }
 
-    @Test("collect stops at its limit", arguments: [[[1, 2, 3, 4]], [[1, 2], [3, 4]]] as [[[UInt8]]])
+    @Test("The collect function stops at its limit", arguments: [[[1, 2, 3, 4]], [[1, 2], [3, 4]]] as [[[UInt8]]])
     func limit(chunks: [[UInt8]]) async throws {
         let body = try await body(chunks)
         let error = await clientError { try await body.collect(upTo: .bytes(3)) }
@@ -30,7 +30,7 @@ struct ResponseBodyTests {
         #expect(error?.host == "one.test" && error?.requestMayHaveBeenSent == true)
     }
 
-    @Test("a second reader gets an error, whatever the body is made of")
+    @Test("A second reader gets an error, whatever the body is made of")
     func readTwice() async throws {
         for body in [try await body([[1]]), .bytes([1]), .stream(Chunks([[1]]))] {
             #expect(try await body.collect(upTo: .bytes(9)) == [1])
@@ -38,7 +38,7 @@ struct ResponseBodyTests {
         }
     }
 
-    @Test("an error while reading is the client's, with host and address")
+    @Test("An error while reading is the client's, with host and address")
     func brokenBody() async throws {
         var failure = TransferFailure(code: .connectionLost, phase: .body, message: "the connection broke")
         failure.endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 203, 0, 113, 1), port: 443)
@@ -52,7 +52,7 @@ struct ResponseBodyTests {
         #expect(try await iterator.next() == nil)
     }
 
-    @Test("a part of a body is asked for without a coding, and comes as it is sent", arguments: [nil, "bytes=2-4"])
+    @Test("A request for a range asks for no coding, and its body comes as it is sent", arguments: [nil, "bytes=2-4"])
     func part(range: String?) async throws {
         let wire = ScriptedWire { request, _ in
             var answer = HopAnswer.ok(from: request, status: .partialContent, chunks: [[1, 2, 3]])
@@ -67,7 +67,7 @@ struct ResponseBodyTests {
         #expect(body.declaredLength == (range == nil ? nil : 3))
     }
 
-    @Test("an interceptor's stream may throw its own error, which is wrapped")
+    @Test("An interceptor's stream may throw its own error, which is wrapped")
     func foreignStream() async throws {
         struct Broken: Error {}
         let body = HTTPDNSClient.Response.Body.stream(Chunks([[1]], endingWith: Broken()))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Route line")
 struct RouteLineTests {
-    @Test("it names address, source, lifetime and connection")
+    @Test("The route line names address, source, lifetime and connection")
     func sources() async throws {
         let rig = try Rig { configuration in
             configuration.resolver.mappings[try HTTPDNSMapping.Key("file.test")] = HTTPDNSMapping(

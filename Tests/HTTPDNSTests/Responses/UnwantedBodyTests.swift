@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPDNS
 
 /// Bodies of redirects and of answers that are asked for again: read while that is cheap, so that their connection serves on.
-@Suite("Bodies that nobody wants", .timeLimit(.minutes(10)))
+@Suite("Unread response bodies", .timeLimit(.minutes(10)))
 struct UnwantedBodyTests {
     /// Chunks of 1 KiB, which are counted; after the last one the stream is silent for ever.
     private final class Source: Sendable {
@@ -39,7 +39,8 @@ struct UnwantedBodyTests {
         var count: Int { read.withLock { $0 } }
     }
 
-    @Test("a short one is read to its end, one of unknown length up to 16 KiB, one that says it is longer not at all")
+    /// A short one to its end, one of unknown length up to 16 KiB, one that declares more not at all.
+    @Test("An unread body is drained for 16 KiB at most")
     func sizes() async throws {
         for (chunks, declared, count) in [(16, "16384", 16), (3, nil, 4), (100, nil, 16), (100, "16385", 0)] {
             let source = Source()
@@ -49,7 +50,7 @@ struct UnwantedBodyTests {
         }
     }
 
-    @Test("a slow one is given up after 250 ms")
+    @Test("A slow unread body is given up after 250 ms")
     func patience() async throws {
         let (source, clock) = (Source(), FakeTimeSource())
         let body = try await source.body(1, isSilent: true)
@@ -61,7 +62,7 @@ struct UnwantedBodyTests {
         try await drained.value
     }
 
-    @Test("a call that is cancelled meanwhile ends so")
+    @Test("A call that is cancelled while a body is drained ends as cancelled")
     func cancelled() async throws {
         let (source, clock) = (Source(), FakeTimeSource())
         let body = try await source.body(1, isSilent: true)
@@ -72,7 +73,7 @@ struct UnwantedBodyTests {
     }
 
     @Test(
-        "a redirect whose body does not come is followed all the same, and its connection is closed",
+        "A redirect whose body does not come is followed, and its connection is closed",
         arguments: ["Content-Length: 20000", "Content-Length: 20", "Transfer-Encoding: chunked"]
     )
     func overTheWire(length: String) async throws {

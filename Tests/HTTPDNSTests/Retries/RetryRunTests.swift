@@ -26,8 +26,9 @@ struct RetryRunTests {
         return run.next(after: outcome, isBodySpent: isBodySpent, left: left, random: 1) != nil
     }
 
+    /// One that was not sent is always sent again.
     @Test(
-        "what may have been sent is sent again only if the method is idempotent; what was not, always",
+        "A request that may have been sent is repeated only if it is idempotent",
         arguments: [
             (HTTPRequest.Method.get, true), (.head, true), (.options, true), (.put, true), (.delete, true),
             (.trace, true), (.post, false), (.patch, false), (HTTPRequest.Method("PURGE") ?? .post, false),
@@ -41,7 +42,7 @@ struct RetryRunTests {
         #expect(!isSentAgain(request, after: Self.unsent, isBodySpent: true))
     }
 
-    @Test("an Idempotency-Key makes any method idempotent, an empty one does not")
+    @Test("An Idempotency-Key makes any method idempotent, an empty one does not")
     func idempotencyKey() throws {
         #expect(isSentAgain(try request(.post, key: "8e03978e"), after: Self.sent))
         #expect(isSentAgain(try request(.post, key: "8e03978e"), after: .status(503, retryAfter: nil)))
@@ -49,7 +50,7 @@ struct RetryRunTests {
     }
 
     @Test(
-        "statuses",
+        "Some statuses are retried, and others are not",
         arguments: [
             (400, false), (404, false), (408, true), (409, false), (425, true), (429, true), (500, false), (501, false),
             (502, true), (503, true), (504, true), (505, false),
@@ -59,7 +60,8 @@ struct RetryRunTests {
         #expect(isSentAgain(try request(.get), after: .status(status, retryAfter: nil)) == isRetried)
     }
 
-    @Test("errors: no connection, a lost one, a phase's time-out; no verdict, no limit, not the whole call's time-out")
+    /// No connection and a lost one. Not the whole call's time-out.
+    @Test("Failed connections and phase time-outs are retried, verdicts and limits are not")
     func errors() throws {
         let get = try request(.get)
         for (code, stage, isRetried): (HTTPDNSClientError.Code, HTTPDNSClientError.Stage, Bool) in [
@@ -78,7 +80,8 @@ struct RetryRunTests {
         }
     }
 
-    @Test("full jitter: a random share of a bound that doubles up to its maximum")
+    /// Full jitter.
+    @Test("A wait is a random share of a bound that doubles up to its maximum")
     func backoff() throws {
         var policy = HTTPDNSClient.RetryPolicy()
         (policy.limit, policy.delay, policy.maximumDelay) = (5, .milliseconds(100), .milliseconds(500))
@@ -95,7 +98,7 @@ struct RetryRunTests {
         }
     }
 
-    @Test("no wait reaches beyond the call's time")
+    @Test("No wait reaches beyond the call's time")
     func deadline() throws {
         let get = try request(.get)
         #expect(isSentAgain(get, after: Self.unsent, left: .milliseconds(101)))
@@ -104,7 +107,8 @@ struct RetryRunTests {
         #expect(!isSentAgain(get, after: .status(503, retryAfter: .seconds(2)), left: .seconds(2)))
     }
 
-    @Test("Retry-After is the least wait, with jitter on top; one that is too long ends it")
+    /// Jitter is added to it.
+    @Test("Retry-After is the least wait, and one that is too long ends the retries")
     func retryAfter() throws {
         var run = RetryRun(.standard, try request(.get))
         let wait = run.next(after: .status(503, retryAfter: .seconds(7)), isBodySpent: false, left: nil, random: 0.5)
@@ -114,7 +118,7 @@ struct RetryRunTests {
     }
 
     @Test(
-        "Retry-After: seconds, a date by the server's own clock, nothing else",
+        "Retry-After is seconds or a date by the server's own clock, and nothing else",
         arguments: [
             ("0", nil, Duration.zero), ("120", nil, .seconds(120)),
             ("99999999999999999999", nil, .seconds(4_294_967_295)),
@@ -154,7 +158,7 @@ struct RetryBudgetTests {
         return budget
     }
 
-    @Test("a share of the calls, and some for each of ten seconds")
+    @Test("The budget is a share of the calls and some for each of ten seconds")
     func share() {
         for (percent, perSecond, calls, expected) in [
             (20, 10, 0, 100), (20, 0, 1000, 200), (20, 10, 1000, 300), (0, 0, 1000, 0),
@@ -164,7 +168,8 @@ struct RetryBudgetTests {
         }
     }
 
-    @Test("what was taken comes back as it falls out of the last ten seconds, and old calls count no more")
+    /// Old calls count no more.
+    @Test("Taken retries come back as they leave the last ten seconds")
     func windows() {
         var budget = RetryBudget(at: start)
         let settings = settings(10, 0)
@@ -182,13 +187,14 @@ struct RetryBudgetTests {
         #expect(taken(&budget, settings, calls: 1810, at: 1000) == 0)
     }
 
-    @Test("the calls of a healthy hour count when it ends, although nobody asked for a retry in it")
+    /// No retry was asked for in that hour.
+    @Test("The calls of a healthy hour count when it ends")
     func afterHealth() {
         var budget = RetryBudget(at: start)
         #expect(taken(&budget, settings(20, 10), calls: 5000 * 3600, at: 3600) == 5000 * 5 / 5 + 100)
     }
 
-    @Test("who counted before another one turned the window, and comes after it, does no harm")
+    @Test("A count from before the window turned does no harm when it comes after")
     func crossing() {
         var budget = RetryBudget(at: start)
         for (calls, second) in [(101, 5), (100, 5), (99, 10), (98, 9)] {

@@ -76,7 +76,7 @@ struct RetryTests {
     }
 
     @Test(
-        "a POST is sent again only while nothing of it was sent, or with an Idempotency-Key",
+        "A POST is sent again only while unsent, or with an Idempotency-Key",
         arguments: [(true, false, 1), (true, true, 3), (false, false, 3)]
     )
     func post(mayHaveBeenSent: Bool, hasKey: Bool, count: Int) async throws {
@@ -93,7 +93,7 @@ struct RetryTests {
         #expect(error?.retries == count - 1 && error?.attempts.count == count)
     }
 
-    @Test("first unsent, then perhaps sent: a POST ends there")
+    @Test("A POST that was unsent, then perhaps sent, is not sent again")
     func secondTry() async throws {
         let wire = ScriptedWire { _, number in throw number == 0 ? Self.refused : Self.lost }
         let rig = try Rig(wire: wire) { $0.retries = Self.atOnce }
@@ -101,7 +101,7 @@ struct RetryTests {
         #expect(rig.wire.requests.count == 2 && error?.retries == 1 && error?.requestMayHaveBeenSent == true)
     }
 
-    @Test("a POST that was redirected has been sent, although its next hop was not")
+    @Test("A POST that was redirected has been sent, although its next hop was not")
     func redirectedPost() async throws {
         let wire = ScriptedWire { request, number in
             if number == 0 { return .redirect(307, to: "/b", from: request) }
@@ -112,7 +112,7 @@ struct RetryTests {
         #expect(rig.wire.requests.count == 2 && error?.requestMayHaveBeenSent == true)
     }
 
-    @Test("what an interceptor's error hides, the call remembers: a POST that was sent is not sent again")
+    @Test("A sent POST is not sent again when an interceptor's error hides the sending")
     func hiddenSending() async throws {
         let rig = try Rig(wire: ScriptedWire { _, _ in throw Self.lost }) {
             $0.retries = Self.atOnce
@@ -130,7 +130,7 @@ struct RetryTests {
         #expect(rig.wire.requests.count == 1)
     }
 
-    @Test("a stream is sent again while nobody has read of it, and never afterwards")
+    @Test("A stream is sent again only while nothing of it has been read")
     func streams() async throws {
         for isRead in [false, true] {
             let wire = ScriptedWire { request, number in
@@ -151,7 +151,7 @@ struct RetryTests {
         }
     }
 
-    @Test("a retry repeats redirects as well, and each try starts at the caller's URL")
+    @Test("A retry repeats redirects, and each try starts at the caller's URL")
     func withRedirects() async throws {
         let wire = ScriptedWire { request, number in
             switch number {
@@ -170,7 +170,8 @@ struct RetryTests {
         )
     }
 
-    @Test("row 40: two redirects and one retry are one call and six hops, numbered; none but the first has a tag")
+    /// Row 40 of the acceptance list. The hops are numbered, and only the first has a tag.
+    @Test("Two redirects and one retry are one call and six hops")
     func stages() async throws {
         let journal = Journal()
         let wire = ScriptedWire { request, number in
@@ -200,7 +201,8 @@ struct RetryTests {
         #expect(journal.all == ["call", "0 tagged", "1", "2", "3", "4", "5"])
     }
 
-    @Test("the budget bounds the retries of a client: 200 calls that fail make 20 of them at ten per cent")
+    /// 200 calls that fail make 20 of them at ten percent.
+    @Test("The budget bounds the retries of a client")
     func budget() async throws {
         let rig = try Rig(wire: ScriptedWire { request, _ in .ok(from: request, status: .serviceUnavailable) }) {
             $0.retries = Self.atOnce
@@ -217,7 +219,7 @@ struct RetryTests {
         #expect(rig.wire.requests.count == 221)
     }
 
-    @Test("Retry-After is waited for, and a longer one than allowed is the response at once")
+    @Test("Retry-After is waited for, and one above the limit makes the response final")
     func retryAfter() async throws {
         for (value, isAwaited) in [("7", true), ("31", false)] {
             let wire = ScriptedWire { request, number in
@@ -240,7 +242,7 @@ struct RetryTests {
         }
     }
 
-    @Test("a wait that would outlast the call is not begun")
+    @Test("A wait that would outlast the call is not begun")
     func deadline() async throws {
         let rig = try Rig(wire: ScriptedWire { _, _ in throw Self.refused }) {
             $0.retries = .standard
@@ -251,7 +253,8 @@ struct RetryTests {
         #expect(error?.code == .connectFailed && rig.wire.requests.count == 1 && error?.retries == 0)
     }
 
-    @Test("cancelled while it waits, a call ends with CancellationError; a shutdown lets no new try begin")
+    /// It ends with `CancellationError`.
+    @Test("A call that is cancelled during its wait ends, and a shutdown begins no new try")
     func endings() async throws {
         let rig = try Rig(wire: ScriptedWire { _, _ in throw Self.refused }) {
             $0.retries = .standard
@@ -269,7 +272,7 @@ struct RetryTests {
         #expect(error?.code == .shutDown && rig.wire.requests.count == 2)
     }
 
-    @Test("a shutdown ends the wait for a retry at once, also one that drains", arguments: [0, 3600])
+    @Test("A shutdown ends the wait for a retry immediately, also one that drains", arguments: [0, 3600])
     func shutdownWakes(draining seconds: Int) async throws {
         let rig = try Rig(wire: ScriptedWire { _, _ in throw Self.lost }) {
             $0.retries = .standard
@@ -296,7 +299,8 @@ struct RetryTests {
         return rig
     }
 
-    @Test("after addresses failed the provider is asked anew, however fresh its answer was")
+    /// The age of the known answer does not matter.
+    @Test("A retry after failed addresses asks the provider again")
     func freshResolve() async throws {
         let rig = try await rigThatMoved { request, _ in
             if request.endpoints[0].address == HTTPDNSAddress(v4: 203, 0, 113, 1) { throw Self.refused }
@@ -310,7 +314,7 @@ struct RetryTests {
         #expect(rig.provider.queries.count == 2)
     }
 
-    @Test("so are those of a hop that a redirect led to")
+    @Test("A retry asks again for the addresses of a redirected hop")
     func freshResolveBehindARedirect() async throws {
         let wire = ScriptedWire { request, _ in
             if request.url.hostText == "one.test" { return .redirect(302, to: "https://two.test/", from: request) }
@@ -328,7 +332,7 @@ struct RetryTests {
         #expect(rig.provider.queries.count == 3 && rig.wire.requests.count == 4)
     }
 
-    @Test("and those of the system resolver, where they stand in for a provider's")
+    @Test("A retry asks the system resolver again where it replaces a provider")
     func freshSystemPath() async throws {
         let host = try HTTPDNSName("one.test")
         let wire = ScriptedWire { request, _ in
@@ -350,7 +354,7 @@ struct RetryTests {
         #expect(rig.system.questions == [host, host] && rig.wire.requests.count == 4)
     }
 
-    @Test("a status says nothing about addresses: nobody is asked")
+    @Test("A status causes no new query for addresses")
     func statusAsksNobody() async throws {
         let rig = try await rigThatMoved { request, number in
             .ok(from: request, status: number == 0 ? .badGateway : .ok)
@@ -359,7 +363,7 @@ struct RetryTests {
         #expect(rig.provider.queries.count == 1 && rig.wire.requests.count == 2)
     }
 
-    @Test("when the provider fails then, the answer that was known serves on")
+    @Test("A known answer serves on when the provider fails during a retry")
     func freshResolveFails() async throws {
         let rig = try await rigThatMoved { request, number in
             if number == 0 { throw Self.refused }
@@ -372,7 +376,8 @@ struct RetryTests {
         #expect(rig.provider.queries.count == 2 && response.exchanges.last?.request.resolution.isStale == false)
     }
 
-    @Test("a hundred requests that fail together share one question, and the answer it brings is new enough for all")
+    /// The answer is new enough for all.
+    @Test("A hundred requests that fail together share one new question")
     func storm() async throws {
         let rig = try await rigThatMoved { request, _ in
             if request.endpoints[0].address == HTTPDNSAddress(v4: 203, 0, 113, 1) { throw Self.refused }

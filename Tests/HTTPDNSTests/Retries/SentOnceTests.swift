@@ -23,10 +23,8 @@ struct SentOnceTests {
         server.connections.reduce(0) { $0 + $1.text.split(separator: "\r\n").count { $0.hasPrefix("\(word) ") } }
     }
 
-    @Test(
-        "the server keeps the connection, reads the POST and closes without a byte: counted once, a typed error",
-        arguments: [true, false]
-    )
+    /// The error is typed.
+    @Test("A POST that a server reads and closes without a byte is counted once", arguments: [true, false])
     func closedWithoutAByte(isKept: Bool) async throws {
         let warm: [RawServer.Step] = isKept ? [.readHead, .sendText(Self.ok)] : []
         // Whoever comes again is read as well, so that it would be counted.
@@ -40,7 +38,7 @@ struct SentOnceTests {
         #expect(count("POST", at: server) == 1)
     }
 
-    @Test("the same with an Idempotency-Key, and a PUT: sent again, with the whole body")
+    @Test("A PUT, or a POST with an Idempotency-Key, is sent again with the whole body")
     func idempotent() async throws {
         for method in [HTTPRequest.Method.post, .put] {
             let server = try RawServer { connection in
@@ -60,7 +58,8 @@ struct SentOnceTests {
         }
     }
 
-    @Test("a POST that reached nobody is sent when somebody is there: a port that opens between two tries")
+    /// A port that opens between two tries.
+    @Test("A POST that reached no server is sent once a server is there")
     func unsent() async throws {
         let gone = try RawServer(.hang)
         let port = gone.port

@@ -13,7 +13,7 @@ struct KillSwitchTests {
         return rig
     }
 
-    @Test("the next request takes the system path, and is pinned again once it is on")
+    @Test("A switched-off client takes the system path, and pins again once it is on")
     func nextRequest() async throws {
         let rig = try rig()
         _ = try await rig.client.get("http://one.test/")
@@ -32,7 +32,8 @@ struct KillSwitchTests {
         #expect(rig.wire.retirements == 2, "with each turn")
     }
 
-    @Test("a tag does not count while its issuer or its reader is off, and an older one counts again")
+    /// An older one counts again.
+    @Test("A tag does not count while its issuer or its reader is off")
     func tags() async throws {
         let first = try rig()
         let second = try rig()
@@ -64,7 +65,7 @@ struct KillSwitchTests {
         )
     }
 
-    @Test("a reload turns the file's switch, limits and routes, and refuses what is wrong whole")
+    @Test("A reload applies the file's switch, limits and routes, or nothing")
     func reload() async throws {
         let rig = try rig()
         var configuration = rig.configuration
@@ -87,7 +88,7 @@ struct KillSwitchTests {
         #expect(try await !rig.client.reload(configuration).isChanged)
     }
 
-    @Test("a reload of routes makes older tags void")
+    @Test("A reload of routes invalidates older tags")
     func reloadAndTags() async throws {
         let rig = try rig()
         let rewritten = try await rig.client.rewrite("http://one.test/")
@@ -98,7 +99,7 @@ struct KillSwitchTests {
         #expect(rewritten.tag?.isValid == false)
     }
 
-    @Test("a request's rollout key reaches the route")
+    @Test("A request's rollout key reaches the route")
     func rolloutKey() async throws {
         let rig = try rig { $0.resolver.routes[0].rollout = HTTPDNSRoute.Rollout(percent: 50, by: .key) }
         var sources: Set<String> = []

@@ -26,7 +26,7 @@ struct RewrittenRequestTests {
         #expect(rig.wire.requests.isEmpty)
     }
 
-    @Test("a provider's answer has an age and a time left that go with the clock")
+    @Test("A provider's answer has an age and a time left by the clock")
     func lifetime() async throws {
         let rig = try Rig()
         _ = try await rig.client.rewrite("http://one.test/")
@@ -52,13 +52,13 @@ struct RewrittenRequestTests {
         #expect(rewritten.connectToEntry == "one.test:443:203.0.113.9:8443")
     }
 
-    @Test("literals send no server name", arguments: ["https://203.0.113.7/", "https://[2001:db8::7]/"])
+    @Test("Literals send no server name", arguments: ["https://203.0.113.7/", "https://[2001:db8::7]/"])
     func literals(url: String) async throws {
         let rewritten = try await Rig().client.rewrite(url)
         #expect(rewritten.serverName == nil && rewritten.addressURL == url && rewritten.canonicalURL == url)
     }
 
-    @Test("via leaves URL, SNI and Host; via with keep: [host] leaves Host alone")
+    @Test("A via rule keeps URL, SNI and Host, and with keep: [host] only Host")
     func via() async throws {
         let rig = try Rig()
         let edge = HTTPDNSMapping(.via(try HTTPDNSName("one.test"), takesIdentity: true))
@@ -79,7 +79,7 @@ struct RewrittenRequestTests {
         #expect(rewritten.resolveEntry == "one.test:8443:203.0.113.1")
     }
 
-    @Test("an explicit hostHeader is sent and shown, and goes with the rewritten request")
+    @Test("An explicit hostHeader is sent and shown, and goes with the rewritten request")
     func hostHeader() async throws {
         let rig = try Rig()
         var options = HTTPDNSClient.Request.Options()
@@ -91,7 +91,7 @@ struct RewrittenRequestTests {
         #expect(rig.wire.requests.first?.url.description == "https://one.test/")
     }
 
-    @Test("bypass and the kill switch go to the system resolver", arguments: [true, false])
+    @Test("Bypass and the kill switch go to the system resolver", arguments: [true, false])
     func bypass(byOption: Bool) async throws {
         let rig = try Rig { $0.isEnabled = byOption }
         rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 61)]), about: try HTTPDNSName("map.test"))
@@ -101,7 +101,7 @@ struct RewrittenRequestTests {
         #expect(rig.system.questions.count == 1 && rig.provider.queries.isEmpty)
     }
 
-    @Test("a host alone is resolved as the stage would", arguments: ["ONE.test.", "one.test"])
+    @Test("A host alone is resolved as the rewriter would", arguments: ["ONE.test.", "one.test"])
     func resolve(host: String) async throws {
         let rig = try Rig()
         #expect(try await rig.client.resolve(host, port: 8443).endpoints.map(\.description) == ["203.0.113.1:8443"])

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Tag")
 struct TagTests {
-    @Test("sent through a second client within its life, a rewritten request asks nobody again")
+    @Test("A second client asks no provider for a rewritten request within its life")
     func secondClient() async throws {
         let first = try Rig()
         let second = try Rig()
@@ -21,7 +21,7 @@ struct TagTests {
         #expect(response.exchanges.first?.request.resolution.provider == "scripted")
     }
 
-    @Test("after its life it is rewritten anew")
+    @Test("A request is rewritten again after the life of its tag")
     func expiry() async throws {
         let first = try Rig()
         let second = try Rig()
@@ -34,7 +34,7 @@ struct TagTests {
         #expect(second.provider.queries.count == 1)
     }
 
-    @Test("addresses without an expiry give a tag of one minute, addresses for one use a tag of one second")
+    @Test("A tag lasts a minute for lasting addresses, and a second for one use")
     func lifetimes() async throws {
         let rig = try Rig(timeToLive: .zero)
         let mapped = try await rig.client.rewrite("https://map.test/")
@@ -46,7 +46,7 @@ struct TagTests {
         #expect(mapped.tag?.isValid == false)
     }
 
-    @Test("any change of the issuer's mappings ends it")
+    @Test("Any change of the issuer's mappings ends a tag")
     func generation() async throws {
         let first = try Rig()
         let second = try Rig()
@@ -61,7 +61,7 @@ struct TagTests {
         #expect(second.wire.requests.first?.endpoints.map(\.address.description) == ["203.0.113.7", "2001:db8::7"])
     }
 
-    @Test("the second client's address policy still decides")
+    @Test("The second client's address policy still decides")
     func policy() async throws {
         let first = try Rig { configuration in
             configuration.resolver.policy.allowed = [try #require(HTTPDNSAddressBlock("169.254.0.0/16"))]
@@ -118,7 +118,7 @@ struct TagTests {
         #expect(strict.wire.requests.isEmpty)
     }
 
-    @Test("marks that are written into the request do nothing")
+    @Test("Tags that are written into the request do nothing")
     func forgery() async throws {
         let rig = try Rig()
         let real = try await rig.client.rewrite("https://one.test/")
@@ -131,7 +131,7 @@ struct TagTests {
         #expect(response.exchanges.first?.request.host == "two.test")
     }
 
-    @Test("literals, localhost and bypassed names have none, and are pinned all the same")
+    @Test("Literals, localhost and bypassed names are pinned without a tag")
     func untagged() async throws {
         let rig = try Rig()
         for (url, source) in [
@@ -145,7 +145,7 @@ struct TagTests {
         #expect(rig.provider.queries.isEmpty)
     }
 
-    @Test("what the call asks for itself is stronger than a tag")
+    @Test("A call's own options win over a tag")
     func ownOptions() async throws {
         let rig = try Rig()
         let rewritten = try await rig.client.rewrite("https://one.test/")
@@ -156,7 +156,7 @@ struct TagTests {
         #expect(response.exchanges.first?.request.source == .request)
     }
 
-    @Test("a client whose stage is off believes no tag")
+    @Test("A client that is switched off ignores a tag")
     func killSwitch() async throws {
         let first = try Rig()
         let second = try Rig { $0.isEnabled = false }
@@ -166,7 +166,7 @@ struct TagTests {
         #expect(response.exchanges.first?.request.tag == nil)
     }
 
-    @Test("the stage installed twice rewrites once and asks one provider once")
+    @Test("Another client's rewriter installed twice rewrites once and asks one provider")
     func installedTwice() async throws {
         let outer = try Rig()
         let inner = try Rig { $0.networkInterceptors = [outer.client.rewriter, outer.client.rewriter] }
@@ -176,7 +176,7 @@ struct TagTests {
         #expect(response.exchanges.map(\.request.tag?.isValid) == [true])
     }
 
-    @Test("a tag for one host does not serve another, and a second next starts without it")
+    @Test("A tag for one host does not serve another, and a second next starts without it")
     func boundToHost() async throws {
         let seen = Journal()
         let outer = try Rig()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Who has which trust settings")
+@Suite("Leases of trust settings")
 struct TrustRegistryTests {
     private static let one = HTTPDNSTrust()
     private static let two = HTTPDNSTrust(roots: .file("two.pem"))
@@ -27,9 +27,8 @@ struct TrustRegistryTests {
         return transports
     }
 
-    @Test(
-        "settings that are left are kept until they are released, and are another transport's when they are taken again"
-    )
+    /// Taken again after that, they are another transport's.
+    @Test("Settings that a client leaves are kept until they are released")
     func leaving() throws {
         var registry = TrustRegistry()
         let first = try #require(lease(&registry, [Self.one])?[Self.one])
@@ -44,7 +43,8 @@ struct TrustRegistryTests {
         #expect(lease(&registry, [Self.one])?[Self.one] !== first)
     }
 
-    @Test("all or none are leased, and those that are given up do not count where nobody else has them")
+    /// Settings that are given up do not count unless another client has them.
+    @Test("Trust settings are leased together or not at all")
     func limit() {
         var registry = TrustRegistry()
         #expect(lease(&registry, [Self.one, Self.two, Self.three]) == nil)
@@ -60,7 +60,7 @@ struct TrustRegistryTests {
         #expect(lease(&registry, [Self.two], insteadOf: [Self.one, Self.three]) != nil, "the third is the other's too")
     }
 
-    @Test("candidates that are not taken are released, and count as no client")
+    @Test("Candidates that are not taken are released, and count as no client")
     func candidates() throws {
         var registry = TrustRegistry()
         _ = try #require(lease(&registry, [Self.one]))
@@ -71,7 +71,7 @@ struct TrustRegistryTests {
         #expect(registry.release([Self.one], held: .inUse).count == 1 && registry.clients == 0)
     }
 
-    @Test("once it is closed nothing is leased")
+    @Test("A closed registry leases nothing")
     func closed() {
         var registry = TrustRegistry()
         #expect(lease(&registry, [Self.one]) != nil)

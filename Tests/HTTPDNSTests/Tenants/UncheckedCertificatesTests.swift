@@ -30,7 +30,8 @@ struct UncheckedCertificatesTests {
         return bad
     }
 
-    @Test("it is given when a client takes such settings, once for all clients that share them")
+    /// When a client takes them.
+    @Test("The warning is given once for all clients that share the settings")
     func clients() async throws {
         let first = try await HTTPDNSClient(configuration: unchecked, on: transport)
         #expect(warnings == 1)
@@ -43,7 +44,7 @@ struct UncheckedCertificatesTests {
         #expect(warnings == 2)
     }
 
-    @Test("settings that are refused give none, however often they are tried")
+    @Test("Refused settings give no warning, however often they are tried")
     func refused() async throws {
         let bad = try withMistake(unchecked)
         let none = await clientError { try await HTTPDNSClient(configuration: bad, on: transport) }
@@ -60,7 +61,8 @@ struct UncheckedCertificatesTests {
         #expect(late?.code == .shutDown && warnings == 1)
     }
 
-    @Test("a reload that leaves them as they are gives none, nor does one that changes those of a host beside them")
+    /// A reload that changes the settings of a host beside them gives none, either.
+    @Test("A reload that keeps the settings gives no warning")
     func kept() async throws {
         let client = try await HTTPDNSClient(configuration: unchecked, on: transport)
         var next = unchecked

@@ -56,7 +56,7 @@ struct TimeLimitTests {
         try await client.shutdown()
     }
 
-    @Test("A call's own time covers its body, and stands in place of the head's limit")
+    @Test("A call's own time covers its body, and replaces the head's limit")
     func own() async throws {
         let late = Gate()
         let server = try RawServer { number in

@@ -53,7 +53,8 @@ struct TimesTests {
         print("times: \(what): \(figures)\(limit.map { " (bound \(Int64($0 / .milliseconds(1))) ms)" } ?? "")")
     }
 
-    @Test("rows 114, 115: a black hole first, cold: a POST within 400 ms, and none of the next 1,000 pays a stagger")
+    /// Rows 114 and 115 of the acceptance list. None of the next 1,000 pays a stagger.
+    @Test("A cold POST past a black-holed first address takes at most 400 ms")
     func blackHoleFirst() async throws {
         let (hole, good) = (try BlackHole(), try goodServer())
         let client = try await HTTPDNSClient(
@@ -73,7 +74,8 @@ struct TimesTests {
         withExtendedLifetime(hole) {}
     }
 
-    @Test("row 23: ::1 is a black hole and comes first: an answer from IPv4 within 0.6 s")
+    /// Row 23 of the acceptance list. The first address is `::1`.
+    @Test("IPv4 answers within 0.6 s when a black-holed IPv6 address goes first")
     func families() async throws {
         let (hole, good) = (try BlackHole(address: "::1"), try goodServer())
         let client = try await HTTPDNSClient(
@@ -90,8 +92,9 @@ struct TimesTests {
         withExtendedLifetime(hole) {}
     }
 
+    /// Row 21 of the acceptance list. It refuses, drops, or drops and nothing is tried beside it.
     @Test(
-        "row 21: the first address refuses, drops, or drops and nothing is tried beside it: within 1.5 x the connect limit",
+        "A bad first address costs at most 1.5 times the connect limit",
         arguments: [(false, .milliseconds(250)), (true, .milliseconds(250)), (true, .seconds(60))] as [(Bool, Duration)]
     )
     func connectLimit(isSilent: Bool, attemptDelay: Duration) async throws {
@@ -115,9 +118,8 @@ struct TimesTests {
         withExtendedLifetime(hole) {}
     }
 
-    @Test(
-        "row 128: packets dropped after 50 warm requests: each of the next 20 GETs within a second, over HTTP/1.1 and 2"
-    )
+    /// Row 128 of the acceptance list. Packets are dropped after 50 warm requests. 20 GETs, over HTTP/1.1 and HTTP/2.
+    @Test("Each GET after a warm path went dead takes at most a second")
     func warmBlackHole() async throws {
         let rig = try await ServerRig.shared()
         for (version, url) in [
@@ -146,8 +148,9 @@ struct TimesTests {
         }
     }
 
+    /// Row 27 of the acceptance list. The test stalls a call in each phase.
     @Test(
-        "row 27: a stall in each phase: the limit of the phase ends it within 10 %, and so does that of the whole",
+        "A stall ends within 10 % of its phase's limit, or of the limit of the whole",
         arguments: StalledCall.stages.map { ($0, false) } + [(.firstByte, true)]
     )
     func limits(stage: HTTPDNSClientError.Stage, isTotal: Bool) async throws {
@@ -170,10 +173,7 @@ struct TimesTests {
         #expect(error.limit == limit && time >= limit && time <= bound, "\(error)")
     }
 
-    @Test(
-        "deadline honesty: 300 ms for the whole, and a stall in each phase: ended within 400",
-        arguments: StalledCall.stages
-    )
+    @Test("A deadline of 300 ms ends a stall in each phase within 400 ms", arguments: StalledCall.stages)
     func deadline(stage: HTTPDNSClientError.Stage) async throws {
         let limit = Duration.milliseconds(300)
         let bound = limit + .milliseconds(100) * Self.width
@@ -185,7 +185,8 @@ struct TimesTests {
         #expect(failure?.stage == stage && failure?.isCallDeadline == true && time >= limit && time < bound)
     }
 
-    @Test("deadline honesty: 300 ms for each of 1,000 calls behind a limit of 4: all of them ended within 600")
+    /// The calls wait behind a limit of 4.
+    @Test("A deadline of 300 ms ends 1,000 waiting calls within 600 ms")
     func queue() async throws {
         let limit = Duration.milliseconds(300)
         let queue = try await FullQueue(total: limit)
