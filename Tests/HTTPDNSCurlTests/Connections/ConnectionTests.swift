@@ -34,7 +34,8 @@ struct ConnectionTests {
         #expect(pin.connections.isEmpty && !table.hasConnections)
     }
 
-    @Test("A pin is left when the oldest of its HTTP/2 connections is too old, counted from its opening")
+    /// The age counts from the connection's opening.
+    @Test("A pin is left when its oldest HTTP/2 connection is too old")
     func age() {
         var table = PinTable(maximumPins: 256, maximumAge: .nanoseconds(100))
         let pin = table.acquire(key, at: 0)
@@ -66,7 +67,8 @@ struct ConnectionTests {
 
     private let second: Int64 = 1_000_000_000
 
-    @Test("Bytes that were sent again in vain are unanswered since they were sent, or since the last acknowledgment")
+    /// An acknowledgment in between starts the time again.
+    @Test("Bytes sent again in vain are unanswered since they were sent")
     func retransmissions() {
         var table = PinTable(maximumPins: 256)
         let connection = table.opened(10, for: table.acquire(key), inode: 1)
@@ -89,7 +91,8 @@ struct ConnectionTests {
         #expect(connection.unansweredSince == .max)
     }
 
-    @Test("What was sent again after a pause is unanswered since the pause, not since the last acknowledgment")
+    /// The last acknowledgment does not count.
+    @Test("Bytes sent again after a pause are unanswered since the pause")
     func pause() {
         var table = PinTable(maximumPins: 256)
         let connection = table.opened(10, for: table.acquire(key), inode: 1)
@@ -99,7 +102,7 @@ struct ConnectionTests {
         #expect(connection.unansweredSince == 99 * second)
     }
 
-    @Test("A closed window whose probes are acknowledged is a slow peer; probes in vain are a dead path")
+    @Test("Acknowledged probes of a closed window mean a slow peer, others a dead path")
     func probes() {
         var table = PinTable(maximumPins: 256)
         let connection = table.opened(10, for: table.acquire(key), inode: 1)
@@ -122,7 +125,7 @@ struct ConnectionTests {
         #expect(connection.unansweredSince == .max)
     }
 
-    @Test("A retransmission that was acknowledged without more room is no sign of a dead path")
+    @Test("A retransmission acknowledged without more room is no sign of a dead path")
     func shrunkWindow() {
         let state = SendingState(
             hasUnacknowledged: true,

@@ -66,10 +66,8 @@ struct DeadConnectionTests {
 
     // MARK: it ends without an answer
 
-    @Test(
-        "a GET whose kept connection ends without a byte, and whose endpoint refuses by now, goes to the next one",
-        arguments: Driver.allCases
-    )
+    /// The connection ends without a byte, and the next endpoint serves the GET.
+    @Test("A GET goes on when its kept connection ends and its endpoint then refuses", arguments: Driver.allCases)
     func refused(driver: Driver) async throws {
         let (reached, end) = (Gate(), Gate())
         let pair = try pair(driver, delay: .seconds(60), .readHead, .open(reached), .wait(end))
@@ -88,10 +86,8 @@ struct DeadConnectionTests {
         await pair.transport.shutdown()
     }
 
-    @Test(
-        "the same when its endpoint is a black hole by now: after the delay, and not after a time-out",
-        arguments: Driver.allCases
-    )
+    /// A black hole by then. It does not wait for a time-out.
+    @Test("A GET goes on after the delay when its kept connection's endpoint is silent", arguments: Driver.allCases)
     func blackHoleBehind(driver: Driver) async throws {
         let (reached, end) = (Gate(), Gate())
         let pair = try pair(driver, .readHead, .open(reached), .wait(end))
@@ -106,10 +102,7 @@ struct DeadConnectionTests {
         await pair.transport.shutdown()
     }
 
-    @Test(
-        "with nowhere else to go it fails as what it is: the endpoint refuses, and it may have been sent",
-        arguments: Driver.allCases
-    )
+    @Test("A GET without another endpoint fails as refused, and it may have been sent", arguments: Driver.allCases)
     func refusedAlone(driver: Driver) async throws {
         let (reached, end) = (Gate(), Gate())
         let pair = try pair(driver, .readHead, .open(reached), .wait(end))
@@ -124,10 +117,8 @@ struct DeadConnectionTests {
         await pair.transport.shutdown()
     }
 
-    @Test(
-        "a POST stays at what it is: counted once, a typed error, and no other endpoint sees it",
-        arguments: Driver.allCases
-    )
+    /// It is counted once, with a typed error.
+    @Test("A POST whose kept connection ends reaches no other endpoint", arguments: Driver.allCases)
     func post(driver: Driver) async throws {
         let pair = try pair(driver, .readHead, .read(1))
         let request = try pair.request(.post)
@@ -147,10 +138,8 @@ struct DeadConnectionTests {
 
     // MARK: it falls silent
 
-    @Test(
-        "row 128: a black hole under a warm connection: the next twenty GETs are answered, and only the first one waits",
-        arguments: Driver.allCases
-    )
+    /// Row 128 of the acceptance list. Twenty GETs follow each other.
+    @Test("GETs past a black-holed warm connection are answered, and only the first waits", arguments: Driver.allCases)
     func blackHole(driver: Driver) async throws {
         let pair = try pair(driver, .repeatForever([.readHead, .sendText(Self.ok)]))
         let request = try pair.request()
@@ -168,7 +157,7 @@ struct DeadConnectionTests {
         await pair.transport.shutdown()
     }
 
-    @Test("with one endpoint, of which only the connection is dead: a new connection to it", arguments: Driver.allCases)
+    @Test("A dead connection to the only endpoint is replaced by a new one", arguments: Driver.allCases)
     func deadConnectionOnly(driver: Driver) async throws {
         let reached = Gate()
         let server = try RawServer(address: "127.0.0.2") { number in
@@ -189,10 +178,8 @@ struct DeadConnectionTests {
         await fixture.transport.shutdown()
     }
 
-    @Test(
-        "a POST on it is sent once, and says so; its endpoint is left all the same",
-        arguments: Driver.allCases
-    )
+    /// The failure says that it may have been sent.
+    @Test("A POST on a dead connection is sent once, and its endpoint is left", arguments: Driver.allCases)
     func silentPost(driver: Driver) async throws {
         let pair = try pair(driver, .repeatForever([.readHead, .sendText(Self.ok)]))
         try await pair.fetch(pair.request())
@@ -206,7 +193,7 @@ struct DeadConnectionTests {
         await pair.transport.shutdown()
     }
 
-    @Test("a server that is only slow keeps its request", arguments: Driver.allCases)
+    @Test("A server that is only slow keeps its request", arguments: Driver.allCases)
     func slow(driver: Driver) async throws {
         let (reached, answer) = (Gate(), Gate())
         let pair = try pair(
@@ -231,10 +218,8 @@ struct DeadConnectionTests {
 
     // MARK: hedges
 
-    @Test(
-        "a hedge: without an answer in time a GET goes to the next endpoint too, and the first answer counts",
-        arguments: Driver.allCases
-    )
+    /// When there is no response in time.
+    @Test("A hedged GET goes to the next endpoint too, and the first response counts", arguments: Driver.allCases)
     func hedge(driver: Driver) async throws {
         let pair = try pair(driver, delay: .seconds(60), .readHead, .hang)
         var request = try pair.request()
@@ -247,7 +232,7 @@ struct DeadConnectionTests {
         await pair.transport.shutdown()
     }
 
-    @Test("the hedged request's own endpoint may still be the first to answer", arguments: Driver.allCases)
+    @Test("The hedged request's own endpoint may still be the first to answer", arguments: Driver.allCases)
     func hedgeLoses(driver: Driver) async throws {
         let (hedged, answer) = (Gate(), Gate())
         let pair = try pair(driver, delay: .seconds(60), .readHead, .wait(answer), .sendText(Self.ok))
@@ -287,10 +272,7 @@ struct DeadConnectionTests {
         await pair.transport.shutdown()
     }
 
-    @Test(
-        "when everything is slow, at most four of a few requests are sent twice at a time",
-        arguments: Driver.allCases
-    )
+    @Test("At most four of a few requests are hedged at a time when everything is slow", arguments: Driver.allCases)
     func budget(driver: Driver) async throws {
         let slow = try RawServer(address: "127.0.0.2", .readHead, .hang)
         let second = try RawServer(address: "127.0.0.3", .readHead, .hang)
@@ -310,7 +292,7 @@ struct DeadConnectionTests {
         await transport.shutdown()
     }
 
-    @Test("a cancelled request with two sendings leaves no connection behind", arguments: Driver.allCases)
+    @Test("A cancelled request with two sendings leaves no connection behind", arguments: Driver.allCases)
     func cancelled(driver: Driver) async throws {
         let reached = Gate()
         let pair = try pair(driver, delay: .seconds(60), .readHead, .hang)

@@ -41,10 +41,8 @@ struct DeadPathTests {
         await fixture.transport.shutdown()
     }
 
-    @Test(
-        "A GET whose kept connection and other addresses are black holes ends within the connect limit",
-        arguments: Driver.allCases
-    )
+    /// Its kept connection leads into a black hole, too.
+    @Test("A GET with black holes at all addresses ends within the connect limit", arguments: Driver.allCases)
     func get(driver: Driver) async throws {
         let server = try RawServer(address: "127.0.0.2", .repeatForever([.readHead, .sendText(Self.ok)]))
         let hole = try BlackHole(address: "127.0.0.3")

@@ -18,7 +18,7 @@ struct GoAwayTests {
     }
 
     @Test(
-        "a server that limits the requests of a connection loses none",
+        "A server that limits the requests of a connection loses none",
         arguments: [(1000, HTTPRequest.Method.post), (100, .post), (10, .post), (10, .get), (10, .put)]
     )
     func requestLimit(requestsPerConnection: Int, method: HTTPRequest.Method) async throws {
@@ -32,7 +32,7 @@ struct GoAwayTests {
     }
 
     @Test(
-        "a server that reloads its configuration loses none",
+        "A server that reloads its configuration loses none",
         arguments: [[HTTPRequest.Method.post], [.get], [.get, .post]]
     )
     func reload(methods: [HTTPRequest.Method]) async throws {

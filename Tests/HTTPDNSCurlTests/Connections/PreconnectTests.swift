@@ -8,7 +8,7 @@ import Testing
 struct PreconnectTests {
     typealias Driver = TransportConfiguration.Driver
 
-    @Test("a connection is made, nothing is sent, and the next request is sent on it", arguments: Driver.allCases)
+    @Test("A connection made ahead sends nothing, and serves the next request", arguments: Driver.allCases)
     func kept(driver: Driver) async throws {
         let server = try RawServer(
             .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
@@ -29,7 +29,7 @@ struct PreconnectTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("no connection, no success: the error is that of a request", arguments: Driver.allCases)
+    @Test("A connection that cannot be made ahead has the error of a request", arguments: Driver.allCases)
     func refused(driver: Driver) async throws {
         let server = try RawServer(.hang)
         try await server.refuse()
@@ -44,7 +44,7 @@ struct PreconnectTests {
 @Suite("Connections made ahead, with TLS", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct PreconnectTLSTests {
     @Test(
-        "TLS included, over HTTP/2 and HTTP/1.1",
+        "A connection made ahead completes TLS, over HTTP/2 and HTTP/1.1",
         arguments: TransportConfiguration.Driver.allCases,
         [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
     )

@@ -47,7 +47,7 @@ struct RepetitionTests {
         return server
     }
 
-    @Test("a GET is sent twice when all kept connections end under it", arguments: [1, 2, 6, 16])
+    @Test("A GET is sent twice when all kept connections end under it", arguments: [1, 2, 6, 16])
     func keptConnectionsEnd(count: Int) async throws {
         let fixture = TransportFixture(.platformDefault)
         let server = try await serverWithKeptConnections(count, fixture)
@@ -60,7 +60,7 @@ struct RepetitionTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("a POST is sent once when all kept connections end under it")
+    @Test("A POST is sent once when all kept connections end under it")
     func keptConnectionsEndUnderPOST() async throws {
         let fixture = TransportFixture(.platformDefault)
         let server = try await serverWithKeptConnections(16, fixture)
@@ -70,7 +70,7 @@ struct RepetitionTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("a GET whose repetition gets no response fails as a lost connection")
+    @Test("A GET whose repetition gets no response fails as a lost connection")
     func repetitionEnds() async throws {
         let fixture = TransportFixture(.platformDefault)
         let server = try RawServer { number in
@@ -83,8 +83,9 @@ struct RepetitionTests {
         await fixture.transport.shutdown()
     }
 
+    /// The method does not matter.
     @Test(
-        "a request of which no byte was sent is sent on another connection, whatever its method",
+        "A request of which no byte was sent moves to another connection",
         arguments: [HTTPRequest.Method.post, .put, .delete, .get]
     )
     func nothingSent(method: HTTPRequest.Method) async throws {
@@ -105,7 +106,7 @@ struct RepetitionTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("no GET arrives more than twice at a server that ends connections at random")
+    @Test("No GET arrives more than twice at a server that ends connections at random")
     func faultyServer() async throws {
         let (rounds, lanes, perLane) = (ServerRig.hasTime ? 20 : 1, 50, ServerRig.hasTime ? 100 : 50)
         for round in 0..<rounds {
@@ -181,7 +182,7 @@ struct RepetitionTests {
 
 @Suite("Repetition at HAProxy", .enabled(if: ServerRig.isAvailable([.haproxy])), .timeLimit(.minutes(5)))
 struct RepetitionAtTimeoutTests {
-    @Test("no GET fails at the edge of the server's time limit for idle connections")
+    @Test("No GET fails at the edge of the server's time limit for idle connections")
     func keepAliveTimeout() async throws {
         let server = try await HAProxyServer(settings: ["timeout http-keep-alive 20ms"])
         let fixture = TransportFixture(.platformDefault)

@@ -28,7 +28,7 @@ struct RetiredConnectionTests {
         return response
     }
 
-    @Test("idle connections of before are closed soon, and new requests get new ones", arguments: Driver.allCases)
+    @Test("Retired idle connections are closed soon, and new requests get new ones", arguments: Driver.allCases)
     func idle(driver: Driver) async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let transport = transport(driver)
@@ -46,7 +46,7 @@ struct RetiredConnectionTests {
         await transport.shutdown()
     }
 
-    @Test("requests that wait for their answers leave room for idle connections", arguments: Driver.allCases)
+    @Test("Requests that wait for their responses leave room for idle connections", arguments: Driver.allCases)
     func room(driver: Driver) async throws {
         let gate = Gate()
         let silent = try RawServer(.readHead, .wait(gate), .sendText(Self.ok), .readToEnd)
@@ -72,7 +72,7 @@ struct RetiredConnectionTests {
         await transport.shutdown()
     }
 
-    @Test("their descriptors are closed too, without another request", arguments: Driver.allCases)
+    @Test("Descriptors of retired connections are closed without another request", arguments: Driver.allCases)
     func descriptors(driver: Driver) async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let transport = transport(driver)
@@ -121,7 +121,7 @@ struct RetiredConnectionTests {
         await transport.shutdown()
     }
 
-    @Test("a connection that is never idle is left at its maximum age", arguments: Driver.allCases)
+    @Test("A connection that is never idle is left at its maximum age", arguments: Driver.allCases)
     func maximumAge(driver: Driver) async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let transport = transport(driver) { $0.maximumAge = .seconds(2) }
@@ -130,10 +130,8 @@ struct RetiredConnectionTests {
         await transport.shutdown()
     }
 
-    @Test(
-        "no answer on a kept connection: it is left, and its endpoint tried last; what is new gets the blame for itself only",
-        arguments: Driver.allCases
-    )
+    /// A silent new connection is blamed for itself only.
+    @Test("A silent kept connection is left, and its endpoint is tried last", arguments: Driver.allCases)
     func silence(driver: Driver) async throws {
         let silent = try RawServer(address: "127.0.0.2", .readHead, .sendText(Self.ok), .readHead, .hang)
         let good = try RawServer(address: "127.0.0.3", .repeatForever([.readHead, .sendText(Self.ok)]))
@@ -171,7 +169,7 @@ struct RetiredSharedConnectionTests {
         return TransportFixture(Transport(configuration))
     }
 
-    @Test("a retired connection gets no new request", arguments: Driver.allCases)
+    @Test("A retired connection gets no new request", arguments: Driver.allCases)
     func retired(driver: Driver) async throws {
         let rig = try await ServerRig.shared()
         let fixture = fixture(rig, driver, maximumAge: .seconds(600))
@@ -183,7 +181,7 @@ struct RetiredSharedConnectionTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("one that is always in use is left at its maximum age", arguments: Driver.allCases)
+    @Test("An HTTP/2 connection that is always in use is left at its maximum age", arguments: Driver.allCases)
     func maximumAge(driver: Driver) async throws {
         let rig = try await ServerRig.shared()
         let fixture = fixture(rig, driver, maximumAge: .seconds(2))
@@ -216,7 +214,7 @@ struct RetiredSharedConnectionTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("A connection whose maker has given up is left when it is too old", arguments: Driver.allCases)
+    @Test("A connection is left at its maximum age although its maker gave up", arguments: Driver.allCases)
     func ageAfterMaker(driver: Driver) async throws {
         let rig = try await ServerRig.shared()
         let (began, age) = (ContinuousClock.now, Duration.seconds(3))

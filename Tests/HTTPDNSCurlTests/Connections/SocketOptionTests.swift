@@ -18,7 +18,7 @@ struct SocketOptionTests {
 
     /// - Parameter limits: The transport's own bound, the idle limit and the limit of the response head.
     @Test(
-        "The kernel's bound of unacknowledged time is the largest limit of a transfer that may be slow",
+        "The kernel's unacknowledged limit is the largest limit of a slow transfer",
         arguments: [
             ([.seconds(30), .seconds(1), .seconds(1)], 30_000), ([.seconds(30), .seconds(300), .seconds(60)], 300_000),
             ([.milliseconds(1_500), .seconds(1), .seconds(2)], 2_000),

@@ -129,7 +129,7 @@ struct StrayBytesTests {
     }
 
     @Test(
-        "no request gets a response that was sent before it",
+        "No request gets a response that was sent before it",
         arguments: Security.allCases,
         [HTTPRequest.Method.get, .post]
     )
@@ -145,7 +145,7 @@ struct StrayBytesTests {
     }
 
     @Test(
-        "bytes behind the end of a long body are not the next response",
+        "Bytes behind the end of a long body are not the next response",
         arguments: Security.allCases,
         [HTTPRequest.Method.get, .post]
     )
@@ -159,7 +159,8 @@ struct StrayBytesTests {
         await origin.fixture.transport.shutdown()
     }
 
-    @Test("a connection made ahead over TLS 1.3 serves a request, with its session tickets unread")
+    /// The session tickets on it are unread.
+    @Test("A connection made ahead over TLS 1.3 serves a request")
     func tickets() async throws {
         let origin = try await makeCase(.tls13)
         try await origin.connect()
@@ -171,7 +172,7 @@ struct StrayBytesTests {
         await origin.fixture.transport.shutdown()
     }
 
-    @Test("a connection made ahead serves a request immediately", arguments: Security.allCases)
+    @Test("A connection made ahead serves a request immediately", arguments: Security.allCases)
     func atOnce(security: Security) async throws {
         let origin = try await makeCase(security)
         try await origin.connect()
@@ -180,7 +181,7 @@ struct StrayBytesTests {
     }
 
     @Test(
-        "of several Unix sockets none gives a request what was sent before it",
+        "Of several Unix sockets none gives a request what was sent before it",
         arguments: [HTTPRequest.Method.get, .post]
     )
     func unixSockets(method: HTTPRequest.Method) async throws {
@@ -219,7 +220,7 @@ struct StrayBytesTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("a connection that is shut down with bytes unread is not used again")
+    @Test("A connection that is shut down with bytes unread is not used again")
     func shutDown() async throws {
         let sends = Gate()
         let origin = try await makeCase(
@@ -239,7 +240,8 @@ struct StrayBytesTests {
 
 @Suite("Stray bytes of HAProxy", .enabled(if: ServerRig.isAvailable([.haproxy])), .timeLimit(.minutes(2)))
 struct StrayTimeoutTests {
-    @Test("a connection made ahead longer ago than the server waits for a request: 200, and never 408")
+    /// The server's time limit for a request has passed by then.
+    @Test("A connection made ahead long ago gives a request 200, and never 408")
     func requestTimeout() async throws {
         let server = try await HAProxyServer(settings: ["timeout http-request 1s"])
         let fixture = TransportFixture(.platformDefault)

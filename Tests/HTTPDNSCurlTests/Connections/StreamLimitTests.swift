@@ -18,7 +18,7 @@ struct StreamLimitTests {
     }
 
     @Test(
-        "1,000 requests at once make one connection more than they need at most",
+        "1,000 concurrent requests make at most one connection more than they need",
         arguments: [10, 128, 2_000],
         [true, false]
     )

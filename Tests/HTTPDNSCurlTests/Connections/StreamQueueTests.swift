@@ -90,7 +90,7 @@ struct StreamQueueTests {
         }
     }
 
-    @Test("No request waits for ever, and one connection is made at a time", arguments: [100, 128, 250, 2_000])
+    @Test("No request waits forever, and one connection is made at a time", arguments: [100, 128, 250, 2_000])
     func noStall(serverLimit: Int) {
         for _ in 0..<50 {
             var model = Model(requests: 1_000, serverLimit: serverLimit, maximum: 1_000)
@@ -121,7 +121,7 @@ struct StreamQueueTests {
         #expect(model.carried == 1_000 && model.connections <= most, "\(model.connections)")
     }
 
-    @Test("A connection of HTTP/1.x lets every request go")
+    @Test("A connection of HTTP/1.x releases every waiting request")
     func http1() {
         var table = PinTable(maximumPins: 256)
         let pin = table.acquire(

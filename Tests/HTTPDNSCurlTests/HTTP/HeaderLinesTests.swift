@@ -19,7 +19,7 @@ struct HeaderLinesTests {
         return lines
     }
 
-    @Test("fields keep their order and spelling; an empty value is sent as an empty value")
+    @Test("Fields keep their order and spelling, and an empty value is sent as one")
     func order() throws {
         var fields = HTTPFields()
         fields.append(HTTPField(name: HTTPField.Name("X-b")!, value: "1"))
@@ -27,7 +27,7 @@ struct HeaderLinesTests {
         #expect(try lines(fields) == ["X-b: 1", "x-A;"])
     }
 
-    @Test("cookies go into one line")
+    @Test("Cookies go into one line")
     func cookies() throws {
         var fields = HTTPFields()
         fields[.cookie] = "a=1; b=2"
@@ -38,7 +38,7 @@ struct HeaderLinesTests {
         )
     }
 
-    @Test("a request with a body waits for no 100 (Continue)")
+    @Test("A request with a body waits for no 100 (Continue)")
     func expect() throws {
         #expect(try lines([:], hasBody: true) == ["Expect:"])
     }

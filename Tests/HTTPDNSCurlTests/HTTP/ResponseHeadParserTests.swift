@@ -10,7 +10,8 @@ struct ResponseHeadParserTests {
         try ResponseHeadParser.parse(Array(text.utf8))
     }
 
-    @Test("status line and fields are read, names case-insensitively, values without surrounding space")
+    /// Names case-insensitively, values without surrounding space.
+    @Test("The status line and the fields of a head are read")
     func fields() throws {
         let (head, version) = try parse(
             "HTTP/1.1 404 Not Here\r\ncontent-TYPE:  text/plain \r\nSet-Cookie: a=1\r\nset-cookie: b=2\r\nX-Empty:\r\n\r\n"
@@ -24,7 +25,7 @@ struct ResponseHeadParserTests {
     }
 
     @Test(
-        "each version is known by its status line",
+        "The status line gives the version",
         arguments: [
             ("HTTP/2 200 \r\n", HTTPDNSTransfer.HTTPVersion.http2), ("HTTP/1.0 200 OK\r\n", .http10),
             ("HTTP/1.1 200\n", .http11),
@@ -36,14 +37,14 @@ struct ResponseHeadParserTests {
         #expect(parsed.0.status == .ok)
     }
 
-    @Test("a folded line continues the value before it")
+    @Test("A folded line continues the value before it")
     func folding() throws {
         let (head, _) = try parse("HTTP/1.1 200 OK\r\nX-Long: one\r\n  two\r\n\tthree\r\nServer: x\r\n\r\n")
         #expect(head.headerFields[HTTPField.Name("x-long")!] == "one two three")
         #expect(head.headerFields[.server] == "x")
     }
 
-    @Test("bytes outside ASCII in a value survive")
+    @Test("Bytes outside ASCII in a value survive")
     func latin() throws {
         let bytes = Array("HTTP/1.1 200 OK\r\nX-Name: ".utf8) + [0xe9] + Array("\r\n\r\n".utf8)
         let (head, _) = try ResponseHeadParser.parse(bytes)
@@ -64,7 +65,7 @@ struct ResponseHeadParserTests {
         #expect(failure?.code == .protocolViolation)
     }
 
-    @Test("every prefix of a head gives a value or a typed error")
+    @Test("Every prefix of a head gives a value or a typed error")
     func prefixes() throws {
         let bytes = Array("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nVary: a\r\n b\r\n\r\n".utf8)
         for count in 0...bytes.count {
@@ -76,7 +77,7 @@ struct ResponseHeadParserTests {
         }
     }
 
-    @Test("a head of too many fields is refused and does not stop the process")
+    @Test("A head of too many fields is refused and does not stop the process")
     func tooManyFields() {
         let text = "HTTP/1.1 200 OK\r\n" + String(repeating: "a:b\r\n", count: 70_000) + "\r\n"
         #expect(throws: TransferFailure.self) { try parse(text) }

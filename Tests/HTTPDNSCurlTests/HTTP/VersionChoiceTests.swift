@@ -39,7 +39,7 @@ struct VersionChoiceTests {
         }
     }
 
-    @Test("a body of unknown length cannot go over HTTP/1.0, and nothing is sent")
+    @Test("A body of unknown length cannot go over HTTP/1.0, and nothing is sent")
     func chunksOverHTTP10() async throws {
         let server = try RawServer(.readHead, .readToEnd)
         let fixture = TransportFixture(.platformDefault)
@@ -51,7 +51,7 @@ struct VersionChoiceTests {
     }
 
     @Test(
-        "requests over HTTP/2 in clear text succeed, one after the other and concurrently",
+        "Requests over HTTP/2 in clear text succeed, one after the other and concurrently",
         .enabled(if: ServerRig.isAvailable([.nginx])),
         arguments: [1, 20]
     )
@@ -74,7 +74,7 @@ struct VersionChoiceTests {
     /// Frames of RFC 9113: empty SETTINGS, then HEADERS of stream 1 with `:status: 200`, which end it.
     private static let frames: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 1, 5, 0, 0, 0, 1, 0x88]
 
-    @Test("HTTP/2 only, in clear text, begins with HTTP/2's preface", arguments: Driver.allCases)
+    @Test("HTTP/2 alone, in clear text, begins with the preface of HTTP/2", arguments: Driver.allCases)
     func priorKnowledge(driver: Driver) async throws {
         let server = try RawServer(.readHead, .read(60), .send(Self.frames), .readToEnd)
         var request = try request(server, .http2Only)

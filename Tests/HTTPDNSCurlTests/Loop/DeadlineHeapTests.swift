@@ -9,7 +9,8 @@ struct DeadlineHeapTests {
         var heapKey: Int64 = 0
     }
 
-    @Test("the first is always the earliest, under random inserts, moves and removals")
+    /// Under random inserts, moves and removals.
+    @Test("The first entry is always the earliest")
     func model() {
         var heap = DeadlineHeap<Member>()
         var listed: [Member] = []
@@ -32,7 +33,7 @@ struct DeadlineHeapTests {
         }
     }
 
-    @Test("removing what is not in it changes nothing")
+    @Test("Removing an absent entry changes nothing")
     func strangers() {
         var heap = DeadlineHeap<Member>()
         let member = Member()

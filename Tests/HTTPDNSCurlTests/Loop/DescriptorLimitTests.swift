@@ -58,10 +58,7 @@ struct DescriptorLimitTests {
         try RawServer(.repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")]))
     }
 
-    @Test(
-        "a process out of descriptors gets an error that says so, and a transport that works once there are some",
-        arguments: 0..<3
-    )
+    @Test("A process out of descriptors gets an error that says so, and recovers later", arguments: 0..<3)
     func outOfDescriptors(free: Int) async throws {
         let server = try server()
         await oneOfThree {
@@ -72,7 +69,7 @@ struct DescriptorLimitTests {
         server.stop()
     }
 
-    @Test("the same with the portable driver", arguments: 0..<2)
+    @Test("With the portable driver a process out of descriptors recovers, too", arguments: 0..<2)
     func outOfDescriptorsPolling(free: Int) async throws {
         let server = try server()
         await oneOfThree {
@@ -136,7 +133,8 @@ struct ManyRequestsTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("64 descriptors and 500 requests at once: 500 results; with more descriptors all is well, without a restart")
+    /// The client recovers without a restart once there are more descriptors.
+    @Test("500 concurrent requests with 64 descriptors give 500 results")
     func manyRequests() async throws {
         let port = try await ServerRig.shared().httpPort
         await oneOfThree {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("LoopThread")
 struct LoopThreadTests {
-    @Test("the thread leaves all signals to the application but those for its own faults")
+    @Test("The thread leaves all signals to the application but those for its own faults")
     func signals() async throws {
         let blocked: UInt64? = await withCheckedContinuation { continuation in
             let started = LoopThread.start(named: "signals") {

@@ -18,7 +18,7 @@ struct PinEntriesTests {
     private static let proxy = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 9), port: 3128)
 
     @Test(
-        "CONNECT_TO and RESOLVE for each kind of proxy",
+        "CONNECT_TO and RESOLVE have the right entries for each kind of proxy",
         arguments: [
             Case(kind: .http, isLocal: false, connectTo: nil, entries: ["+x7.invalid:3128:192.0.2.9"]),
             Case(
@@ -75,7 +75,7 @@ struct PinEntriesTests {
         if example.kind.isHTTP { #expect(told.connectTo?.contains(".invalid") != true) }
     }
 
-    @Test("A login stands in no text, and different ones share nothing")
+    @Test("A login is in no text, and different logins share nothing")
     func logins() {
         func passage(_ password: String) -> Passage {
             Passage(

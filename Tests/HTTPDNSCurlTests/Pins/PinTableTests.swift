@@ -61,7 +61,8 @@ struct PinTableTests {
         #expect(pin.removals[0] == "-p7.invalid:8443")
     }
 
-    @Test("libcurl's table stays small however many pins are used, and every entry taken out is announced once")
+    /// Every entry taken out is announced once.
+    @Test("The table of libcurl stays small however many pins are used")
     func boundedEntries() {
         var table = PinTable(maximumPins: 2_000)
         var entries: Set<String> = []
@@ -79,7 +80,7 @@ struct PinTableTests {
         #expect(entries.count == PinTable.maximumEntries)
     }
 
-    @Test("a name stands for another address only after the last connection under it is closed")
+    @Test("A name is given to another address only after its last connection is closed")
     func namesOfOpenConnections() {
         var table = PinTable(maximumPins: 256)
         let first = table.acquire(key(0))
@@ -96,7 +97,7 @@ struct PinTableTests {
         #expect(names.contains(first.name))
     }
 
-    @Test("a pin that is still in the table keeps its name when its connections are closed")
+    @Test("A pin that is still in the table keeps its name when its connections are closed")
     func nameOutlivesConnections() {
         var table = PinTable(maximumPins: 256)
         let first = table.acquire(key(0))
@@ -109,7 +110,7 @@ struct PinTableTests {
         #expect(again === first)
     }
 
-    @Test("at no time do two pins with connections or in the table have one name")
+    @Test("At no time do two pins with connections or in the table have one name")
     func namesAreUnique() {
         var table = PinTable(maximumPins: 256)
         var pool: [(descriptor: Int32, pin: Pin)] = []
@@ -136,7 +137,7 @@ struct PinTableTests {
         return pin.name
     }
 
-    @Test("an entry that a transfer in flight may still look up is not taken out")
+    @Test("An entry that a transfer in flight may still look up is not taken out")
     func entriesInFlight() {
         var table = PinTable(maximumPins: 256)
         let held = table.acquire(key(0))
@@ -154,7 +155,7 @@ struct PinTableTests {
         #expect(removed.contains(held.removals[0]))
     }
 
-    @Test("pins that are in flight all the time do not let the tables grow without bound")
+    @Test("Pins that are in flight all the time do not let the tables grow without bound")
     func manyInFlight() {
         var table = PinTable(maximumPins: 256)
         let held = (0..<400).map { table.acquire(key($0)) }
@@ -166,7 +167,8 @@ struct PinTableTests {
         #expect(table.entryCount == PinTable.maximumEntries && table.count == 256)
     }
 
-    @Test("a pin whose entry was taken out keeps its name, so that its idle connections are found again")
+    /// The name finds its idle connections again.
+    @Test("A pin whose entry was taken out keeps its name")
     func nameOutlivesEntry() {
         var table = PinTable(maximumPins: 2_000)
         let first = table.acquire(key(0))
@@ -178,7 +180,7 @@ struct PinTableTests {
         #expect(again === first)
     }
 
-    @Test("removals of a transfer that never began are carried by the next one")
+    @Test("Removals of a transfer that never began are carried by the next one")
     func restoredRemovals() {
         var table = PinTable(maximumPins: 256)
         for number in 0..<300 { table.release(table.acquire(key(number))) }
@@ -194,7 +196,7 @@ struct PinTableTests {
 
 @Suite("RecencyOrder")
 struct RecencyOrderTests {
-    @Test("the oldest is the one not touched for the longest time")
+    @Test("The oldest entry is the one not touched for the longest time")
     func order() {
         var order = RecencyOrder()
         for slot in [3, 1, 2, 3] { order.touch(slot) }
@@ -209,7 +211,7 @@ struct RecencyOrderTests {
         #expect(order.count == 0)
     }
 
-    @Test("it agrees with a plain list under random use")
+    @Test("The order agrees with a plain list under random use")
     func model() {
         var order = RecencyOrder()
         var list: [Int] = []

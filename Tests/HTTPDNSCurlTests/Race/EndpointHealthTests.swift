@@ -16,7 +16,7 @@ struct EndpointHealthTests {
     }
 
     @Test(
-        "cool-downs double from 1 s to 60 s, and are shortened by a quarter at most",
+        "Cool-downs double from 1 s to 60 s, and are shortened by a quarter at most",
         arguments: [
             (1, 0.0, Duration.seconds(1)), (2, 0, .seconds(2)), (6, 0, .seconds(32)), (7, 0, .seconds(60)),
             (70, 0, .seconds(60)), (1, 1, .milliseconds(750)), (3, 0.5, .milliseconds(3500)),
@@ -41,7 +41,7 @@ struct EndpointHealthTests {
         #expect(health.troubles == 2)
     }
 
-    @Test("what TLS showed is about one host, what TCP showed is about all")
+    @Test("A TLS result is about one host, and a TCP result about all")
     func hosts() {
         var health = EndpointHealth()
         health.failed(one, for: host, inTLS: true, at: at(0), random: 0)
@@ -55,7 +55,8 @@ struct EndpointHealthTests {
         #expect(health.standing(of: one, for: other, at: at(0)) == .cooling)
     }
 
-    @Test("failures together count once; the next one after the cool-down counts again, and a success forgets them")
+    /// A failure after the cool-down counts again.
+    @Test("Concurrent failures count once, and a success forgets them")
     func counting() throws {
         var health = EndpointHealth()
         for _ in 0..<64 { health.failed(one, for: host, inTLS: false, at: at(0), random: 0) }
@@ -70,7 +71,8 @@ struct EndpointHealthTests {
         #expect(record.connectedAt == at(2) && record.connectTime == .milliseconds(7))
     }
 
-    @Test("an endpoint whose time is over is tried once beside requests, and again when that said nothing")
+    /// Requests do not wait for the probe.
+    @Test("A cooled-down endpoint is probed once, and again when that decided nothing")
     func probes() {
         var health = EndpointHealth()
         #expect(takes(&health, 0) == false)
@@ -88,7 +90,7 @@ struct EndpointHealthTests {
         health.takeProbe(of: one, for: host, at: at(seconds))
     }
 
-    @Test("the table is bounded, and what leaves it is no trouble any more")
+    @Test("The table is bounded, and removed entries no longer count as unhealthy")
     func bound() {
         var health = EndpointHealth(limit: 4)
         for number in UInt8(0)..<100 {

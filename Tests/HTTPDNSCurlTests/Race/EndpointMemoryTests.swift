@@ -10,7 +10,8 @@ struct EndpointMemoryTests {
     private let other = RaceOrigin(host: .name("two.test"), port: 443)
     private static let second: Int64 = 1_000_000_000
 
-    @Test("by turns: the one that began a request longest ago, for each host by itself; a new one at once")
+    /// Each host has its own turns. A new endpoint goes first.
+    @Test("Round robin takes the endpoint that began a request longest ago")
     func turns() {
         var memory = EndpointMemory()
         var used: [HTTPDNSEndpoint] = []
@@ -42,7 +43,7 @@ struct EndpointMemoryTests {
         #expect(memory.byPace(endpoints, for: other, at: 0) == endpoints)
     }
 
-    @Test("a slow one is tried again, the later the slower it was")
+    @Test("A slow endpoint is tried again, the later the slower it was")
     func again() {
         var memory = EndpointMemory()
         for (endpoint, time) in zip(endpoints, [1, 3, 40] as [Int64]) {
@@ -60,7 +61,8 @@ struct EndpointMemoryTests {
         #expect(first(after: 400) == endpoints[2])
     }
 
-    @Test("while the first answer of one is waited for, requests go elsewhere; for a minute, for it may never come")
+    /// The response may never come.
+    @Test("Requests avoid an endpoint whose first response is awaited, for a minute")
     func pending() {
         var memory = EndpointMemory()
         for endpoint in endpoints {
@@ -75,7 +77,7 @@ struct EndpointMemoryTests {
         #expect(memory.byPace(endpoints, for: origin, at: 60 * Self.second)[0] == endpoints[1])
     }
 
-    @Test("one that is slow is tried again by one request, not by all until that is answered")
+    @Test("A slow endpoint is tried again by one request at a time")
     func oneTries() {
         var memory = EndpointMemory()
         for (endpoint, time) in zip(endpoints, [40, 3, 60] as [Int64]) {
@@ -88,7 +90,7 @@ struct EndpointMemoryTests {
         #expect(memory.byPace(endpoints, for: origin, at: later)[0] == endpoints[1])
     }
 
-    @Test("waiting in vain counts as an answer at its end; it makes none faster than it was known to be")
+    @Test("A wait in vain counts as a response time, and never makes an endpoint faster")
     func inVain() {
         var memory = EndpointMemory()
         memory.begins(endpoints[0], origin, .fastest, at: 0)
@@ -102,7 +104,7 @@ struct EndpointMemoryTests {
         #expect(memory.byPace(two, for: origin, at: 0)[0] == endpoints[0])
     }
 
-    @Test("by lot: each order has its chance, and every endpoint stays")
+    @Test("Random selection gives each order its chance, and keeps every endpoint")
     func lots() {
         var numbers = [0.99, 0.99]
         #expect(EndpointOrder.shuffled(endpoints) { numbers.removeFirst() } == endpoints)

@@ -12,7 +12,7 @@ struct EndpointOrderTests {
     }
 
     @Test(
-        "families take turns, each in its own order",
+        "Families take turns, each in its own order",
         arguments: [
             ("10.0.0.1 10.0.0.2 10.0.0.3 ::1 ::2", HTTPDNSAddress.Family.v6, "::1 10.0.0.1 ::2 10.0.0.2 10.0.0.3"),
             ("10.0.0.1 10.0.0.2 ::1", .v4, "10.0.0.1 ::1 10.0.0.2"),
@@ -24,7 +24,7 @@ struct EndpointOrderTests {
     }
 
     @Test(
-        "addresses without a route leave the list, unless nothing else is left",
+        "Addresses without a route leave the list, unless nothing else is left",
         arguments: [
             ("2001:db8::1 10.0.0.1 2001:db8::2", "10.0.0.1"), ("10.0.0.1 10.0.0.2", "10.0.0.1 10.0.0.2"),
             ("2001:db8::1 2001:db8::2", "2001:db8::1 2001:db8::2"), ("2001:db8::1 ::1", "::1"),
@@ -36,7 +36,7 @@ struct EndpointOrderTests {
         #expect(reachable == (try endpoints(result)))
     }
 
-    @Test("each endpoint is tried once, and the last winner goes first only while it is in the list")
+    @Test("Each endpoint is tried once, and the last winner goes first while in the list")
     func uniqueAndLeading() throws {
         let given = try endpoints("10.0.0.1 10.0.0.2 10.0.0.1 10.0.0.3 10.0.0.2")
         let unique = try endpoints("10.0.0.1 10.0.0.2 10.0.0.3")

@@ -17,7 +17,7 @@ struct OutlierTableTests {
 
     private func at(_ seconds: Int) -> MonotonicTime { MonotonicTime(nanoseconds: 0) + .seconds(seconds) }
 
-    @Test("so many errors in a row, and not with a good answer between")
+    @Test("Errors in a row eject an endpoint, and a good response between them prevents it")
     func inARow() {
         var table = OutlierTable()
         for status in [503, 500, 200, 502, 504, 404] { table.answered(key, status: status, settings, at: at(0)) }
@@ -28,7 +28,8 @@ struct OutlierTableTests {
         #expect(table.records(at: at(30)).isEmpty)
     }
 
-    @Test("each time twice as long, up to the limit, until it answers well; answers while it is ejected say nothing")
+    /// Responses while it is ejected say nothing.
+    @Test("Each ejection lasts twice as long, up to the limit, until a good response")
     func doubling() {
         var table = OutlierTable()
         var now = 0
@@ -45,7 +46,7 @@ struct OutlierTableTests {
         #expect(!table.isEjected(key, at: at(now + 30)))
     }
 
-    @Test("a full table forgets what erred longest ago, and not how to eject")
+    @Test("A full table forgets the oldest errors, and still ejects")
     func full() {
         var table = OutlierTable(limit: 2)
         let keys = (1...3).map { number in
@@ -59,7 +60,8 @@ struct OutlierTableTests {
         #expect(Set(table.records(at: at(1)).map(\.endpoint)) == Set(keys[1...].map(\.endpoint)))
     }
 
-    @Test("an ejected endpoint goes behind healthy ones and suspects, and before those that cannot be connected to")
+    /// Healthy endpoints go before all of these.
+    @Test("An ejected endpoint goes behind suspects and before unreachable ones")
     func order() {
         let endpoints = (1...4).map { HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, $0), port: 443) }
         let host = ParsedURL.Host.name("one.test")

@@ -21,7 +21,8 @@ struct ProbeScheduleTests {
         )
     }
 
-    @Test("without a request there is nothing to do; with one its endpoints are due after the interval, and again")
+    /// There is nothing to do without a request.
+    @Test("Endpoints of requests are due for a probe after each interval")
     func interval() throws {
         var schedule = schedule(.seconds(10), atOnce: 4)
         #expect(schedule.nextAt == .max)
@@ -36,7 +37,8 @@ struct ProbeScheduleTests {
         #expect(schedule.nextAt == 20 * Self.second)
     }
 
-    @Test("what requests with the client's certificate and requests without it go to is probed with and without it")
+    /// An endpoint of requests of both kinds is probed both ways.
+    @Test("Endpoints are probed with and without the client certificate, like requests")
     func certificates() throws {
         var schedule = schedule(.seconds(10), atOnce: 4)
         var request = try request(1)
@@ -65,7 +67,7 @@ struct ProbeScheduleTests {
         #expect(running.count == 3)
     }
 
-    @Test("what no request names for ten minutes is forgotten")
+    @Test("An endpoint that no request names for ten minutes is forgotten")
     func forgetting() throws {
         var schedule = schedule(.seconds(10), atOnce: 9)
         let (one, two) = (try request(2), try request(1, host: "two.test"))

@@ -62,19 +62,19 @@ struct ProbeTests {
         return report
     }
 
-    @Test("a probe for requests that withhold the client's certificate withholds it", arguments: Kind.allCases)
+    @Test("A probe for requests that withhold the client's certificate withholds it", arguments: Kind.allCases)
     func withheld(kind: Kind) async throws {
         let report = try await probed(kind, at: kind == .resting ? "127.0.0.74" : "127.0.0.75", withholding: true)
         #expect(!report.contains("tenant-a"), "\(report)")
     }
 
-    @Test("a probe for other requests comes as they do", arguments: Kind.allCases)
+    @Test("A probe for other requests has the client's certificate", arguments: Kind.allCases)
     func shown(kind: Kind) async throws {
         let report = try await probed(kind, at: kind == .resting ? "127.0.0.76" : "127.0.0.77", withholding: false)
         #expect(report.contains("tenant-a"), "\(report)")
     }
 
-    @Test("a shutdown that waits for requests in flight does not wait for probes", arguments: Kind.allCases)
+    @Test("A shutdown that waits for requests in flight does not wait for probes", arguments: Kind.allCases)
     func shutdown(kind: Kind) async throws {
         let rig = try await ServerRig.shared()
         var configuration = configuration(rig, kind)

@@ -177,7 +177,7 @@ struct RaceModelTests {
     /// A million under `HTTPDNS_TEST_LONG=1` (`make endurance`).
     private static let sequences: UInt64 = ServerRig.hasTime ? 1_000_000 : 5_000
 
-    @Test("A response has one owner, and no endpoint is begun twice, whatever happens")
+    @Test("A response has one owner, and no endpoint is begun twice")
     func owners() async {
         for seed in 0..<RaceModelTests.sequences {
             // Other tests share the threads of the pool.

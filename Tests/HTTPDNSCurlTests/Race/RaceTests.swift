@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Race")
 struct RaceTests {
-    @Test("attempts begin one after the other: the next when the one before fails, or takes longer than the delay")
+    @Test("The next attempt begins when the one before fails or exceeds the delay")
     func order() {
         var race = Race(count: 3)
         #expect(race.begin() == Race.Step(begins: 0))
@@ -14,7 +14,8 @@ struct RaceTests {
         #expect(race.delayPassed(2, hasConnection: true) == .nothing)
     }
 
-    @Test("the failure of an attempt whose successor runs begins no further one: that one has its own delay")
+    /// The successor has its own delay.
+    @Test("The failure of an attempt whose successor runs begins no further one")
     func oldFailure() {
         var race = Race(count: 3)
         _ = race.begin()
@@ -24,7 +25,7 @@ struct RaceTests {
         #expect(race.failed(2) == Race.Step(isLost: true))
     }
 
-    @Test("a race is lost when the last attempt has failed, and not before")
+    @Test("A race is lost when the last attempt has failed, and not before")
     func lost() {
         var race = Race(count: 2)
         _ = race.begin()
@@ -38,7 +39,8 @@ struct RaceTests {
         #expect(single.failed(0) == Race.Step(isLost: true))
     }
 
-    @Test("the first at the gate passes, again too, and nobody else; what happens to the others is of no interest")
+    /// What happens to the others is of no interest.
+    @Test("The first attempt at the gate passes, again too, and no other one")
     func gate() {
         var race = Race(count: 3)
         _ = race.begin()
@@ -51,9 +53,8 @@ struct RaceTests {
         #expect(race.attempts == [.running, .won, .waiting])
     }
 
-    @Test(
-        "who waits for a connection that is not its own leaves it after the delay, and comes back when nothing is left"
-    )
+    /// It comes back when no other endpoint is left.
+    @Test("An attempt that waits for a shared connection leaves it after the delay")
     func waiters() {
         var race = Race(count: 2)
         _ = race.begin()
@@ -63,7 +64,7 @@ struct RaceTests {
         #expect(race.failed(0) == Race.Step(isLost: true))
     }
 
-    @Test("who waits and has nowhere else to go stays")
+    @Test("An attempt waiting for a shared connection stays when no other endpoint is left")
     func nowhereElse() {
         var race = Race(count: 2)
         _ = race.begin()
@@ -72,7 +73,8 @@ struct RaceTests {
         #expect(race.attempts == [.failed, .running])
     }
 
-    @Test("who waits while the others are overdue stays: one that is withdrawn then would be begun again by nothing")
+    /// Nothing would begin it again if it were withdrawn then.
+    @Test("A waiting attempt stays while the others are overdue")
     func lastHope() {
         var race = Race(count: 2)
         _ = race.begin()
@@ -88,7 +90,7 @@ struct RaceTests {
         #expect(race.delayPassed(1, hasConnection: false) == Race.Step(begins: 0, withdraws: 1))
     }
 
-    @Test("an attempt that another race's news reaches late begins no third one")
+    @Test("An attempt that hears late of another race begins no third one")
     func lateNews() {
         var race = Race(count: 3)
         _ = race.begin()
@@ -97,7 +99,7 @@ struct RaceTests {
         #expect(race.attempts == [.withdrawn, .running, .waiting])
     }
 
-    @Test("When the winner's connection is dialed again, attempts that were taken out may begin again")
+    @Test("Attempts that were taken out may begin again when the winner redials")
     func redial() {
         var race = Race(count: 3)
         _ = race.begin()
@@ -118,7 +120,7 @@ struct RaceTests {
         #expect([alone.failed(0)] == [Race.Step(isLost: true)])
     }
 
-    @Test("An attempt that still runs when the winner's connection is dialed again is not begun again")
+    @Test("A running attempt is not begun again when the winner redials")
     func redialBesideRunning() {
         var race = Race(count: 2)
         _ = race.begin()
@@ -150,7 +152,7 @@ struct RaceTests {
         #expect(race.winner == 1)
     }
 
-    @Test("a hedge lets the gate through to several, and the first answer wins")
+    @Test("A hedge lets several attempts through the gate, and the first response wins")
     func hedge() {
         var race = Race(count: 2)
         _ = race.begin()
@@ -165,7 +167,7 @@ struct RaceTests {
         #expect(race.winner == 1)
     }
 
-    @Test("of two sendings one may come to nothing; when both do, the race is lost")
+    @Test("A race is lost when both of its sendings fail, and not before")
     func hedgeFails() {
         var race = Race(count: 1)
         _ = race.begin()
@@ -178,7 +180,7 @@ struct RaceTests {
         #expect([race.failed(1)] == [Race.Step(isLost: true)])
     }
 
-    @Test("a connection that was not the winner's opens nothing")
+    @Test("A hedge begins only beside the winner")
     func hedgeOfNobody() {
         var race = Race(count: 2)
         _ = race.begin()

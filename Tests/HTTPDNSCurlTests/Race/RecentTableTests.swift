@@ -4,7 +4,7 @@ import Testing
 
 @Suite("RecentTable")
 struct RecentTableTests {
-    @Test("what was not set for the longest time leaves, and its place is used again")
+    @Test("The entry not set for the longest time leaves, and its space is used again")
     func eviction() {
         var table = RecentTable<Int, String>(limit: 2)
         #expect(table.set("a", for: 1) == nil)

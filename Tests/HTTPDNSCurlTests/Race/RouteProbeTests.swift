@@ -44,7 +44,7 @@ struct RouteProbeTests {
             .joined(separator: " ")
     }
 
-    @Test("with a route to the Internet nothing else is asked")
+    @Test("With a route to the Internet nothing else is asked")
     func route() throws {
         let kernel = Kernel([Self.internet])
         var probe = kernel.probe
@@ -54,7 +54,8 @@ struct RouteProbeTests {
         #expect(hasIPv6 && kernel.asked == [Self.internet])
     }
 
-    @Test("without one IPv6 addresses of the Internet are asked about one by one, and a machine's own networks are not")
+    /// Addresses of a machine's own networks are not.
+    @Test("Without a route each IPv6 address of the Internet is asked about by itself")
     func neighbours() throws {
         let kernel = Kernel(["2001:db8::1"])
         var probe = kernel.probe
@@ -66,7 +67,7 @@ struct RouteProbeTests {
         #expect(kernel.asked == [Self.internet, "2001:db8::1", "2001:db8::2", "2000::", "3fff:ffff::1"])
     }
 
-    @Test("an answer holds for ten seconds: routes come and go")
+    @Test("An answer holds for ten seconds: routes come and go")
     func life() throws {
         let kernel = Kernel(["2001:db8::1"])
         var probe = kernel.probe
@@ -80,7 +81,8 @@ struct RouteProbeTests {
         #expect(try reachable(&probe, both, at: 20 * Self.seconds) == both)
     }
 
-    @Test("a machine without a route asks about a bounded number of addresses, and takes the others for unreachable")
+    /// The others count as unreachable.
+    @Test("A machine without a route asks about a bounded number of addresses")
     func bound() throws {
         let kernel = Kernel(["2001:db8::ffff"])
         var probe = kernel.probe
@@ -92,7 +94,7 @@ struct RouteProbeTests {
         #expect(try reachable(&probe, "2001:db8::ffff", at: 10 * Self.seconds) == "2001:db8::ffff")
     }
 
-    @Test("the kernel has a route to this machine")
+    @Test("The kernel has a route to this machine")
     func system() throws {
         #expect(RouteProbe.systemHasRoute(to: try #require(HTTPDNSAddress("::1"))))
     }

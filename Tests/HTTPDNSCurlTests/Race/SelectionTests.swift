@@ -75,7 +75,8 @@ struct SelectionTests {
         await three.transport.shutdown()
     }
 
-    @Test("row 22: by lot, each gets some; in the order given, the first gets all", arguments: Driver.allCases)
+    /// Row 22 of the acceptance list.
+    @Test("Random selection uses every endpoint, and the given order only the first", arguments: Driver.allCases)
     func lots(driver: Driver) async throws {
         let random = try three(driver, .random)
         _ = try await random.fetch(90)
@@ -88,7 +89,7 @@ struct SelectionTests {
     }
 
     @Test(
-        "fastest: an address whose responses take 50 or 500 ms longer is hardly asked",
+        "The fastest selection hardly uses an address that is 50 or 500 ms slower",
         arguments: Driver.allCases,
         [50, 500]
     )
@@ -102,7 +103,7 @@ struct SelectionTests {
         await three.transport.shutdown()
     }
 
-    @Test("fastest: while one hangs, others are not sent after it", arguments: Driver.allCases)
+    @Test("The fastest selection sends no other request after one that hangs", arguments: Driver.allCases)
     func hanging(driver: Driver) async throws {
         let three = try three(driver, .fastest, first: [.readHead, .hang])
         let first = Task { try await three.fetch(1) }
@@ -113,8 +114,9 @@ struct SelectionTests {
         await three.transport.shutdown()
     }
 
+    /// A hedge or a time limit ends the wait.
     @Test(
-        "fastest: an address that was fast and answers no more is left, whether a hedge ends the wait or a time limit",
+        "The fastest selection leaves an address that no longer responds",
         arguments: Driver.allCases,
         [true, false]
     )
@@ -142,10 +144,7 @@ struct SelectionTests {
         await three.transport.shutdown()
     }
 
-    @Test(
-        "an address that answers with errors is left for the others, and is in the records",
-        arguments: Driver.allCases
-    )
+    @Test("An address that responds with errors is left for the others, and is recorded", arguments: Driver.allCases)
     func ejection(driver: Driver) async throws {
         var ejection = HTTPDNSTransfer.OutlierEjection()
         ejection.consecutive = 3
@@ -161,10 +160,8 @@ struct SelectionTests {
         for three in [three, without] { await three.transport.shutdown() }
     }
 
-    @Test(
-        "with probes an address that comes back is healthy before another request, and nothing is sent to it",
-        arguments: Driver.allCases
-    )
+    /// No other request is needed for that.
+    @Test("A probe makes a recovered address healthy and sends it nothing", arguments: Driver.allCases)
     func probes(driver: Driver) async throws {
         let three = try three(driver, .given) { configuration in
             var probing = HTTPDNSTransfer.ActiveProbing()

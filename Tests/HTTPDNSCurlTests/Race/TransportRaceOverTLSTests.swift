@@ -30,10 +30,7 @@ struct TransportRaceOverTLSTests {
         )
     }
 
-    @Test(
-        "a wrong certificate, then a good one: served by the good one, the other in the trail",
-        arguments: Driver.allCases
-    )
+    @Test("A wrong certificate gives way to a good one, and is in the trail", arguments: Driver.allCases)
     func wrongCertificate(driver: Driver) async throws {
         let rig = try await ServerRig.shared()
         let wrong = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 5), port: rig.tlsPort)
@@ -48,7 +45,7 @@ struct TransportRaceOverTLSTests {
         #expect(transport.endpointRecords.contains { $0.endpoint == wrong && $0.host == "img.shop.test" })
     }
 
-    @Test("silent TLS, then a good one: served by the good one", arguments: Driver.allCases)
+    @Test("A silent TLS endpoint gives way to a good one", arguments: Driver.allCases)
     func silentTLS(driver: Driver) async throws {
         let rig = try await ServerRig.shared()
         let silent = try RawServer(.hang)
@@ -57,10 +54,8 @@ struct TransportRaceOverTLSTests {
         #expect(try await fetch(transport(rig, driver), request).endpoint == request.endpoints[1])
     }
 
-    @Test(
-        "64 at once, silent TLS first: all move together, and not each opens a connection there",
-        arguments: Driver.allCases
-    )
+    /// Fewer than all of them open a connection there.
+    @Test("64 concurrent requests leave a silent TLS endpoint together", arguments: Driver.allCases)
     func together(driver: Driver) async throws {
         let rig = try await ServerRig.shared()
         let silent = try RawServer(.hang)

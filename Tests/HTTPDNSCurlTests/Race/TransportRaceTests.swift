@@ -48,10 +48,8 @@ struct TransportRaceTests {
         return response
     }
 
-    @Test(
-        "a black hole first: a POST is answered by the next address, counted once, and the next hundred pay nothing",
-        arguments: Driver.allCases
-    )
+    /// The next hundred pay nothing.
+    @Test("A POST past a black-holed first endpoint is answered and sent once", arguments: Driver.allCases)
     func blackHole(driver: Driver) async throws {
         let hole = try BlackHole()
         let good = try server("127.0.0.2")
@@ -75,7 +73,7 @@ struct TransportRaceTests {
         withExtendedLifetime(hole) {}
     }
 
-    @Test("refused, refused, good: served by the good one at once, the others in the trail", arguments: Driver.allCases)
+    @Test("Endpoints that refuse give way to a good one immediately, and are in the trail", arguments: Driver.allCases)
     func refused(driver: Driver) async throws {
         let good = try server("127.0.0.2")
         // Nobody listens at these addresses on a port that is taken elsewhere.
@@ -94,10 +92,8 @@ struct TransportRaceTests {
         #expect(records[0].connectTime != nil)
     }
 
-    @Test(
-        "all refused: one failure with all attempts; and although all cool down, all are tried again",
-        arguments: Driver.allCases
-    )
+    /// All of them cool down at that time.
+    @Test("When all endpoints refuse, one failure has them all, and all are tried again", arguments: Driver.allCases)
     func panic(driver: Driver) async throws {
         let holder = try server("127.0.0.2")
         let transport = transport(driver)
@@ -112,7 +108,7 @@ struct TransportRaceTests {
         #expect(holder.connections.isEmpty)
     }
 
-    @Test("an endpoint that comes back is found beside requests that do not wait for it", arguments: Driver.allCases)
+    @Test("A recovered endpoint is found beside requests that do not wait for it", arguments: Driver.allCases)
     func recovery(driver: Driver) async throws {
         let good = try server("127.0.0.2")
         let transport = transport(driver, delay: .seconds(60))
@@ -130,7 +126,7 @@ struct TransportRaceTests {
         try await back.awaitConnections { $0.contains { $0.received.isEmpty && $0.isClosedByClient } }
     }
 
-    @Test("a caller's stream is not touched before a connection stands, and then read once", arguments: Driver.allCases)
+    @Test("A caller's stream is untouched until a connection stands, and then read once", arguments: Driver.allCases)
     func stream(driver: Driver) async throws {
         let hole = try BlackHole()
         let good = try server("127.0.0.2")
@@ -166,7 +162,7 @@ struct TransportRaceTests {
         }
     }
 
-    @Test("the winner of the last request goes first, unless somebody has given an order", arguments: Driver.allCases)
+    @Test("The winner of the last request goes first unless an order is given", arguments: Driver.allCases)
     func lastWinner(driver: Driver) async throws {
         let one = try server("127.0.0.2")
         let two = try server("127.0.0.3")
@@ -179,7 +175,7 @@ struct TransportRaceTests {
         #expect(one.connections.count == 1 && two.connections.count == 1)
     }
 
-    @Test("at the deadline of the whole, the trail says of each address how far it was", arguments: Driver.allCases)
+    @Test("At the deadline of the whole, the trail has the progress at each address", arguments: Driver.allCases)
     func deadline(driver: Driver) async throws {
         let holes = try (2...3).map { try BlackHole(address: "127.0.0.\($0)") }
         let transport = transport(driver, delay: .milliseconds(50))
@@ -192,7 +188,7 @@ struct TransportRaceTests {
         withExtendedLifetime(holes) {}
     }
 
-    @Test("a connection that never came about is counted no longer than it is tried", arguments: Driver.allCases)
+    @Test("A connection that never came about is counted only while it is tried", arguments: Driver.allCases)
     func neverConnected(driver: Driver) async throws {
         let hole = try BlackHole()
         let transport = transport(driver, delay: .seconds(60))
@@ -208,7 +204,7 @@ struct TransportRaceTests {
         withExtendedLifetime(hole) {}
     }
 
-    @Test("a cancelled race leaves no connection behind", arguments: Driver.allCases)
+    @Test("A cancelled race leaves no connection behind", arguments: Driver.allCases)
     func cancellation(driver: Driver) async throws {
         let hole = try BlackHole()
         let slow = try server("127.0.0.2")

@@ -35,10 +35,8 @@ struct TransportRouteTests {
         return response
     }
 
-    @Test(
-        "families take turns: IPv6 first on a machine with a route for it, or as the caller says",
-        arguments: Driver.allCases
-    )
+    /// The caller may name another first family.
+    @Test("Families alternate, and IPv6 goes first on a machine with a route for it", arguments: Driver.allCases)
     func families(driver: Driver) async throws {
         let four = try server("127.0.0.2")
         let six = try server("::1")
@@ -57,8 +55,9 @@ struct TransportRouteTests {
         }
     }
 
+    /// Row 23 of the acceptance list. The other addresses refuse several times.
     @Test(
-        "row 23: without a route for IPv6 its addresses are not tried, however often the others refuse",
+        "IPv6 addresses are not tried without a route for IPv6",
         arguments: Driver.allCases,
         [.adaptive(first: nil), .adaptive(first: .v6), .roundRobin, .random, .fastest] as [EndpointOrder]
     )
@@ -81,8 +80,9 @@ struct TransportRouteTests {
         await transport.shutdown()
     }
 
+    /// There is one to the neighbor.
     @Test(
-        "without a route for IPv6 the address of a neighbour, to which there is one, is tried all the same",
+        "A neighbor's IPv6 address is tried without a route for IPv6",
         arguments: Driver.allCases,
         [.adaptive(first: nil), .roundRobin, .random, .fastest] as [EndpointOrder]
     )
@@ -102,10 +102,7 @@ struct TransportRouteTests {
         await transport.shutdown()
     }
 
-    @Test(
-        "a proxy that is given addresses connects to them, whatever this machine has no route for",
-        arguments: Driver.allCases
-    )
+    @Test("A proxy that gets addresses connects to them without a route on this machine", arguments: Driver.allCases)
     func routeOfProxy(driver: Driver) async throws {
         let proxy = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n"), .readHead, .sendText(Self.ok))
         var configuration = TransportConfiguration()

@@ -12,7 +12,8 @@ struct TransferGroupTests {
         return Transfer(request, mailbox: LoopMailbox(TransportConfiguration()), group: group)
     }
 
-    @Test("an older cohort takes nobody, and is over when its last transfer has ended; newer ones are not waited for")
+    /// Newer ones are not waited for.
+    @Test("Older settings take no new transfer, and end with their last one")
     func cohorts() async throws {
         let group = TransferGroup()
         let (first, second, third) = (try transfer(group), try transfer(group), try transfer(group))
@@ -37,7 +38,7 @@ struct TransferGroupTests {
         await group.awaitEnd(ofCohort: 0)
     }
 
-    @Test("a cohort without transfers is over at once, and the newest one is one that can be added to")
+    @Test("Settings without transfers end immediately, and the newest take new ones")
     func empty() async throws {
         let group = TransferGroup()
         for number in 1...3 { #expect(group.advance() == number) }
@@ -45,7 +46,7 @@ struct TransferGroupTests {
         #expect(try group.add(try transfer(group), cohort: 3))
     }
 
-    @Test("the limit and the end are those of all cohorts together")
+    @Test("The limit and the end are those of the transfers under all settings together")
     func all() async throws {
         let group = TransferGroup(maximum: 1)
         let first = try transfer(group)
@@ -59,7 +60,8 @@ struct TransferGroupTests {
         #expect(throws: TransferFailure.self) { try group.add(late, cohort: newest) }
     }
 
-    @Test("a request that came too late for its cohort comes back as it was, with its place among the connections")
+    /// It keeps its permit among the connections.
+    @Test("A request that came too late for its settings returns unchanged")
     func superseded() async throws {
         let transport = Transport()
         let group = TransferGroup()

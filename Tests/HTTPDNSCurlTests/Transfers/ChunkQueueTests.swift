@@ -4,7 +4,7 @@ import Testing
 
 @Suite("ChunkQueue")
 struct ChunkQueueTests {
-    @Test("chunks come out in order, whatever the mix of putting in and taking out")
+    @Test("Chunks come out in order for any mix of appending and removing")
     func order() {
         var queue = ChunkQueue()
         var expected: [[UInt8]] = []
@@ -22,7 +22,7 @@ struct ChunkQueueTests {
         }
     }
 
-    @Test("a queue that is never empty keeps no room for the chunks that have gone")
+    @Test("A queue that is never empty keeps no room for the chunks that have gone")
     func boundedRoom() {
         var queue = ChunkQueue()
         queue.append([0])

@@ -61,7 +61,7 @@ struct DecodingTests {
     }
 
     @Test(
-        "the codings of this libcurl are asked for and taken off, chained ones too",
+        "The codings of this libcurl are asked for and taken off, also when chained",
         arguments: [
             ("gzip", gzip), ("x-gzip", gzip), ("deflate", zlib), ("deflate", rawDeflate),
             ("br", brotli(Array(text.utf8))),
@@ -84,7 +84,7 @@ struct DecodingTests {
     private static let gzipOfBrotli = "1f8b0800000000000203e3666ac848cdc9c9670600db4e4b5009000000"
 
     @Test(
-        "an unknown coding, broken bytes and an endless chain fail by name",
+        "An unknown coding, broken bytes and an endless chain fail by name",
         arguments: [
             ("zip", Array(text.utf8)), ("gzip", Array("this is no gzip at all".utf8)),
             ("zstd", [1, 2, 3, 4, 5, 6, 7, 8, 9]),
@@ -98,9 +98,8 @@ struct DecodingTests {
         #expect(failure.requestMayHaveBeenSent)
     }
 
-    @Test(
-        "a request that wants its body as it is sent asks for no coding, and gets the bytes; the next one is decoded again"
-    )
+    /// The next one is decoded again.
+    @Test("A request for an undecoded body asks for no coding and gets the bytes")
     func notDecoded() async throws {
         let body = Self.gzip
         let server = try RawServer(
@@ -121,7 +120,8 @@ struct DecodingTests {
     }
 
     // Small enough for libcurl's own bound, which ends the bombs below too.
-    @Test("the limit counts decoded bytes: all of them are within it, one more is not", arguments: Driver.allCases)
+    /// All of them are within it, one more is not.
+    @Test("The limit counts decoded bytes", arguments: Driver.allCases)
     func limitOfDecodedBytes(driver: Driver) async throws {
         let servers = try (0..<2).map { _ in try server("zstd", Self.zstdZeros(1)) }
         let fixture = TransportFixture(driver)
@@ -131,7 +131,7 @@ struct DecodingTests {
     }
 
     @Test(
-        "a bomb of 1 GiB ends at the limit, with no byte beyond it",
+        "A bomb of 1 GiB ends at the limit, with no byte beyond it",
         arguments: [("zstd", 33_000), ("br", 900), ("gzip", 1_100_000)] as [(String, Int)],
         Driver.allCases
     )
@@ -175,14 +175,15 @@ struct DecodingTests {
         return request
     }
 
-    @Test("the bombs are what they are said to be: one block of the brotli one is 16 MiB of zeros")
+    /// This proves that the bombs are bombs.
+    @Test("One block of the brotli bomb is 16 MiB of zeros")
     func brotliBlock() async throws {
         let server = try server("br", BrotliZeros.bytes(blocks: 1))
         let body = try await TransportFixture(.platformDefault).fetch(try trusting(server)).body
         #expect(body.count == BrotliZeros.blockLength && body.allSatisfy { $0 == 0 })
     }
 
-    @Test("a bomb without a limit ends when it grows faster than its reader reads", arguments: Driver.allCases)
+    @Test("A bomb without a limit ends when it grows faster than its reader reads", arguments: Driver.allCases)
     func bombWithoutLimit(driver: Driver) async throws {
         let server = try server("zstd", Self.zstdZeros(1024))
         let response = try await TransportFixture(driver).send(try trusting(server))
@@ -201,7 +202,7 @@ struct DecodingTests {
         #expect(failure?.code == .undecodable && count < 1 << 30, "\(failure.debugDescription) after \(count)")
     }
 
-    @Test("Without a limit a body of over 200 times what was sent fails, in each coding", arguments: ["br", "zstd"])
+    @Test("A body of over 200 times what was sent fails without a limit, in each coding", arguments: ["br", "zstd"])
     func ratio(coding: String) async throws {
         let server = try server(coding, coding == "br" ? BrotliZeros.bytes(blocks: 1) : Self.zstdZeros(16))
         let response = try await TransportFixture(.platformDefault).send(try request(server))
@@ -222,7 +223,7 @@ struct DecodingTests {
         #expect(try await fixture.fetch(try request(long)).body.count == raw.count + 8 << 20)
     }
 
-    @Test("what shrinks well reaches a slow reader whole", arguments: Driver.allCases)
+    @Test("A body that shrinks well reaches a slow reader whole", arguments: Driver.allCases)
     func slowReader(driver: Driver) async throws {
         let size = 32 << 20
         let body = Self.zstdZeros(32)

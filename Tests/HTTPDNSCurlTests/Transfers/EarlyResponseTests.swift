@@ -13,7 +13,7 @@ import Testing
 )
 struct EarlyResponseTests {
     @Test(
-        "a whole response ends the call although its request is not sent to the end",
+        "A whole response ends the call although its request is not sent to the end",
         arguments: [
             (
                 HTTPRequest.Method.post,
@@ -47,10 +47,7 @@ struct EarlyResponseTests {
     }
 
     // Docs/Library.md says the same of the versions.
-    @Test(
-        "A response that is read with its reset arrives with libcurl 8.1",
-        arguments: refusals
-    )
+    @Test("A response that is read with its reset arrives with libcurl 8.1", arguments: refusals)
     func resetAtOnce(frames: [UInt8], text: String) async throws {
         try await exchange(.post, frames + HTTP2Frames.reset(0), idle: .seconds(20)) { fixture, request in
             if CurlLibrary.losesResponseBeforeReset {
@@ -106,7 +103,7 @@ struct EarlyResponseTests {
         await fixture.transport.shutdown(drainingFor: .zero)
     }
 
-    @Test("a response without a length ends with the idle limit while its request is being sent")
+    @Test("A response without a length ends at the idle limit while its request is sent")
     func withoutLength() async throws {
         let frames = HTTP2Frames.head("200", endsStream: false) + HTTP2Frames.data("ok")
         try await exchange(.post, frames, idle: .milliseconds(500)) { fixture, request in

@@ -20,7 +20,7 @@ struct ExpectationTests {
         return request
     }
 
-    @Test("a body goes out once the server asks for it", arguments: Driver.allCases)
+    @Test("A body goes out once the server asks for it", arguments: Driver.allCases)
     func wanted(driver: Driver) async throws {
         let server = try RawServer(
             .readHead,
@@ -34,7 +34,7 @@ struct ExpectationTests {
         #expect(text.components(separatedBy: "Expect: 100-continue\r\n").count == 2 && text.hasSuffix("\r\n\r\nhello"))
     }
 
-    @Test("a server that does not want the body does not get it", arguments: Driver.allCases, [401, 413])
+    @Test("A server that does not want the body does not get it", arguments: Driver.allCases, [401, 413])
     func unwanted(driver: Driver, status: Int) async throws {
         let server = try RawServer(
             .readHead,

@@ -7,10 +7,8 @@ import Testing
 struct HeldBackTests {
     typealias Driver = TransportConfiguration.Driver
 
-    @Test(
-        "ends once the connection stands, without a byte sent, and the connection is closed",
-        arguments: Driver.allCases
-    )
+    /// The connection is closed.
+    @Test("A held-back request ends once connected, without a byte sent", arguments: Driver.allCases)
     func sendsNothing(driver: Driver) async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), .hang)
         var request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
@@ -32,7 +30,7 @@ struct HeldBackTests {
 
 @Suite("A request that is held back, with TLS", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct HeldBackTLSTests {
-    @Test("TLS must have proved the name before")
+    @Test("A held-back request requires that TLS has proved the name")
     func provesFirst() async throws {
         let rig = try await ServerRig.shared()
         let fixture = TransportFixture(.epoll, trust: .file(rig.certificateAuthorityFile))

@@ -53,8 +53,9 @@ struct InflatedBodyTests {
         return (server, try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1"))
     }
 
+    /// Deflate may lack its head, or that alone.
     @Test(
-        "several members of gzip are one body, and zeros behind them are nothing; deflate may lack its head, or that alone",
+        "Several gzip members are one body, and zeros behind them are ignored",
         arguments: [
             ("gzip", gzip, text), ("gzip", gzip + gzip, text + text),
             ("x-gzip", gzip + gzip + gzip, text + text + text),
@@ -73,7 +74,7 @@ struct InflatedBodyTests {
     }
 
     @Test(
-        "one that ends in the middle is not taken for whole",
+        "A coded body that ends in the middle is not taken for whole",
         arguments: beginnings,
         Framing.allCases
     )
@@ -85,8 +86,9 @@ struct InflatedBodyTests {
         withExtendedLifetime(server) {}
     }
 
+    /// The rule also holds for the codings that libcurl takes off.
     @Test(
-        "what follows the end, and a checksum of another text, fail by name, in the codings that libcurl takes off too",
+        "Bytes after the end and a wrong checksum are decoding errors",
         arguments: [
             ("gzip", gzip + Array("garbage".utf8)), ("gzip", gzip + [0] + Array("garbage".utf8)),
             ("deflate", zlib + [1]), ("deflate", raw + [1, 2, 3, 4, 5]),
@@ -111,7 +113,7 @@ struct InflatedBodyTests {
     }
 
     @Test(
-        "With libcurl 8, too, a body that ends in the middle is not taken for whole",
+        "A body that ends in the middle is not taken for whole with libcurl 8, either",
         arguments: beginnings.filter { $0.1.count > 1 }
     )
     func cutShortWithNewerLibcurl(_ it: (coding: String, body: [UInt8])) async throws {
@@ -149,7 +151,7 @@ struct InflatedBodyTests {
     }
 
     @Test(
-        "an answer without a body has nothing to decode, whatever coding it names",
+        "A response without a body has nothing to decode, whatever coding it names",
         arguments: [
             (HTTPRequest.Method.head, "200 OK", "Content-Length: 25\r\n"), (.get, "204 No Content", ""),
             (.get, "304 Not Modified", "Content-Length: 25\r\n"), (.get, "200 OK", "Content-Length: 0\r\n"),
@@ -169,7 +171,7 @@ struct InflatedBodyTests {
         #expect(server.connections.count == 1)
     }
 
-    @Test("a kept connection carries a coded body, another, a plain one and one as it is sent")
+    @Test("A kept connection carries coded, plain and undecoded bodies in turn")
     func alternating() async throws {
         func answer(_ coding: String?, _ body: [UInt8]) -> RawServer.Step {
             let field = coding.map { "Content-Encoding: \($0)\r\n" } ?? ""
@@ -191,7 +193,7 @@ struct InflatedBodyTests {
         #expect(server.connections.count == 1)
     }
 
-    @Test("a long body reaches a slow reader whole", arguments: TransportConfiguration.Driver.allCases)
+    @Test("A long body reaches a slow reader whole", arguments: TransportConfiguration.Driver.allCases)
     func slowReader(driver: TransportConfiguration.Driver) async throws {
         let size = 32 << 20
         let made = try await Command("bash", ["-c", "head -c \(size) /dev/zero | gzip -9 | base64 -w0"])

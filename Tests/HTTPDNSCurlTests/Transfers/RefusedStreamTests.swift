@@ -27,7 +27,7 @@ struct RefusedStreamTests {
     }
 
     @Test(
-        "a POST that was certainly not processed is sent again",
+        "A POST that was certainly not processed is sent again",
         arguments: [
             ("REFUSED_STREAM", HTTP2Frames.reset(7)), ("GOAWAY, last stream 0", HTTP2Frames.goAway(last: 0)),
         ],
@@ -44,7 +44,7 @@ struct RefusedStreamTests {
     }
 
     @Test(
-        "a POST that may have been processed is not sent again",
+        "A POST that may have been processed is not sent again",
         arguments: [
             ("INTERNAL_ERROR", HTTP2Frames.reset(2)), ("CANCEL", HTTP2Frames.reset(8)),
             ("GOAWAY, last stream 1, and INTERNAL_ERROR", HTTP2Frames.goAway(last: 1) + HTTP2Frames.reset(2)),
@@ -63,7 +63,7 @@ struct RefusedStreamTests {
     }
 
     @Test(
-        "a refused stream of a kept connection is known from one that the server ended otherwise",
+        "A refused stream of a kept connection is distinguished from other resets",
         arguments: [HTTPRequest.Method.post, .put, .get],
         [(UInt8(7), true), (2, false)]
     )
@@ -93,7 +93,7 @@ struct RefusedStreamTests {
         await fixture.transport.shutdown(drainingFor: .zero)
     }
 
-    @Test("a server that refuses each stream is given up, and the request was not sent")
+    @Test("A server that refuses each stream is given up, and the request was not sent")
     func refusedAlways() async throws {
         let rig = try await ServerRig.shared()
         let refusals = Array(repeating: HTTP2Frames.goAway(last: 0), count: 20)
@@ -105,7 +105,8 @@ struct RefusedStreamTests {
         await fixture.transport.shutdown(drainingFor: .zero)
     }
 
-    @Test("a request is sent again a few times, also to a server that answers others meanwhile")
+    /// The server answers other requests meanwhile.
+    @Test("A request is sent again a few times, and more often to a server that responds")
     func count() {
         var silent = RefusalCount()
         #expect(
@@ -119,7 +120,8 @@ struct RefusedStreamTests {
         #expect((1...100).allSatisfy { _ in limiting.add(isStream: false, isServerHeard: true) })
     }
 
-    @Test("a streamed body of which something was sent is not sent again, and its request was not sent")
+    /// Its request counts as not sent, because the server processed nothing.
+    @Test("A streamed body that was sent in part is not sent again")
     func streamedBody() async throws {
         let rig = try await ServerRig.shared()
         let (server, relay) = try await TLSRelay.saying([HTTP2Frames.goAway(last: 0), Self.answer], rig)

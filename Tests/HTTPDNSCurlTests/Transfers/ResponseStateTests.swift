@@ -23,7 +23,7 @@ struct ResponseStateTests {
         }.bytes
     }
 
-    @Test("a whole answer in one turn resumes the caller once, and its body can be taken afterwards")
+    @Test("A whole response in one turn resumes the caller once and keeps its body")
     func wholeAnswer() async throws {
         nonisolated(unsafe) var kept = ResponseState()
         let bytes = try await waitForHead { state in
@@ -38,7 +38,7 @@ struct ResponseStateTests {
         #expect(chunk(&kept) == nil)
     }
 
-    @Test("a failure before the head reaches the caller who waits for it, and later events change nothing")
+    @Test("A failure before the head reaches the waiting caller, and is final")
     func failureBeforeHead() async {
         await #expect(throws: failure) {
             try await waitForHead { state in
@@ -50,7 +50,7 @@ struct ResponseStateTests {
         }
     }
 
-    @Test("bytes that arrived before a failure are delivered, then the failure")
+    @Test("Bytes that arrived before a failure are delivered before the failure")
     func failureAfterBytes() async throws {
         nonisolated(unsafe) var kept = ResponseState()
         _ = try await waitForHead { state in
@@ -65,7 +65,7 @@ struct ResponseStateTests {
         }
     }
 
-    @Test("a waiting reader gets the chunk itself, and only one reader is resumed")
+    @Test("A waiting reader gets the chunk itself, and only one reader is resumed")
     func waitingReader() async throws {
         nonisolated(unsafe) var state = ResponseState()
         let chunk = try await withUnsafeThrowingContinuation { (continuation: ResponseState.ChunkContinuation) in
@@ -76,7 +76,7 @@ struct ResponseStateTests {
         #expect(state.bufferedBytes == 1)
     }
 
-    @Test("reading pauses at the window and goes on once half of it is taken")
+    @Test("Reading pauses at the window and goes on once half of it is taken")
     func backPressure() {
         var state = ResponseState()
         for _ in 0..<4 { _ = state.receive(head: nil, chunks: [Array(repeating: 0, count: 25)], end: nil) }
@@ -89,7 +89,7 @@ struct ResponseStateTests {
         #expect(resumes == [false, true, false, false])
     }
 
-    @Test("the body can be claimed once")
+    @Test("The body can be claimed once")
     func singlePass() {
         var state = ResponseState()
         #expect({ state.claimIterator() }())
@@ -97,7 +97,7 @@ struct ResponseStateTests {
     }
 
     @Test(
-        "a body that has come whole is taken whole, by the first who reads, up to the limit",
+        "A complete body is taken whole by its first reader, up to the limit",
         arguments: [(3, [7, 8, 9] as [UInt8]?), (2, nil)]
     )
     func whole(limit: Int, expected: [UInt8]?) {
@@ -108,7 +108,7 @@ struct ResponseStateTests {
         #expect({ state.takeWhole(upTo: limit) }() == nil)
     }
 
-    @Test("a body of several chunks, one that is yet to end and one that failed are read chunk by chunk")
+    @Test("A body in several chunks, unfinished or failed, is read chunk by chunk")
     func notWhole() {
         var (several, running, failed) = (ResponseState(), ResponseState(), ResponseState())
         _ = several.receive(head: nil, chunks: [[1], [2]], end: .success(summary))
@@ -121,7 +121,7 @@ struct ResponseStateTests {
         }
     }
 
-    @Test("whoever is resumed is so where they wait")
+    @Test("A caller is resumed where it waits")
     func place() async throws {
         for place in [CallerPlace.anyThread, .ofItsOwn] {
             var places: [CallerPlace] = []
@@ -141,7 +141,7 @@ struct ResponseStateTests {
     @MainActor
     private func onMainActor() -> CallerPlace { CallerPlace.current(#isolation) }
 
-    @Test("abandoning asks for cancellation only while something is in flight")
+    @Test("Abandoning asks for cancellation only while something is in flight")
     func abandon() {
         var state = ResponseState()
         #expect({ state.abandon() }())

@@ -23,7 +23,8 @@ struct SecondSendingTests {
         #expect(!request.mayBeSentTwice && !request.mayBeHedged)
     }
 
-    @Test("each GET on a kept connection that ends is answered, however many there were before")
+    /// The test ends fifteen connections.
+    @Test("Each GET on a kept connection that ends is answered")
     func keptConnections() async throws {
         let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
         let server = try RawServer(.readHead, .sendText(answer), .readHead)

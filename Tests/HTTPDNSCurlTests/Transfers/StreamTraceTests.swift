@@ -9,7 +9,7 @@ struct StreamTraceTests {
     private static func goAway(_ last: String) -> String { "recveived GOAWAY, error=0, last_stream=\(last)\n" }
 
     @Test(
-        "what proves that a request was not processed",
+        "A refused stream and a GOAWAY that excludes one prove that it was not processed",
         arguments: [
             ([own], false), (["REFUSED_STREAM, retrying a fresh connect\n"], true), ([own, goAway("3")], true),
             ([own, "received GOAWAY, error=0, last_stream=3\n"], true), ([own, goAway("5")], false),
@@ -35,7 +35,7 @@ struct StreamTraceTests {
         #expect(stream.isUnprocessed(lastStream: lastStream) == isUnprocessed)
     }
 
-    @Test("a GOAWAY that another request of the connection read counts for all of its streams")
+    @Test("A GOAWAY that another request read counts for all streams of the connection")
     func sharedGoAway() {
         var reader = RequestStream(number: 3)
         var lastStream: UInt32?

@@ -91,7 +91,7 @@ struct TransportAgainstNginxTests {
         #expect(failure.message.contains("certificate"), "\(failure)")
     }
 
-    @Test("a decompression bomb stops at the limit", arguments: Driver.allCases)
+    @Test("A decompression bomb stops at the limit", arguments: Driver.allCases)
     func bomb(driver: Driver) async throws {
         let rig = try await ServerRig.shared()
         let fixture = TransportFixture(driver)
@@ -103,7 +103,7 @@ struct TransportAgainstNginxTests {
     }
 
     @Test(
-        "long uploads arrive whole over HTTP/1.1 and HTTP/2, from memory and from streams",
+        "Long uploads arrive whole over HTTP/1.1 and HTTP/2, from memory and from streams",
         arguments: Driver.allCases,
         [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
     )
@@ -135,7 +135,7 @@ struct TransportAgainstNginxTests {
     }
 
     @Test(
-        "streams without a byte end, at once and later, over HTTP/1.1 and HTTP/2",
+        "Streams without a byte end, immediately and later, over HTTP/1.1 and HTTP/2",
         arguments: Driver.allCases,
         [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
     )
@@ -166,7 +166,7 @@ struct TransportAgainstNginxTests {
     }
 
     @Test(
-        "streams that pause often, several on a connection, arrive whole",
+        "Streams that pause often, several on a connection, arrive whole",
         arguments: Driver.allCases,
         [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
     )
@@ -200,7 +200,7 @@ struct TransportAgainstNginxTests {
         }
     }
 
-    @Test("byte counts are those of the wire and of the decoded body", arguments: Driver.allCases)
+    @Test("Byte counts are those of the wire and of the decoded body", arguments: Driver.allCases)
     func byteCounts(driver: Driver) async throws {
         let rig = try await ServerRig.shared()
         let fixture = TransportFixture(driver)
@@ -212,7 +212,8 @@ struct TransportAgainstNginxTests {
         #expect(try #require(summary.timings.total) > .zero)
     }
 
-    @Test("missing trust roots are said at the first https request; clear text needs none", arguments: Driver.allCases)
+    /// Clear text needs none.
+    @Test("Missing trust roots are reported at the first https request", arguments: Driver.allCases)
     func missingRoots(driver: Driver) async throws {
         let rig = try await ServerRig.shared()
         let fixture = TransportFixture(driver, trust: .file("/nowhere/ca.pem"))

@@ -24,10 +24,7 @@ struct TransportAnswerTests {
         return try #require(await TransportFixture(driver).failure(of: request))
     }
 
-    @Test(
-        "a switch of protocols that nobody asked for fails at once, however much follows",
-        arguments: Driver.allCases
-    )
+    @Test("An unrequested switch of protocols fails immediately, however much follows", arguments: Driver.allCases)
     func switchingProtocols(driver: Driver) async throws {
         let failure = try await Self.failure(
             on: driver,
@@ -38,7 +35,7 @@ struct TransportAnswerTests {
         #expect(failure.requestMayHaveBeenSent)
     }
 
-    @Test("a head without end is cut and named", arguments: Driver.allCases)
+    @Test("A head without an end is cut, and the error names it", arguments: Driver.allCases)
     func longHeads(driver: Driver) async throws {
         let text = String(repeating: "a", count: 1_000)
         let heads = [
@@ -52,7 +49,8 @@ struct TransportAnswerTests {
         }
     }
 
-    @Test("a HEAD request with a body is refused, for nobody could say where its answer ends")
+    /// The end of its response would be unknown.
+    @Test("A HEAD request with a body is refused")
     func headWithBody() async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n"), .hang)
         let request = try TransportFixture.request(
@@ -66,10 +64,7 @@ struct TransportAnswerTests {
         #expect(server.connections.isEmpty)
     }
 
-    @Test(
-        "the size limit holds for bytes that libcurl kept back while nobody read",
-        arguments: Driver.allCases
-    )
+    @Test("The size limit holds for bytes that libcurl kept back from a paused reader", arguments: Driver.allCases)
     func limitAfterPause(driver: Driver) async throws {
         // libcurl hands over 16 KiB at a time: the window is full after 17 of them, less the head, and the rest is kept.
         let size = Transfer.window + 16_384 + 5_000

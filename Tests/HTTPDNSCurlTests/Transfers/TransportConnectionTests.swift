@@ -11,10 +11,8 @@ struct TransportConnectionTests {
 
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-    @Test(
-        "cancelling closes the connection and resumes the caller, before and after the head",
-        arguments: Driver.allCases
-    )
+    /// The call is cancelled before and after the head.
+    @Test("Cancellation closes the connection and resumes the caller", arguments: Driver.allCases)
     func cancellation(driver: Driver) async throws {
         let reached = Gate()
         let server = try RawServer { number in
@@ -41,10 +39,8 @@ struct TransportConnectionTests {
         try await server.awaitConnections { $0[1].isClosedByClient }
     }
 
-    @Test(
-        "a task that is cancelled before it begins sends nothing, on a loop that never ran too",
-        arguments: Driver.allCases
-    )
+    /// The rule also holds on a loop that never ran.
+    @Test("A task that is cancelled before it begins sends nothing", arguments: Driver.allCases)
     func cancelledBefore(driver: Driver) async throws {
         let server = try RawServer(.readHead, .sendText(Self.ok))
         let fixture = TransportFixture(driver)
@@ -63,7 +59,7 @@ struct TransportConnectionTests {
         #expect(server.connections.count == 1)
     }
 
-    @Test("ten thousand transfers cancelled at random moments leave no waiter behind", arguments: Driver.allCases)
+    @Test("Ten thousand transfers cancelled at random moments leave no waiter behind", arguments: Driver.allCases)
     func cancellationStorm(driver: Driver) async throws {
         // Every third connection is slow in the middle of a body.
         let server = try RawServer { number in
@@ -103,10 +99,8 @@ struct TransportConnectionTests {
         try await server.awaitConnections { $0.allSatisfy(\.isClosedByClient) }
     }
 
-    @Test(
-        "a kept connection that dies on a POST: counted once, and the failure says that it may have been seen",
-        arguments: Driver.allCases
-    )
+    /// The failure says that it may have been seen.
+    @Test("A POST on a kept connection that dies is counted once", arguments: Driver.allCases)
     func noSilentSecondSend(driver: Driver) async throws {
         let server = try RawServer { number in
             number == 0 ? [.readHead, .sendText(Self.ok), .readHead] : [.readHead, .sendText(Self.ok)]
@@ -123,7 +117,7 @@ struct TransportConnectionTests {
         #expect(all.components(separatedBy: "POST").count == 2)
     }
 
-    @Test("a kept connection that dies on a GET is left for a new one, which harms nobody", arguments: Driver.allCases)
+    @Test("A GET on a kept connection that dies moves to a new one", arguments: Driver.allCases)
     func safeSecondSend(driver: Driver) async throws {
         let server = try RawServer { number in
             number == 0 ? [.readHead, .sendText(Self.ok), .readHead] : [.readHead, .sendText(Self.ok)]
@@ -135,7 +129,7 @@ struct TransportConnectionTests {
         try await server.awaitConnections { $0.count == 2 }
     }
 
-    @Test("one length said twice is one length, and what stands behind another length is never taken for an answer")
+    @Test("A length said twice is one, and bytes behind another length are no response")
     func declaredLengths() async throws {
         let fixture = TransportFixture(.platformDefault)
         let twice = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\ncontent-length: 2, 2\r\n\r\nok"
@@ -153,7 +147,7 @@ struct TransportConnectionTests {
     }
 
     @Test(
-        "a Content-Length that is no decimal number is a protocol violation",
+        "A Content-Length that is no decimal number is a protocol violation",
         arguments: ["0xC", "12abc", "+12", "-12", "1 2", "12,", ",12", "", "twelve", "12;", "12.0"]
     )
     func lengthSyntax(value: String) async throws {
@@ -252,7 +246,7 @@ struct TransportConnectionTests {
         }
     }
 
-    @Test("a transport that may keep no connection keeps none", arguments: Driver.allCases)
+    @Test("A transport that may keep no connection keeps none", arguments: Driver.allCases)
     func noIdleConnections(driver: Driver) async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         var configuration = TransportConfiguration()
@@ -269,7 +263,7 @@ struct TransportConnectionTests {
         await transport.shutdown()
     }
 
-    @Test("shutdown lets transfers end that can, cuts the rest, and refuses new ones", arguments: Driver.allCases)
+    @Test("A shutdown drains what it can, cuts the rest and refuses new transfers", arguments: Driver.allCases)
     func shutdown(driver: Driver) async throws {
         let inFlight = Gate()
         let mayAnswer = Gate()
@@ -293,7 +287,7 @@ struct TransportConnectionTests {
     }
 
     @Test(
-        "while a transport drains, and after it was dropped, a body that had paused is read to its end",
+        "A paused body is read to its end from a transport that drains or was dropped",
         arguments: Driver.allCases,
         [true, false]
     )
@@ -319,7 +313,7 @@ struct TransportConnectionTests {
         await shutdown?.value
     }
 
-    @Test("cancelling works while a transport drains", arguments: Driver.allCases)
+    @Test("Cancelling works while a transport drains", arguments: Driver.allCases)
     func cancelWhileDraining(driver: Driver) async throws {
         let inFlight = Gate()
         let server = try RawServer { number in
@@ -336,7 +330,7 @@ struct TransportConnectionTests {
         await shutdown.value
     }
 
-    @Test("shutdown without draining cuts what is in flight", arguments: Driver.allCases)
+    @Test("Shutdown without draining cuts what is in flight", arguments: Driver.allCases)
     func cut(driver: Driver) async throws {
         let inFlight = Gate()
         let server = try RawServer(.readHead, .open(inFlight), .hang)
@@ -350,7 +344,7 @@ struct TransportConnectionTests {
         try await server.awaitConnections { $0[0].isClosedByClient }
     }
 
-    @Test("a transport that is dropped ends its thread once nothing is in flight", arguments: Driver.allCases)
+    @Test("A transport that is dropped ends its thread once nothing is in flight", arguments: Driver.allCases)
     func dropped(driver: Driver) async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let name = "dropped-\(driver)"

@@ -14,7 +14,7 @@ struct TransportDeadlineTests {
     /// Long enough that a busy machine does everything else within it, short enough to wait for.
     private static let bound = Duration.seconds(1)
 
-    @Test("no TCP connection: the connect bound ends it", arguments: Driver.allCases)
+    @Test("The connect limit ends an attempt without a TCP connection", arguments: Driver.allCases)
     func connect(driver: Driver) async throws {
         let hole = try BlackHole()
         let fixture = TransportFixture(driver)
@@ -28,10 +28,8 @@ struct TransportDeadlineTests {
         #expect(failure.endpoint?.port == hole.port)
     }
 
-    @Test(
-        "a server that is silent in the TLS handshake: the TLS bound ends it, though connecting may take longer",
-        arguments: Driver.allCases
-    )
+    /// Connecting itself may take longer.
+    @Test("The TLS limit ends a silent handshake", arguments: Driver.allCases)
     func tls(driver: Driver) async throws {
         let server = try RawServer(.hang)
         let fixture = TransportFixture(driver)
@@ -45,10 +43,8 @@ struct TransportDeadlineTests {
         #expect(!failure.requestMayHaveBeenSent)
     }
 
-    @Test(
-        "no first byte: the bound counts from the sending, and the request may have been seen",
-        arguments: Driver.allCases
-    )
+    /// The request may have been seen.
+    @Test("The limit of the first byte counts from the sending", arguments: Driver.allCases)
     func firstByte(driver: Driver) async throws {
         let server = try RawServer(.readHead, .hang)
         let fixture = TransportFixture(driver)
@@ -60,7 +56,7 @@ struct TransportDeadlineTests {
         #expect(failure.requestMayHaveBeenSent && (Self.bound..<Self.ceiling) ~= failure.elapsed)
     }
 
-    @Test("a body that stops: the idle bound ends it after the bytes that came", arguments: Driver.allCases)
+    @Test("The idle limit ends a body that stops, after the bytes that came", arguments: Driver.allCases)
     func idle(driver: Driver) async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .hang)
         let fixture = TransportFixture(driver)
@@ -78,7 +74,7 @@ struct TransportDeadlineTests {
         #expect(response.body.summary == nil)
     }
 
-    @Test("a server that takes no bytes: the idle bound ends the sending", arguments: Driver.allCases)
+    @Test("The idle limit ends the sending to a server that takes no bytes", arguments: Driver.allCases)
     func sending(driver: Driver) async throws {
         let server = try RawServer(.hangWithoutReading)
         let fixture = TransportFixture(driver)
@@ -93,7 +89,7 @@ struct TransportDeadlineTests {
         #expect((Self.bound..<Self.ceiling) ~= failure.elapsed)
     }
 
-    @Test("an answer in drops never idles, but the deadline of the whole ends it", arguments: Driver.allCases)
+    @Test("The deadline of the whole ends a response in drops, which never idles", arguments: Driver.allCases)
     func total(driver: Driver) async throws {
         let server = try RawServer(
             .readHead,
@@ -109,7 +105,7 @@ struct TransportDeadlineTests {
         #expect(failure.code == .timedOut && failure.phase == .total && failure.elapsed < Self.ceiling)
     }
 
-    @Test("a caller who does not read is not idle time of the server", arguments: Driver.allCases)
+    @Test("A caller that does not read causes no idle time of the server", arguments: Driver.allCases)
     func pausedReading(driver: Driver) async throws {
         let size = 32 << 20
         let server = try RawServer(
@@ -131,10 +127,8 @@ struct TransportDeadlineTests {
         #expect(count == size)
     }
 
-    @Test(
-        "idle time counts from the last byte, not from when the loop fell asleep before it",
-        arguments: Driver.allCases
-    )
+    /// The moment at which the loop fell asleep does not count.
+    @Test("Idle time counts from the last byte", arguments: Driver.allCases)
     func idleAfterLongSleep(driver: Driver) async throws {
         let server = try RawServer(
             .readHead,
@@ -150,8 +144,9 @@ struct TransportDeadlineTests {
         #expect(try await fixture.fetch(request).body == Array("ok".utf8))
     }
 
+    /// The rule also holds when there was none to send.
     @Test(
-        "once the body is sent, or when there is none to send, the bound of the first byte counts and no other",
+        "Once no body is left to send, only the limit of the first byte counts",
         arguments: Driver.allCases,
         [.bytes([]), .stream(length: 0, []), .stream(length: 3, [1, 2, 3]), .stream(length: nil, [1, 2, 3])]
             as [SentBody]
@@ -190,7 +185,7 @@ struct TransportDeadlineTests {
     }
 
     @Test(
-        "an interim answer (1xx) is no answer: the bound of the first byte goes on",
+        "An interim response (1xx) does not end the limit of the first byte",
         arguments: Driver.allCases,
         ["100 Continue", "103 Early Hints"]
     )
@@ -206,8 +201,9 @@ struct TransportDeadlineTests {
         #expect(failure.code == .timedOut && failure.phase == .firstByte)
     }
 
+    /// A caller's stream may pause as before it; half of the final head is the server's pause.
     @Test(
-        "a caller's stream may pause after an interim answer, as before it; half of the final head is the server's pause",
+        "A stream may pause after an interim response, and a head may not stop halfway",
         arguments: Driver.allCases,
         [true, false]
     )
@@ -239,7 +235,7 @@ struct TransportDeadlineTests {
         #expect(try await answer.body == Array("ok".utf8))
     }
 
-    @Test("a request whose deadline has passed is not sent, on a kept connection too", arguments: Driver.allCases)
+    @Test("A request whose deadline has passed is not sent, on a kept connection too", arguments: Driver.allCases)
     func passedDeadline(driver: Driver) async throws {
         let server = try RawServer(
             .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])

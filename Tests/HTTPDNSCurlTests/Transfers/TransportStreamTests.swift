@@ -11,7 +11,7 @@ struct TransportStreamTests {
 
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-    @Test("a body in memory is sent whole, with its length", arguments: Driver.allCases)
+    @Test("A body in memory is sent whole, with its length", arguments: Driver.allCases)
     func bytes(driver: Driver) async throws {
         let server = try RawServer(.readHead, .read(5), .sendText(Self.ok))
         let fixture = TransportFixture(driver)
@@ -28,8 +28,9 @@ struct TransportStreamTests {
         #expect(!text.lowercased().contains("expect:") && !text.contains("invalid"))
     }
 
+    /// Servers answer 411 otherwise. An empty body always declares it.
     @Test(
-        "an empty body still says its length, and so does none where a body is to be expected: servers answer 411",
+        "An empty or absent body declares its length where one is expected",
         arguments: ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
         [true, false]
     )
@@ -49,7 +50,7 @@ struct TransportStreamTests {
         #expect(text.hasPrefix("\(method) / HTTP/1.1\r\n") && fields == (isExpected ? ["Content-Length: 0"] : []))
     }
 
-    @Test("a request after a POST, PUT, HEAD or DELETE shows nothing of it", arguments: Driver.allCases)
+    @Test("A request after a POST, PUT, HEAD or DELETE carries nothing of it", arguments: Driver.allCases)
     func noLeftovers(driver: Driver) async throws {
         let server = try RawServer(
             .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
@@ -70,7 +71,7 @@ struct TransportStreamTests {
         #expect(requests[1].hasPrefix("HEAD ") && requests[3].hasPrefix("DELETE ") && requests[5].hasPrefix("OPTIONS "))
     }
 
-    @Test("a stream of unknown length is sent in chunks as it comes", arguments: Driver.allCases)
+    @Test("A stream of unknown length is sent in chunks as it comes", arguments: Driver.allCases)
     func chunked(driver: Driver) async throws {
         let got = Gate()
         let server = try RawServer(.readHead, .read(8), .open(got), .readToEnd)
@@ -92,7 +93,7 @@ struct TransportStreamTests {
         try await server.awaitConnections { $0[0].isClosedByClient }
     }
 
-    @Test("a stream that throws, ends early or runs over fails the request", arguments: Driver.allCases)
+    @Test("A stream that throws, ends early or runs over fails the request", arguments: Driver.allCases)
     func brokenStreams(driver: Driver) async throws {
         struct Broken: Error {}
         let server = try RawServer(.readHead, .readToEnd)
@@ -112,8 +113,9 @@ struct TransportStreamTests {
         }
     }
 
+    /// The stream has something to give, or nothing.
     @Test(
-        "an early answer ends the caller's stream, whether the stream had something to give or nothing",
+        "An early response ends the caller's stream",
         arguments: Driver.allCases,
         ["", "Connection: close\r\n"]
     )
@@ -142,7 +144,7 @@ struct TransportStreamTests {
         await ended.passage()
     }
 
-    @Test("a body that nobody reads stops the server", arguments: Driver.allCases)
+    @Test("A body that is not read stops the server", arguments: Driver.allCases)
     func backPressure(driver: Driver) async throws {
         let size = 256 << 20
         let server = try RawServer(
@@ -171,7 +173,7 @@ struct TransportStreamTests {
     }
 
     @Test(
-        "A body over HTTP/2 that nobody reads stops the server at its stream's window",
+        "A body over HTTP/2 that is not read stops the server at its stream's window",
         .enabled(if: ServerRig.isAvailable([.nginx]))
     )
     func backPressureOverHTTP2() async throws {
@@ -195,7 +197,7 @@ struct TransportStreamTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("an answer longer than the limit is cut, a decompression bomb too", arguments: Driver.allCases)
+    @Test("A response longer than the limit is cut, a decompression bomb too", arguments: Driver.allCases)
     func sizeLimit(driver: Driver) async throws {
         let server = try RawServer(
             .readHead,
@@ -211,7 +213,7 @@ struct TransportStreamTests {
         try await server.awaitConnections { $0[0].isClosedByClient }
     }
 
-    @Test("a body is read once; dropping it unread ends the transfer", arguments: Driver.allCases)
+    @Test("A body is read once; dropping it unread ends the transfer", arguments: Driver.allCases)
     func singlePass(driver: Driver) async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello"), .hang)
         let fixture = TransportFixture(driver)
@@ -229,7 +231,7 @@ struct TransportStreamTests {
         try await server.awaitConnections { $0.count == 2 && $0[1].isClosedByClient }
     }
 
-    @Test("interim answers are passed over, trailers do not disturb", arguments: Driver.allCases)
+    @Test("Interim responses are skipped, and trailers do no harm", arguments: Driver.allCases)
     func interim(driver: Driver) async throws {
         let server = try RawServer(
             .readHead,
@@ -245,7 +247,7 @@ struct TransportStreamTests {
         #expect(body == Array("ok".utf8))
     }
 
-    @Test("the caller's stream and the reading of the body never run on the loop's thread", arguments: Driver.allCases)
+    @Test("The caller's stream and the reading of the body never run on the loop's thread", arguments: Driver.allCases)
     func threads(driver: Driver) async throws {
         let server = try RawServer(.readHead, .read(3), .sendText(Self.ok))
         let fixture = TransportFixture(driver, threadName: "loop-under-test")

@@ -13,7 +13,7 @@ struct UploadQueueTests {
         return (nil, portion)
     }
 
-    @Test("bytes come out in order, in the loop's own portions, and the end follows them")
+    @Test("Bytes come out in order, in the loop's own portions, and the end follows them")
     func order() async {
         let queue = UploadQueue(length: 5)
         _ = await queue.push([1, 2, 3])
@@ -25,7 +25,7 @@ struct UploadQueueTests {
         guard case .end = take(queue, 9).portion else { return #expect(Bool(false), "no end") }
     }
 
-    @Test("the loop is woken when it found nothing, and only then")
+    @Test("The loop is woken when it found nothing, and only then")
     func waking() async {
         let queue = UploadQueue(length: nil)
         #expect(await queue.push([1]).wakesLoop == false)
@@ -37,7 +37,7 @@ struct UploadQueueTests {
         #expect(queue.finish(nil))
     }
 
-    @Test("a stream that ends because its task is cancelled has not ended well: its bytes are no whole body")
+    @Test("A stream that ends by the cancellation of its task is no whole body")
     func cancelledStream() async throws {
         // Of its own it ends without an error then, like most.
         let stream = AsyncThrowingStream<[UInt8], any Error> { _ in }
@@ -55,7 +55,7 @@ struct UploadQueueTests {
         guard case .failed = take(queue, 9).portion else { return #expect(Bool(false), "it looks whole") }
     }
 
-    @Test("a stream that is shorter or longer than declared fails the request")
+    @Test("A stream that is shorter or longer than declared fails the request")
     func lengths() async {
         let short = UploadQueue(length: 3)
         _ = await short.push([1])
@@ -70,7 +70,7 @@ struct UploadQueueTests {
         #expect(tooLong.message == "the request body is longer than the 1 bytes declared")
     }
 
-    @Test("an error of the stream fails the request and is told")
+    @Test("An error of the stream fails the request and is reported")
     func streamError() {
         struct Broken: Error {}
         let queue = UploadQueue(length: nil)
@@ -81,7 +81,7 @@ struct UploadQueueTests {
         #expect(failure.message == "the stream of the request body threw an error")
     }
 
-    @Test("a full queue holds the stream back until the loop has taken enough, or wants nothing more")
+    @Test("A full queue holds the stream back until the loop takes enough or wants no more")
     func backPressure() async {
         for gives in ["room", "end"] {
             let queue = UploadQueue(length: nil)
@@ -97,7 +97,7 @@ struct UploadQueueTests {
         }
     }
 
-    @Test("whoever waits for the end hears of it when the last byte is taken, or when nothing is wanted any more")
+    @Test("A waiter for the end resumes with the last byte taken, or when none is wanted")
     func end() async {
         for takesAll in [true, false] {
             let queue = UploadQueue(length: nil)

@@ -12,7 +12,7 @@ struct CertificateBundleTests {
     }
 
     @Test(
-        "the system's roots are found on the layouts of the distributions",
+        "The system's roots are found on the layouts of the distributions",
         arguments: [
             ["/etc/ssl/certs/ca-certificates.crt"], ["/etc/pki/tls/certs/ca-bundle.crt"],
             ["/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem"], ["/etc/ssl/cert.pem"],
@@ -30,7 +30,7 @@ struct CertificateBundleTests {
         #expect(failure?.message == "SSL_CERT_FILE names /my.pem, which cannot be read")
     }
 
-    @Test("a machine without roots is told so, with the places and the package")
+    @Test("A machine without roots is reported with the places and the package")
     func missing() {
         let failure = #expect(throws: TransferFailure.self) { try path(.system, existing: []) }
         #expect(failure?.code == .trustRootsMissing)
@@ -38,7 +38,7 @@ struct CertificateBundleTests {
         #expect(failure?.message.contains("ca-certificates") == true)
     }
 
-    @Test("a CA file that cannot be read is named")
+    @Test("A CA file that cannot be read is named")
     func file() throws {
         #expect(try path(.file("/a.pem"), existing: ["/a.pem"]) == "/a.pem")
         let failure = #expect(throws: TransferFailure.self) { try path(.file("/a.pem"), existing: []) }

@@ -46,7 +46,7 @@ struct ClientCertificateAlertTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("Over HTTP/2 it is a TLS error, too, and the request is sent once")
+    @Test("An alert over HTTP/2 is a TLS error, too, and the request is sent once")
     func http2() async throws {
         let rig = try await ServerRig.shared()
         let upstream = try RawServer(.hang)

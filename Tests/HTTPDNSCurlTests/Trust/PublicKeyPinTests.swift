@@ -7,13 +7,13 @@ import Testing
 struct PublicKeyPinTests {
     private static let digest = "YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE="
 
-    @Test("a pin has one spelling, with or without the algorithm in front", arguments: ["", "sha256//"])
+    @Test("A pin has one spelling, with or without the algorithm in front", arguments: ["", "sha256//"])
     func spelling(prefix: String) throws {
         #expect(try HTTPDNSTrust.PublicKeyPin(prefix + Self.digest).description == "sha256//\(Self.digest)")
     }
 
     @Test(
-        "what is no SHA-256 in base64 is refused, with what is allowed",
+        "A pin that is no SHA-256 in base64 is refused, with what is allowed",
         arguments: [
             "", "sha256//", "sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE", "sha1//\(digest)",
             "sha256/\(digest)",

@@ -32,10 +32,7 @@ struct TLSSessionTests {
         try await rig.awaitAccessLog(count: count) { $0.target == "/once?\(mark)" }.map(\.sessionReused).joined()
     }
 
-    @Test(
-        "a new connection resumes the session of the one before, whichever handle made that",
-        arguments: Driver.allCases
-    )
+    @Test("A new connection resumes the last session, whichever handle made it", arguments: Driver.allCases)
     func resumed(driver: Driver) async throws {
         let rig = try await ServerRig.shared()
         let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
@@ -59,7 +56,7 @@ struct TLSSessionTests {
     }
 
     @Test(
-        "connections that are made at the same time resume a session each",
+        "Concurrent connections resume a session each",
         arguments: Driver.allCases,
         [false, true]
     )
@@ -79,9 +76,8 @@ struct TLSSessionTests {
         await fixture.transport.shutdown()
     }
 
-    @Test(
-        "a session is never offered at another address, also when that has the name that libcurl knew the first one by"
-    )
+    /// The name that libcurl knew the first address by may lead to the other one by then.
+    @Test("A session is never offered at another address")
     func otherAddress() async throws {
         let rig = try await ServerRig.shared()
         let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
@@ -95,7 +91,8 @@ struct TLSSessionTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("a session that comes with the first answer on a connection made ahead is resumed, by another handle too")
+    /// It comes with the first response.
+    @Test("A session from a connection made ahead is resumed by another handle, too")
     func ahead() async throws {
         let rig = try await ServerRig.shared()
         let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
@@ -126,7 +123,7 @@ struct TLSSessionTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("a proof of identity is a whole handshake", .enabled(if: ServerRig.isAvailable([.openssl])))
+    @Test("A proof of identity is a whole handshake", .enabled(if: ServerRig.isAvailable([.openssl])))
     func proof() async throws {
         let rig = try await ServerRig.shared()
         let server = try await TLSServer(
@@ -158,7 +155,7 @@ struct TLSSessionPoolTests {
         return sessions
     }
 
-    @Test("sessions are one transfer's at a time, and wait for the next")
+    @Test("A session serves one transfer at a time, and waits for the next")
     func exclusive() {
         var pool = TLSSessionPool()
         let first = used(pool.take(nil))
@@ -169,7 +166,7 @@ struct TLSSessionPoolTests {
         #expect(pool.take(first) !== first)
     }
 
-    @Test("a handle goes on with its own, and nobody else gets them meanwhile")
+    @Test("A handle continues with its own session, and no other handle gets it meanwhile")
     func own() {
         var pool = TLSSessionPool()
         let first = used(pool.take(nil))
@@ -181,7 +178,7 @@ struct TLSSessionPoolTests {
         #expect(pool.take(nil) !== first)
     }
 
-    @Test("four wait at most, each once")
+    @Test("At most four sessions wait, each once")
     func bounded() {
         var pool = TLSSessionPool()
         let taken = (0..<6).map { _ in used(pool.take(nil)) }
@@ -193,7 +190,7 @@ struct TLSSessionPoolTests {
         #expect(again.indices.allSatisfy { index in !again[..<index].contains { $0 === again[index] } })
     }
 
-    @Test("those without a session wait for nobody, and give way to those that have one")
+    @Test("A pool entry without a session gives way to those that have one")
     func empty() {
         var pool = TLSSessionPool()
         let full = used(pool.take(nil))

@@ -9,7 +9,7 @@ struct TrustRotationTests {
     /// Two files that are there, and none.
     private let files: [TrustRotation.Files] = [[FileSignature("/bin/sh")], [FileSignature("/proc/self/exe")], [nil]]
 
-    @Test("a look is due once in each second, however many ask")
+    @Test("Files are due for a look once in each second, however many requests ask")
     func looks() {
         var rotation = TrustRotation(files[0], at: start)
         let moments: [Duration] = [
@@ -19,7 +19,8 @@ struct TrustRotationTests {
         #expect(due == [false, false, true, false, true, false])
     }
 
-    @Test("files that could not be used are not tried again until they change; one that is gone is a change")
+    /// One that is gone is a change.
+    @Test("Files that could not be used are not tried again until they change")
     func refused() {
         var rotation = TrustRotation(files[0], at: start)
         let atFirst = files.map { rotation.compare(with: $0) }
@@ -34,7 +35,7 @@ struct TrustRotationTests {
         #expect(afterChange == [.changed, .changed, .unchanged])
     }
 
-    @Test("a generation is closed once, when nobody is about to use it any more")
+    @Test("A generation is closed once, when nothing is about to use it any more")
     func generations() {
         var rotation = TrustRotation(files[0], at: start)
         let begun = [rotation.begin(), rotation.begin()]

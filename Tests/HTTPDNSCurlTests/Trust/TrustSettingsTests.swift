@@ -9,7 +9,8 @@ struct TrustSettingsTests {
     private let second = try! HTTPDNSTrust.PublicKeyPin("sha256//BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
     private let third = try! HTTPDNSTrust.PublicKeyPin("sha256//CAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
 
-    @Test("a host's pins: the exact name, then the longest suffix, then those of all; a suffix is not itself")
+    /// The order is exact name, longest suffix, all hosts. A suffix is not its own name.
+    @Test("A host's pins are those of the exact name, the longest suffix, or all hosts")
     func precedence() throws {
         var settings = HTTPDNSTrust()
         #expect(settings.pins(for: "a.example").isEmpty && !settings.hasPins)
@@ -26,7 +27,7 @@ struct TrustSettingsTests {
     }
 
     @Test(
-        "what is no name, and a host without a pin, are refused",
+        "An invalid name and a host without a pin are refused",
         arguments: ["", "*", "*.", "a.*.b", "a..b", ".a", "a:443", "https://a", "bücher.example", "a b"]
     )
     func patterns(pattern: String) {
@@ -36,7 +37,7 @@ struct TrustSettingsTests {
         #expect(settings == HTTPDNSTrust())
     }
 
-    @Test("settings that differ in anything differ, and a description has paths alone")
+    @Test("Settings that differ in anything differ, and a description has paths alone")
     func equality() throws {
         let changes: [(inout HTTPDNSTrust) throws -> Void] = [
             { $0.roots = .file("/ca.pem") }, { $0.pins = [first] }, { $0.pins = [first, second] },

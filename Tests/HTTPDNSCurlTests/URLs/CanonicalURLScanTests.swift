@@ -6,7 +6,7 @@ import Testing
 @Suite("A URL that is canonical already")
 struct CanonicalURLScanTests {
     @Test(
-        "is split in place, and its text is kept",
+        "A canonical URL is split in place, and its text is kept",
         arguments: [
             ("https://img.shop.test/a.jpg", "img.shop.test", UInt16(443), "/a.jpg"),
             ("http://a.b-c_d.e1/", "a.b-c_d.e1", 80, "/"),
@@ -28,7 +28,7 @@ struct CanonicalURLScanTests {
     }
 
     @Test(
-        "is left to libcurl when it is not plain",
+        "A URL that is not plain is left to libcurl",
         arguments: [
             "", "http", "http://", "https://", "http:///", "https:///a", "ftp://one.test/", "httpx://one.test/",
             "HTTP://one.test/", "http:/one.test/", "http://one.test", "http://one.test?q", "http://one.test#f",
@@ -51,7 +51,8 @@ struct CanonicalURLScanTests {
         #expect(ParsedURL(canonical: text) == nil)
     }
 
-    @Test("is, in 100,000 and more of generated URLs, exactly what libcurl's parser says it is")
+    /// 100,000 and more of generated URLs.
+    @Test("A canonical URL is read exactly as libcurl's parser reads it")
     func sameAsCurl() throws {
         var generator = URLGenerator(state: .random(in: .min ... .max))
         let seed = generator.state

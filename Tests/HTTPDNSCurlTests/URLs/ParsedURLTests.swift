@@ -4,8 +4,9 @@ import Testing
 
 @Suite("ParsedURL")
 struct ParsedURLTests {
+    /// No trailing dot, and the rest as it is.
     @Test(
-        "the canonical text is scheme and host in lower case, no default port, no trailing dot, the rest as it is",
+        "A canonical text has scheme and host in lower case, and no default port",
         arguments: [
             ("http://one.test", "http://one.test/"),
             ("HTTP://ONE.Test:80/A?B#c", "http://one.test/A?B"),
@@ -29,7 +30,7 @@ struct ParsedURLTests {
         #expect(try ParsedURL(canonical).description == canonical, "the canonical text is its own canonical text")
     }
 
-    @Test("the parts are those that libcurl would use")
+    @Test("The parts are those that libcurl would use")
     func parts() throws {
         let url = try ParsedURL("https://us%65r:p%40ss@One.Test:8443/a/b?c=d&e#f")
         #expect(url.scheme == .https)
@@ -44,7 +45,7 @@ struct ParsedURLTests {
     }
 
     @Test(
-        "what programs read differently, or cannot read, is refused with its reason",
+        "A URL that programs read differently, or cannot read, is refused with its reason",
         arguments: [
             ("http://one.test\\@evil.test/", URLFailure.Code.forbiddenByte),
             ("http:\\\\one.test/", .malformed),
@@ -84,13 +85,13 @@ struct ParsedURLTests {
         #expect(failure?.code == code, "\(failure?.description ?? "")")
     }
 
-    @Test("a refusal does not repeat user information")
+    @Test("A refusal does not repeat user information")
     func secretsStayOut() {
         let failure = #expect(throws: URLFailure.self) { try ParsedURL("http://user:hunter2@0x7f.1/") }
         #expect(failure?.description.contains("hunter2") == false)
     }
 
-    @Test("the userinfo ends at the last @ and never decides the host")
+    @Test("The userinfo ends at the last @ and never decides the host")
     func userInformationTricks() throws {
         #expect(try ParsedURL("http://one.test@two.test/").host == .name("two.test"))
         #expect(try ParsedURL("http://one.test%2f@two.test/").host == .name("two.test"))
@@ -99,13 +100,13 @@ struct ParsedURLTests {
         #expect(try ParsedURL("http://one.test#@two.test/").host == .name("one.test"))
     }
 
-    @Test("a long host reaches the name rules whole")
+    @Test("A long host reaches the name rules whole")
     func longHost() throws {
         let name = String(repeating: "a", count: 300) + ".test"
         #expect(try ParsedURL("http://\(name)/").host == .name(name))
     }
 
-    @Test("a thousand spellings are deterministic and idempotent")
+    @Test("A thousand spellings are deterministic and idempotent")
     func idempotence() throws {
         var generator = SystemRandomNumberGenerator()
         let alphabet = Array("aB0-._~%41/?&=+:@!$'()*,;")
@@ -126,7 +127,7 @@ struct ParsedURLTests {
 @Suite("InternationalName")
 struct InternationalNameTests {
     @Test(
-        "names become A-labels whatever the locale of the process",
+        "Names become A-labels whatever the locale of the process",
         arguments: [
             ("bücher.test", "xn--bcher-kva.test"), ("BÜCHER.test", "xn--bcher-kva.test"),
             ("faß.test", "xn--fa-hia.test"), ("例え.test", "xn--r8jz45g.test"), ("ONE.test", "one.test"),
@@ -136,7 +137,7 @@ struct InternationalNameTests {
         #expect(InternationalName.toASCII(name) == expected)
     }
 
-    @Test("what has no A-label form gives nil", arguments: ["a\u{202e}b.test", "bü cher.test"])
+    @Test("A name without an A-label form gives nil", arguments: ["a\u{202e}b.test", "bü cher.test"])
     func refusals(name: String) {
         #expect(InternationalName.toASCII(name) == nil)
     }

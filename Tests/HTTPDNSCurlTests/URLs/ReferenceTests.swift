@@ -5,7 +5,7 @@ import Testing
 @Suite("References")
 struct ReferenceTests {
     @Test(
-        "a reference leads where RFC 3986 says",
+        "A reference leads where RFC 3986 says",
         arguments: [
             ("/x", "https://one.test:8443/x"), ("x", "https://one.test:8443/a/b/x"),
             ("../x", "https://one.test:8443/a/x"), ("../../../x", "https://one.test:8443/x"),
@@ -24,7 +24,7 @@ struct ReferenceTests {
         #expect(try base.following(reference).description.lowercased() == expected)
     }
 
-    @Test("a fragment is handed down unless the reference has one")
+    @Test("A fragment is inherited unless the reference has one")
     func fragments() throws {
         let base = try ParsedURL("https://one.test/a#old")
         #expect(try base.following("/b").fragment == "old")
@@ -32,8 +32,9 @@ struct ReferenceTests {
         #expect(try ParsedURL("https://one.test/a").following("/b").fragment == nil)
     }
 
+    /// Neither http nor https.
     @Test(
-        "what programs read differently, and what is neither http nor https, is refused",
+        "A reference is refused that programs read differently, or with another scheme",
         arguments: [
             ("\\\\two.test/", URLFailure.Code.forbiddenByte), ("/\\two.test/", .forbiddenByte),
             ("https:\\\\two.test/", .forbiddenByte), ("/a\tb", .forbiddenByte), ("/a\u{7f}", .forbiddenByte),
