@@ -86,7 +86,7 @@ struct DownloadTests {
     }
 
     @Test(
-        "Permissions for a group that the program may not set go to no other group",
+        "Group permissions are dropped when the program may not set the file's group",
         .enabled("only root becomes somebody else") { getuid() == 0 }
     )
     func foreignGroup() async throws {

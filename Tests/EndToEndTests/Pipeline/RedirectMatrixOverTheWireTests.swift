@@ -30,7 +30,7 @@ struct RedirectMatrixOverTheWireTests {
 
     /// Five codes times five methods.
     @Test(
-        "The second server gets the method and body that the redirect's code asks for",
+        "A redirect reaches the second server with the method and body of its code",
         arguments: [301, 302, 303, 307, 308],
         0..<5
     )

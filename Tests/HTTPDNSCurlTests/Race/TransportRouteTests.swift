@@ -80,7 +80,7 @@ struct TransportRouteTests {
         await transport.shutdown()
     }
 
-    /// There is one to the neighbor.
+    /// The machine has a route to the neighbor.
     @Test(
         "A neighbor's IPv6 address is tried without a route for IPv6",
         arguments: Driver.allCases,

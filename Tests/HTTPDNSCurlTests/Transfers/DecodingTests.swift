@@ -175,7 +175,7 @@ struct DecodingTests {
         return request
     }
 
-    /// This proves that the bombs are bombs.
+    /// The bombs are what they are said to be.
     @Test("One block of the brotli bomb is 16 MiB of zeros")
     func brotliBlock() async throws {
         let server = try server("br", BrotliZeros.bytes(blocks: 1))
