@@ -97,7 +97,8 @@ struct CacheEntryTests {
         #expect(packed(entry)?.addressCount == 1)
     }
 
-    @Test("past its life an answer is stale up to the limit, then gone; while asking fails it need not be asked for")
+    /// While queries for it fail, it serves without another query.
+    @Test("An expired answer is stale up to the limit, then gone")
     func staleness() throws {
         var entry = CacheEntry()
         entry.install(

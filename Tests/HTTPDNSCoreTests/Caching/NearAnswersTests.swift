@@ -85,7 +85,7 @@ struct NearAnswersTests {
         }
     }
 
-    @Test("a name that a thread uses without asking the cache is not driven out by a flood of others")
+    @Test("A name that one thread uses is not evicted by a flood of other names")
     func flood() {
         let cache = AnswerCache(entries: 100, bytes: 1 << 20)
         put(1, for: key, into: cache)
@@ -95,7 +95,8 @@ struct NearAnswersTests {
         }
     }
 
-    @Test("readers on many threads never go back to an older answer, and see the last one at the end")
+    /// At the end every reader sees the last answer.
+    @Test("Concurrent readers never see an older answer after a newer one")
     func monotonic() {
         let cache = AnswerCache(entries: 100, bytes: 1 << 20)
         put(0, for: key, into: cache)

@@ -6,7 +6,8 @@ import Testing
 
 @Suite("A resolver that nobody uses", .timeLimit(.minutes(10)))
 struct IdleTests {
-    @Test("after the traffic stops nobody is asked, and nothing waits on the clock, however much time passes")
+    /// However much time passes after the traffic stops.
+    @Test("An idle resolver sends no queries and keeps no timers")
     func quiet() async throws {
         let fixture = try ResolverFixture(providers: ["doh", "backup"], fallback: .system) {
             $0.routes[0].rollout = HTTPDNSRoute.Rollout(percent: 100)

@@ -29,7 +29,8 @@ private final class Shared: Sendable {
 /// explained when one and the same generation has it all: address, rule and source.
 @Suite("A resolver whose settings change under load", .timeLimit(.minutes(10)))
 struct LiveStressTests {
-    @Test("reloads, applied changes and turns of the switch beside 8 tasks: one generation explains each answer")
+    /// Reloads, applied changes and turns of the kill switch, beside 8 tasks.
+    @Test("Under concurrent reloads one generation explains each answer")
     func explainable() async throws {
         let mapped = try HTTPDNSName("map.test")
         let routed = try HTTPDNSName("img.test")

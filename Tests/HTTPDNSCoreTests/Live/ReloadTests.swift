@@ -92,7 +92,7 @@ struct ReloadTests {
     }
 
     @Test(
-        "cached answers stay in use where nothing they depend on has changed, and only there",
+        "A reload keeps the cached answers whose settings did not change, and no others",
         arguments: [
             Change(testDescription: "mappings", keeps: (true, true)) {
                 $0.mappings = [try HTTPDNSMapping.Key("a.test"): .addresses(["203.0.113.7"])]
@@ -147,7 +147,7 @@ struct ReloadTests {
         #expect(try isCached(fixture, "img.other.test") == row.keeps.other)
     }
 
-    @Test("an answer that a route gave before is not used when the name has no route any more, and comes back with it")
+    @Test("A route's cached answers are not used without the route, and return with it")
     func routeGoesAndComes() async throws {
         let fixture = try fixture()
         #expect(try await fixture.resolve("img.shop.test").source == .provider)
@@ -158,7 +158,7 @@ struct ReloadTests {
         #expect(fixture.provider.queries.count == 2)
     }
 
-    @Test("a flight under way ends by its settings, and questions after the reload do not wait for it")
+    @Test("A lookup in flight ends by its old settings, and later lookups do not join it")
     func flights() async throws {
         let fixture = try fixture()
         let fresh = ScriptedProvider(name: "doh", timeSource: FakeTimeSource())

@@ -8,8 +8,9 @@ struct HostMappingsTests {
         try HTTPDNSMappings(Dictionary(uniqueKeysWithValues: rules.map { (try HTTPDNSMapping.Key($0.key), $0.value) }))
     }
 
+    /// The order is: exact with port, exact, then the longest suffix, with port before without.
     @Test(
-        "the rule is exact with port, exact, then the longest suffix, with port before without",
+        "An exact name wins over suffixes, and a rule with the port over one without",
         arguments: [
             ("img.shop.example", 8443, "img.shop.example:8443"), ("img.shop.example", 443, "img.shop.example"),
             ("a.shop.example", 443, "*.shop.example"), ("a.shop.example", 8443, "*.shop.example:8443"),
@@ -70,7 +71,8 @@ struct HostMappingsTests {
         }
     }
 
-    @Test("circles of via rules are found on every port, and ways out of them are no circles")
+    /// A rule that leads out on a port makes it no circle on that port.
+    @Test("Circles of via rules are found on every port")
     func findsCircles() throws {
         #expect(throws: HTTPDNSMapping.Error.self) { try set(["a.test": .via("b.test"), "b.test": .via("a.test")]) }
         #expect(throws: HTTPDNSMapping.Error.self) {

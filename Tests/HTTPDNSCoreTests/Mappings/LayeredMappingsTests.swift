@@ -23,7 +23,7 @@ struct LayeredMappingsTests {
         return "\(match.key) \(targets[0].address) \(match.origin)"
     }
 
-    @Test("for one key the overlay counts, and among keys the closest, wherever it comes from")
+    @Test("The closest key wins, and for the same key the overlay wins")
     func precedence() throws {
         let store = try store(["a.test": "203.0.113.1", "a.test:8443": "203.0.113.2", "*.b.test": "203.0.113.3"])
         try store.apply { draft in
@@ -39,7 +39,8 @@ struct LayeredMappingsTests {
         #expect(store.current.rules.count == 5)
     }
 
-    @Test("setting nil gives the key back to the base; hiding takes the base's rule out, until the key is set")
+    /// A rule that the base gets later is hidden too.
+    @Test("Setting nil restores the base's rule; hiding removes it until the key is set")
     func hiding() throws {
         let store = try store(["a.test": "203.0.113.1", "*.test": "203.0.113.2"])
         try store.apply { $0["a.test"] = .addresses(["203.0.113.11"]) }

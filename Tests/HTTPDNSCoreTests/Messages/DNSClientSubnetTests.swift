@@ -7,7 +7,7 @@ import Testing
 @Suite("Client subnets on the wire")
 struct DNSClientSubnetTests {
     @Test(
-        "the option has the prefix of the network and no more, in as few octets as it needs",
+        "The client subnet option has the prefix alone, in as few octets as possible",
         arguments: [
             ("203.0.113.0/24", [0, 8, 0, 7, 0, 1, 24, 0, 203, 0, 113]),
             ("203.0.113.77/32", [0, 8, 0, 7, 0, 1, 24, 0, 203, 0, 113]),
@@ -50,8 +50,9 @@ struct DNSClientSubnetTests {
         #expect(try response([option]).clientSubnetScope == expected)
     }
 
+    /// RFC 7871 section 7.3.
     @Test(
-        "a response about another network, or with a malformed option, is dropped whole (RFC 7871 section 7.3)",
+        "A response about another network or with a malformed option is dropped",
         arguments: [
             [[0, 2, 24, 0, 203, 0, 113]],
             [[0, 1, 16, 0, 203, 0]],

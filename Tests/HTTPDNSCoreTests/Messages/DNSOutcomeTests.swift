@@ -179,7 +179,7 @@ struct OwnerRuleTests {
         #expect(try outcome(builder) == .addresses(expected, timeToLive: 7, canonicalName: nil))
     }
 
-    @Test("a canonical name that is no host name is left out; the addresses count all the same")
+    @Test("A canonical name that is no host name is left out; the addresses still count")
     func strangeCanonicalName() throws {
         var builder = DNSMessageBuilder(to: .a("one.test"))
         let strange: [UInt8] = [4, 0x61, 0x2e, 0x62, 0x20, 0]

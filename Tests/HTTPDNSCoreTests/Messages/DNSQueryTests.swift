@@ -22,7 +22,8 @@ struct DNSQueryTests {
         #expect(Array(message[12..<17]) == [0, 0, UInt8(type.number), 0, 1])
     }
 
-    @Test("every length of name is padded to a multiple of 128 octets, with the lengths inside being right")
+    /// The lengths of the option and its data agree with the padding.
+    @Test("A query is padded to a multiple of 128 octets, for every length of name")
     func padding() {
         var lengths: Set<Int> = []
         for octets in 1...255 where octets != 2 {

@@ -63,7 +63,8 @@ struct DNSServiceOutcomeTests {
         #expect(outcome == .aliases([try HTTPDNSName("two.test"), try HTTPDNSName("three.test")], timeToLive: 60))
     }
 
-    @Test("an alias to the root says that the service is not available, records in service mode or not")
+    /// Whether there are records in service mode or not.
+    @Test("An alias to the root marks the service as unavailable")
     func unavailable() throws {
         let outcome = try serviceOutcome {
             $0.service(priority: 0, target: "")
@@ -85,7 +86,8 @@ struct DNSServiceOutcomeTests {
         #expect(try serviceOutcome { $0.service(priority: 0, target: target) } == .none(timeToLive: 60))
     }
 
-    @Test("records behind a chain of aliases are about its end, and live as long as its shortest link")
+    /// They live as long as the shortest time to live of the chain.
+    @Test("HTTPS records behind aliases belong to the last name of the chain")
     func chain() throws {
         let outcome = try serviceOutcome {
             $0.service("three.test", priority: 1, target: "", timeToLive: 50)
@@ -105,7 +107,8 @@ struct DNSServiceOutcomeTests {
         #expect(try serviceOutcome { $0.service("two.test", target: "evil.test") } == .none(timeToLive: nil))
     }
 
-    @Test("a record of type SVCB does not answer for HTTPS, nor the other way (RFC 9460 section 9)")
+    /// RFC 9460 section 9.
+    @Test("An SVCB record does not answer an HTTPS question, nor the reverse")
     func otherType() throws {
         #expect(try serviceOutcome { $0.service(target: "two.test", type: 64) } == .none(timeToLive: nil))
         let question = DNSQuestion(name: DNSQuestion.a("one.test").name, type: .svcb)
@@ -113,7 +116,7 @@ struct DNSServiceOutcomeTests {
         #expect(targets(try serviceOutcome(to: question) { $0.service(target: "two.test", type: 64) }) == ["two.test"])
     }
 
-    @Test("records of type HTTPS in an answer about addresses are passed over, also malformed ones")
+    @Test("HTTPS records in an address response are ignored, even malformed ones")
     func notAsked() throws {
         var builder = DNSMessageBuilder(to: .a("one.test"))
         builder.address("one.test", [127, 0, 0, 1])
@@ -178,8 +181,9 @@ struct DNSServiceOutcomeTests {
         return builder
     }
 
+    /// For a name that does not exist as for one without HTTPS records.
     @Test(
-        "absence lives as its SOA says, for a name that does not exist as for one without services",
+        "An absence of HTTPS records lives as long as its SOA record says",
         arguments: [0, 3]
     )
     func absence(code: UInt16) throws {

@@ -87,8 +87,9 @@ struct ServiceRecordTests {
         #expect(try fault(parameters) == .badService, "\(what)")
     }
 
+    /// A target must be an uncompressed name.
     @Test(
-        "a record is malformed where its data ends too early, or its target is no uncompressed name",
+        "A record that ends early or has an invalid target is malformed",
         arguments: [
             ([], .truncated),
             ([0], .truncated),
@@ -157,7 +158,8 @@ struct ServiceRecordTests {
         #expect((try binding(parameters) != nil) == expected)
     }
 
-    @Test("no-default-alpn leaves HTTP/1.1 out, unless alpn names it; named twice it is there once")
+    /// HTTP/1.1 is listed once, also when alpn names it without that parameter.
+    @Test("The parameter no-default-alpn leaves HTTP/1.1 out, unless alpn names it")
     func defaultProtocol() throws {
         let http: [UInt8] = [8] + Array("http/1.1".utf8)
         #expect(try binding([(1, Self.h2), (2, [])])?.applicationProtocols == ["h2"])

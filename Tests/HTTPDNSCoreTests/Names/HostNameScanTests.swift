@@ -4,8 +4,9 @@ import Testing
 
 @Suite("Scanning host names")
 struct HostNameScanTests {
+    /// Except for last labels that begin with a digit.
     @Test(
-        "the quick look takes a name for canonical exactly when the whole look does, but for last labels that begin with a digit"
+        "The quick scan and the full scan agree on canonical names"
     )
     func quickLook() {
         let pieces =

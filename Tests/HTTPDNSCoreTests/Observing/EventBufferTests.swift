@@ -42,7 +42,8 @@ struct EventBufferTests {
         #expect(taken.map(\.missed) == [5, 0, 0])
     }
 
-    @Test("who waits gets the next event, the longest waiting one first, and nothing is kept")
+    /// An event that was delivered is not kept.
+    @Test("A waiting reader gets the next event, the longest waiting one first")
     func waiting() {
         var buffer = EventBuffer<Int, String>(limit: 3)
         guard case .waiting = buffer.take(orWaitAs: "first"),
@@ -59,7 +60,8 @@ struct EventBufferTests {
         #expect(drain(&buffer).map(\.event) == [2])
     }
 
-    @Test("after the end what is kept can be taken, those who wait are let go, and new events are refused")
+    /// Waiting readers are released.
+    @Test("After the end buffered events can be taken, and new ones are refused")
     func end() {
         var buffer = EventBuffer<Int, String>(limit: 3)
         _ = buffer.offer(1)

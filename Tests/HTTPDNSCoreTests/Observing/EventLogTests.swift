@@ -61,7 +61,7 @@ struct EventLogTests {
         #expect(lines.all.withLock { $0.count } == 3)
     }
 
-    @Test("what the event is about stands in the metadata, and a stranger's text stays on one line")
+    @Test("A log line has the event's details as metadata, and untrusted text on one line")
     func metadata() throws {
         let observation = observation(.debug)
         let host = try HTTPDNSName("img.shop.test")

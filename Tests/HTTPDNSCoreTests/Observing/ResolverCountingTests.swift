@@ -86,7 +86,8 @@ struct ResolverCountingTests {
         }
     }
 
-    @Test("a query is under way until it is answered, failed or left; failures are told apart by code")
+    /// Failures are counted by code.
+    @Test("A query is in flight until it is answered, failed or cancelled")
     func providers() throws {
         let counting = ResolverCounting(providers: ["a"])
         for _ in 0..<6 { counting.count(.query, provider: 0) }

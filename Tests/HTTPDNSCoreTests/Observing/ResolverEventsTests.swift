@@ -59,7 +59,7 @@ struct ResolverEventsTests {
         #expect(observation.broadcast.listenerCount == 0)
     }
 
-    @Test("a listener whose task is cancelled while it waits ends, and does not listen any more")
+    @Test("A listener that is cancelled while it waits ends and is removed")
     func cancelled() async {
         let observation = observation
         let ready = OneShot<Void>()
@@ -98,7 +98,8 @@ struct ResolverEventsTests {
         #expect(observation.broadcast.listenerCount == 0)
     }
 
-    @Test("with many tellers, listeners and cancellations nobody hangs, and who stays gets everything")
+    /// No call hangs.
+    @Test("Under many senders and cancellations a listener that stays gets every event")
     func storm() async {
         let observation = observation
         let tellers = 8

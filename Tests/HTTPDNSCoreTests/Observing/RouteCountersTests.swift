@@ -34,7 +34,7 @@ struct RouteCountersTests {
         _ = try? await resolver.resolve(HTTPDNSResolver.Query(.name(try HTTPDNSName(name)), port: 443))
     }
 
-    @Test("each question counts for the route of its name, once; the sum is what the resolver counts")
+    @Test("Each lookup counts once for its route, and the sums match the resolver's")
     func counted() async throws {
         let resolver = try resolver()
         for _ in 0..<3 { try await ask(resolver, "a.shop.test") }

@@ -87,7 +87,7 @@ struct AddressPolicyTests {
         }
     }
 
-    @Test("an allowed block lets its addresses through, whoever names them, and nothing beside them")
+    @Test("An allowed block admits its addresses from every source, and no others")
     func allowsBlocks() throws {
         let policy = HTTPDNSAddressPolicy(allowed: [
             try #require(HTTPDNSAddressBlock("169.254.20.0/24")), try #require(HTTPDNSAddressBlock("10.0.0.0/8")),

@@ -42,7 +42,8 @@ struct RoutePolicyTests {
         #expect(try isAllowed("10.1.0.1", .provider, route, policy: policy))
     }
 
-    @Test("its only blocks bind providers, system and mappings, but neither the request itself nor literals")
+    /// They bind neither the request itself nor literals.
+    @Test("A route's only blocks bind providers, system and mappings")
     func narrows() throws {
         let route = try route(only: ["203.0.113.0/24", "2001:db8::/32"])
         for source in everySource {
@@ -54,8 +55,9 @@ struct RoutePolicyTests {
         }
     }
 
+    /// Only blocks admit no address that the policy refuses.
     @Test(
-        "neither the policy's allowed blocks nor its own open what is outside its only blocks, and only opens nothing"
+        "Allowed blocks admit no address outside of a route's only blocks"
     )
     func onlyIsNoPermission() throws {
         let policy = HTTPDNSAddressPolicy(allowed: [try #require(HTTPDNSAddressBlock("10.0.0.0/8"))])
@@ -104,8 +106,9 @@ struct RoutePolicyTests {
         }
     }
 
+    /// Allowed blocks change nothing.
     @Test(
-        "a route with only blocks admits no scope unseen, except to the request itself; allowed blocks change nothing"
+        "A route with only blocks admits no scope as a whole, except from the request"
     )
     func admitsByRoute() throws {
         let policy = HTTPDNSAddressPolicy()

@@ -25,7 +25,7 @@ struct SpecialPurposeTests {
     }
 
     @Test(
-        "the first and last address of a range have its scope, and the neighbours outside have theirs",
+        "A range's first and last address have its scope, adjacent ones have their own",
         arguments: [
             Range("0.0.0.0/8", .special, nil, .public), Range("10.0.0.0/8", .private, .public, .public),
             Range("100.64.0.0/10", .private, .public, .public),
@@ -78,7 +78,7 @@ struct SpecialPurposeTests {
     }
 
     @Test(
-        "an IPv4 address under a NAT64 prefix of a network's own counts at each place where RFC 6052 puts one",
+        "An IPv4 address in a local NAT64 prefix counts at each position of RFC 6052",
         arguments: [
             // 169.254.169.254 under a prefix of 96, 64, 56 and 48 bits.
             ("64:ff9b:1::a9fe:a9fe", HTTPDNSAddressPolicy.Scope.special), ("64:ff9b:1:0:a9:fea9:fe00:0", .special),

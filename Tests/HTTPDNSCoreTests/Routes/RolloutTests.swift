@@ -35,7 +35,8 @@ struct RolloutTests {
         return within
     }
 
-    @Test("25 % over 10,000 keys are 25 ± 1.5, stick, and a higher percentage only adds keys")
+    /// 25 ± 1.5 % of 10,000 keys.
+    @Test("A rollout of 25 % picks a stable quarter of keys, and a higher one only adds")
     func share() async throws {
         let fixture = try resolver(HTTPDNSRoute.Rollout(percent: 25, by: .key))
         let quarter = try await within(fixture)

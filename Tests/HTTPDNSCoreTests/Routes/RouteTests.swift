@@ -16,8 +16,9 @@ struct RouteTests {
         HTTPDNSRoute(try .init(pattern), providers.isEmpty ? .bypass : .providers(providers, fallback: .none))
     }
 
+    /// Internal names use their exact route only.
     @Test(
-        "exact name, then the longest suffix, then \"*\"; internal names by their exact route only",
+        "The exact route wins, then the longest suffix, then the route for all names",
         arguments: [
             ("img.shop.example", "img.shop.example"), ("x.shop.example", "*.shop.example"), ("shop.example", "*"),
             ("a.b.shop.example", "*.b.shop.example"), ("b.shop.example", "*.shop.example"), ("other.test", "*"),

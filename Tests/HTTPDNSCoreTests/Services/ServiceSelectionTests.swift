@@ -152,7 +152,8 @@ struct ServiceSelectionTests {
         #expect(Self.endpoints(last) == expected.map { ServiceEndpoint(address: $0, port: 444) })
     }
 
-    @Test("hints of a family that nobody asked for are not used, nor those in the wrong place")
+    /// Nor are hints in the wrong place.
+    @Test("Hints of a family that was not asked for are not used")
     mutating func foreignHints() {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         let binding = HTTPDNSProviderAnswer.HTTPSRecord(
@@ -211,7 +212,8 @@ struct ServiceSelectionTests {
         #expect(orders.count == 6)
     }
 
-    @Test("at most four targets are asked about, each once; records that lead to more are left out")
+    /// Records that lead to more targets are left out.
+    @Test("At most four targets are queried, each once")
     mutating func targets() throws {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         let names = try (0..<6).map { try HTTPDNSName("n\($0 % 5).test") }
@@ -253,7 +255,7 @@ struct ServiceSelectionTests {
         #expect(selection.received(second, about: Self.edge, using: &generator) == [.done(.candidates(expected))])
     }
 
-    @Test("records at the end of aliases lead on, then that end's own addresses, then the name's")
+    @Test("An alias' records come first, then its own addresses, then the name's")
     mutating func aliasToRecords() {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(60)))
@@ -326,7 +328,7 @@ struct ServiceSelectionTests {
         #expect(last == [.done(.plain(.aliasLoop(Self.host)))])
     }
 
-    @Test("a service that says that it is not available fails, with the shortest life on the way to it")
+    @Test("An unavailable service fails, with the shortest life of the aliases to it")
     mutating func unavailable() {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(4)))
@@ -351,7 +353,7 @@ struct ServiceSelectionTests {
         #expect(selection.expired().isEmpty)
     }
 
-    @Test("when time runs out, what is there is used: answers, then hints, then the name's own addresses")
+    @Test("At the time limit answers come first, then hints, then the name's addresses")
     mutating func expired() {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         let services = Self.bindings(
@@ -366,7 +368,8 @@ struct ServiceSelectionTests {
         #expect(candidates.missing?.code == .timedOut)
     }
 
-    @Test("an alias whose target is not answered in time leaves the name's own addresses, as a failure")
+    /// The name's own addresses are what is left, as a failure.
+    @Test("An alias whose target is not answered in time is a time-out")
     mutating func expiredAlias() {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(60)))
