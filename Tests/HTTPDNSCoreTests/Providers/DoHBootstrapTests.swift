@@ -22,7 +22,7 @@ struct DoHBootstrapTests {
     }
 
     @Test(
-        "an address that fails to connect is left for the next, which is asked first from then on",
+        "After a failed connection the next address is asked, and preferred from then on",
         arguments: [
             .connectFailed, .tlsFailed, .certificateRefused, .timedOut, .wrongPeer, .protocolViolation, .transport,
         ] as [TransferFailure.Code]
@@ -102,7 +102,8 @@ struct DoHBootstrapTests {
         )
     }
 
-    @Test("When every address answers with a server's failure, the error names all of them and the wait they ask for")
+    /// Every address answers with a failure of the server.
+    @Test("When every address fails, the error names all of them and the requested wait")
     func allServersFail() async throws {
         let scripted = try ScriptedDoHService(addresses: Self.addresses) { sent in
             .status(503, to: sent, fields: [.retryAfter: "7"])

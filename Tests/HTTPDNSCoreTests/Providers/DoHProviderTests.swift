@@ -41,7 +41,7 @@ struct DoHProviderTests {
         #expect(answer.v4 != nil && answer.v6 != nil)
     }
 
-    @Test("GET has the query as base64url without padding in the URL, and the fields of RFC 8484")
+    @Test("GET carries the query as base64url without padding, with RFC 8484's fields")
     func get() async throws {
         let scripted = try ScriptedDoHService { .loopback(to: $0) }
         _ = try await scripted.resolve("one.test", .v4)

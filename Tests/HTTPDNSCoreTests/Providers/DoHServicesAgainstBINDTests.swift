@@ -141,7 +141,7 @@ struct DoHServicesAgainstBINDTests {
         return binding
     }
 
-    @Test("a name without services and without existence is none, and one that nobody may ask about failed")
+    @Test("A missing name has no HTTPS records, and a refused query for them fails")
     func absence() async throws {
         let rig = try await ServerRig.shared()
         let missing = try await resolve("nosuch.test", on: rig)
@@ -154,7 +154,7 @@ struct DoHServicesAgainstBINDTests {
         #expect(error.code == .refused)
     }
 
-    @Test("one HTTPS query reaches the server beside A and AAAA, with the client's network cut short")
+    @Test("One HTTPS query is sent beside A and AAAA, with a shortened client subnet")
     func queries() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()

@@ -131,7 +131,8 @@ struct DoHServicesTests {
         await #expect(throws: HTTPDNSProviderError.self) { try await scripted.provider.resolve(query) }
     }
 
-    @Test("silence about services costs 50 ms where the addresses came at once, and not the time limit")
+    /// The addresses arrive immediately.
+    @Test("Missing HTTPS records delay the addresses by 50 ms, not by the time limit")
     func silence() async throws {
         let time = FakeTimeSource()
         let exchange = ScriptedExchange { sent in
@@ -218,8 +219,9 @@ struct QuestionGatheringTests {
         QuestionGathering(families: families, wantsServices: true, since: Self.start, deadline: Self.start + limit)
     }
 
+    /// 50 ms at least, 500 ms at most, and half of the time that is left.
     @Test(
-        "services have as long again as the addresses took, 50 ms at least, 500 ms at most, half of what is left",
+        "HTTPS records get as long again as the addresses took, within limits",
         arguments: [(0, 50), (20, 50), (80, 80), (499, 499), (900, 500), (2_800, 100)]
     )
     func services(took: Int, patience: Int) throws {
@@ -229,7 +231,8 @@ struct QuestionGatheringTests {
         #expect(action == .wait(until: now + .milliseconds(patience)))
     }
 
-    @Test("services are waited for no longer where the name has no address, or its families failed")
+    /// The name has none, or its families failed.
+    @Test("HTTPS records are awaited for 50 ms when the name has no addresses")
     func withoutAddresses() throws {
         for outcome in [Self.empty, .failure(HTTPDNSProviderError(code: .timedOut, message: "late"))] {
             var gathering = try gathering(.v4)
@@ -238,7 +241,8 @@ struct QuestionGatheringTests {
         }
     }
 
-    @Test("services that come first start no patience: without addresses they are worth nothing")
+    /// Without addresses they are of no use.
+    @Test("HTTPS records that arrive first start no time limit")
     func servicesFirst() throws {
         var gathering = try gathering()
         #expect(
@@ -249,7 +253,7 @@ struct QuestionGatheringTests {
         #expect(gathering.isComplete)
     }
 
-    @Test("what was given up is a time-out, and what was cancelled from outside is a cancellation")
+    @Test("A query given up is a time-out; one cancelled from outside is a cancellation")
     func givenUp() throws {
         var gathering = try gathering(.v4)
         _ = gathering.received(.outcome(.v4, Self.found), at: Self.start)

@@ -64,8 +64,9 @@ struct AlibabaCanaryTests {
         )
     }
 
+    /// Of provider, settings, credential and secrets.
     @Test(
-        "neither errors, descriptions nor dumps of provider, settings, credential and secrets have one",
+        "Errors, descriptions and dumps of an Alibaba provider have no secrets",
         arguments: failures.indices
     )
     func errors(index: Int) async throws {

@@ -27,7 +27,7 @@ struct AlibabaConfigurationTests {
         }
     }
 
-    @Test("plain settings of either version are taken; answers are public until the settings allow more")
+    @Test("Plain settings of either version are accepted, with public answers by default")
     func plain() throws {
         for version in AlibabaProvider.Version.allCases {
             #expect(try refusal(version) == nil)
@@ -93,8 +93,9 @@ struct AlibabaConfigurationTests {
     }
 
     #if Signing
+    /// Version 1 accepts any text.
     @Test(
-        "secrets of version 2 that are not hexadecimal are refused at once, and not repeated; version 1 takes any text",
+        "Version 2 refuses a secret that is not hexadecimal, without repeating it",
         arguments: [canary, "abc", "0x00", "00 11"]
     )
     func secrets(text: String) throws {

@@ -81,7 +81,7 @@ struct AlibabaContractTests {
         #expect(violations.isEmpty, "\(violations)")
     }
 
-    @Test("a provider whose account is refused stands aside for the next one: requests go on, and one warning is told")
+    @Test("A provider with a refused account is skipped for the next, with one warning")
     func refusedAccount() async throws {
         let scripted = try ScriptedAlibaba { $0.refusal("InvalidAccount") }
         let told = try await VendorWarnings.told(about: scripted.provider)

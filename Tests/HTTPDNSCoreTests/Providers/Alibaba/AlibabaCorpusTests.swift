@@ -11,7 +11,7 @@ struct AlibabaCorpusTests {
         .deletingLastPathComponent()
         .appendingPathComponent("../../../../Fuzz/Corpus/alibaba")
 
-    @Test("every input gives answers about the names that were asked for, or an error of one line")
+    @Test("Any input gives answers about the queried names, or an error of one line")
     func corpus() throws {
         let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
         let names = ["www.example.com", "img.example.com", "none.example.com", "a.test"]

@@ -79,7 +79,8 @@ struct AlibabaErrorTests {
         #expect(scripted.exchange.sent.count == 1)
     }
 
-    @Test("A refused account is tried again after 5 minutes, doubled up to an hour, by one query each time")
+    /// By one query each time.
+    @Test("A refused account is tried again after 5 minutes, doubling up to an hour")
     func accountAgain() async throws {
         let isRefused = Lock(true)
         let scripted = try ScriptedAlibaba { sent in
@@ -257,7 +258,8 @@ struct AlibabaErrorTests {
         #expect(limits == [.seconds(1), .milliseconds(1500), .seconds(3)])
     }
 
-    @Test("a connection that was closed at the moment of its use is dialled once more, at the same address")
+    /// Once.
+    @Test("A connection that closed as it was used is dialed again at the same address")
     func redial() async throws {
         let count = Lock(0)
         let scripted = try ScriptedAlibaba { sent in
@@ -308,7 +310,8 @@ struct AlibabaErrorTests {
         #expect(scripted.exchange.sent.count == 3)
     }
 
-    @Test("a secret that is gone fails the query with its place, and nothing is sent; once back, all is well")
+    /// The error names the secret's source. With the secret back, queries succeed.
+    @Test("A missing secret fails the query before anything is sent")
     func goneSecret() async throws {
         struct Gone: Error {}
         let isThere = Lock(true)

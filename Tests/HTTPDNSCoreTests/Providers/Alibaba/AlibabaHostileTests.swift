@@ -29,8 +29,9 @@ struct AlibabaHostileTests {
         }
     }
 
+    /// The error has the content type, and repeats nothing of the page.
     @Test(
-        "HTML instead of JSON is refused, with the content type and what may be the matter",
+        "HTML instead of JSON is refused, and the error suggests a captive portal",
         arguments: AlibabaProvider.Version.allCases
     )
     func html(version: AlibabaProvider.Version) async throws {
@@ -88,7 +89,8 @@ struct AlibabaHostileTests {
         }
     }
 
-    @Test("wrong cipher mode: an answer in another mode than the question's is refused, also in clear")
+    /// An answer in clear too.
+    @Test("An answer in another cipher mode than the question's is refused")
     func wrongMode() async throws {
         for (encryption, body) in [
             (AlibabaProvider.Encryption.cbc, AlibabaBody.encrypted(AlibabaBody.gcmData, mode: "2")),
@@ -125,7 +127,7 @@ struct AlibabaHostileTests {
         }
     }
 
-    @Test("what is encrypted well and is no answer is refused, every prefix of an answer too")
+    @Test("Well-encrypted data that is no answer is refused, such as every prefix of one")
     func encryptedRubbish() async throws {
         let payload = try #require(try AlibabaV2Payload(.gcm, key: ScriptedAlibaba.aesKey))
         let key = try #require(Hexadecimal.octets(ScriptedAlibaba.aesKey))

@@ -69,8 +69,9 @@ struct AlibabaScheduleTests {
         }
     }
 
+    /// The first query goes to the configured addresses.
     @Test(
-        "the first query goes to the settings' addresses; later ones to those that were discovered",
+        "When a configured address fails, discovered addresses are asked next",
         arguments: AlibabaProvider.Version.allCases
     )
     func flow(version: AlibabaProvider.Version) async throws {
@@ -150,7 +151,8 @@ struct AlibabaScheduleTests {
     }
 
     #if Signing
-    @Test("with a secret the question is signed, by its text, for a minute, with a nonce of twelve digits")
+    /// The signature covers its text.
+    @Test("With a secret a discovery is signed for a minute, with a nonce of 12 digits")
     func signed() async throws {
         let scripted = try scripted(.v1, secret: HTTPDNSSecret { "IAmASecret" }) { $0.reply(Self.found) }
         _ = try await scripted.resolve()

@@ -21,7 +21,7 @@ struct AlibabaV1AnswerTests {
         .addresses(addresses, timeToLive: .seconds(seconds), canonicalName: nil)
     }
 
-    @Test("the sample of one name lives for its ttl of 26 s, never for its origin_ttl of 300 s")
+    @Test("An answer lives for its ttl of 26 s, never for its origin_ttl of 300 s")
     func sample() throws {
         let answer = try read(AlibabaBody.v1)[HTTPDNSName("www.example.com")]
         #expect(answer?.v4 == Self.addresses([AlibabaBody.address, HTTPDNSAddress(v4: 192, 0, 2, 11)], 26))
@@ -52,7 +52,8 @@ struct AlibabaV1AnswerTests {
         #expect(img?.v6 == Self.addresses([Self.otherV6], 46))
     }
 
-    @Test("the form with ips and ipsv6 in one element; the least life of several rows counts")
+    /// The shortest time to live of several rows counts.
+    @Test("The form with ips and ipsv6 in one element is read")
     func oneElement() throws {
         let text = """
             {"dns":[{"host":"www.example.com","ips":["192.0.2.10"],"ipsv6":["2001:db8::10"],"ttl":50},

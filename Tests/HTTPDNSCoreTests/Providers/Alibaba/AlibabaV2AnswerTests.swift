@@ -134,7 +134,8 @@ struct AlibabaV2AnswerTests {
         #expect(addresses.count == DNSResponse.maximumAddresses)
     }
 
-    @Test("names match in any spelling; answers about others are left out, one that is there twice refuses all")
+    /// A name that is there twice refuses all answers.
+    @Test("Names match in any spelling, and answers about other names are left out")
     func names() throws {
         let other = #"{"dn":"evil.example","v4":{"ips":["192.0.2.66"]}}"#
         let own = #"{"dn":"WWW.Example.COM.","v4":{"ips":["192.0.2.10"]}}"#

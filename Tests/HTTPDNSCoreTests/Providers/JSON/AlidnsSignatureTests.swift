@@ -22,7 +22,8 @@ struct AlidnsSignatureTests {
         )
     }
 
-    @Test("the query carries account, access key, time, and the SHA-256 over them, the secret and the name")
+    /// The signature covers these, the secret and the name.
+    @Test("A signed query has account, access key, time and a SHA-256 signature")
     func signature() async throws {
         let scripted = try scripted(secret: HTTPDNSSecret { "topsecret" })
         _ = try await scripted.resolve("www.taobao.com", .v4)
@@ -91,7 +92,8 @@ struct AlidnsSignatureTests {
         #expect(scripted.exchange.sent.isEmpty)
     }
 
-    @Test("identifiers that would break the query, and a secret that is not there, are refused at once")
+    /// Identifiers that would break the query are invalid.
+    @Test("Invalid account identifiers and an unreadable secret are refused immediately")
     func settings() {
         for (account, key) in [("", "a"), ("a&b", "a"), ("a", "b c"), ("a", "é")] {
             #expect(throws: HTTPDNSProviderConfigurationError.self) {

@@ -154,7 +154,7 @@ struct JSONDNSProviderTests {
     }
 
     @Test(
-        "a failure of the server is the family's own outcome, with what the service says about it",
+        "A server failure is its family's own outcome, with the service's comment",
         arguments: [
             (2, "", .serverFailure, ": the service could not find an answer"),
             (2, #","Comment":"lame\ndelegation""#, .serverFailure, " (lame?delegation)"),

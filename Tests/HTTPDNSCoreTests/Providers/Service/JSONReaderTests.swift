@@ -38,7 +38,8 @@ struct JSONReaderTests {
         #expect(error?.offset == offset, "\(text): \(error?.description ?? "")")
     }
 
-    @Test("a key twice in one object is refused, also when one is escaped; in different objects it is not")
+    /// In different objects it is allowed.
+    @Test("A duplicate key in one object is refused, even when one is escaped")
     func duplicateKeys() throws {
         #expect(throws: JSONError.self) { try read(#"{"a":1,"b":2,"a":1}"#) }
         #expect(throws: JSONError.self) { try read(#"{"a":1,"\u0061":1}"#) }

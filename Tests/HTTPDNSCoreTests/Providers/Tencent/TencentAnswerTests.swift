@@ -32,7 +32,8 @@ struct TencentAnswerTests {
         if case .failed(let error)? = outcome { error.code == .badResponse } else { false }
     }
 
-    @Test("the documents' samples: a list with its time to live, both families, a batch, with and without names")
+    /// With a time to live, with and without names.
+    @Test("The documents' samples are read: lists, both families and batches")
     func samples() throws {
         let v4 = addresses("192.0.2.4", "192.0.2.5", life: 120)
         #expect(try read("192.0.2.4;192.0.2.5,120|203.0.113.7") == ["www.example.com": HTTPDNSProviderAnswer(v4: v4)])

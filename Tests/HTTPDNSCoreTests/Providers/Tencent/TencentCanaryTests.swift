@@ -50,8 +50,9 @@ struct TencentCanaryTests {
         [secret, "token=", "dn=", "/d?", "alg="] + sent.compactMap { $0.parameters["dn"] }
     }
 
+    /// Of provider, settings, credential and secrets.
     @Test(
-        "neither errors, descriptions nor dumps of provider, settings, credential and secrets have one",
+        "Errors, descriptions and dumps of a Tencent provider have no secrets",
         arguments: failures.indices
     )
     func errors(index: Int) async throws {

@@ -23,7 +23,7 @@ struct TencentConfigurationTests {
         }
     }
 
-    @Test("plain settings of either kind are taken; answers are public until the settings allow more")
+    @Test("Plain settings of either kind are accepted, with public answers by default")
     func plain() throws {
         for access in ScriptedTencent.Access.allCases {
             #expect(try refusal(access) == nil)
@@ -53,8 +53,9 @@ struct TencentConfigurationTests {
         #expect(try refusal { $0.credential.encryptionKey = HTTPDNSSecret { "a" } }?.contains(word) == true)
     }
 
+    /// The vendor's entry in clear is such a URL.
     @Test(
-        "URLs that cannot be used are refused, with what to do; the vendor's entry in clear is one",
+        "A URL that cannot be used is refused with advice",
         arguments: [
             ("http://119.29.29.98", "https://"), ("https://dns.example", "bootstrap"), ("https://192.0.2.1/d", "path"),
             ("https://192.0.2.1/?a=b", "path"), ("https://me:x@192.0.2.1", "user name"), ("ftp://192.0.2.1", "url"),

@@ -71,7 +71,7 @@ struct TencentContractTests {
         #expect(violations.isEmpty, "\(violations)")
     }
 
-    @Test("a provider whose account is refused stands aside for the next one: requests go on, and one warning is told")
+    @Test("A provider with a refused account is skipped for the next, with one warning")
     func refusedAccount() async throws {
         let scripted = try ScriptedTencent(settings: { $0.accountRefusalStatuses = [403] }) {
             $0.reply("", status: 403)
@@ -83,7 +83,8 @@ struct TencentContractTests {
         #expect(told.first?.contains("HTTP 403") == true && told.first?.contains("account-refused") == true)
     }
 
-    @Test("by a 401 that the settings do not call final requests go on too, and the service is asked again")
+    /// Requests go on meanwhile.
+    @Test("After a 401 that is not configured as final, the service is asked again")
     func notAllowed() async throws {
         let scripted = try ScriptedTencent { $0.reply("", status: 401) }
         let told = try await VendorWarnings.told(about: scripted.provider)

@@ -11,7 +11,7 @@ struct TencentCorpusTests {
         .deletingLastPathComponent()
         .appendingPathComponent("../../../../Fuzz/Corpus/tencent")
 
-    @Test("every input gives answers about the names that were asked for, addresses, or an error of one line")
+    @Test("Any input gives answers about the queried names, addresses or a one-line error")
     func corpus() throws {
         let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
         let names = ["www.example.com", "a.example.com", "b.example.com", "c.example.com"]

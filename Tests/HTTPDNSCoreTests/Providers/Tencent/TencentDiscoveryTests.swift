@@ -61,8 +61,9 @@ struct TencentDiscoveryTests {
         }
     }
 
+    /// The first query goes to the entry. Discovered addresses prove themselves by certificates of their own.
     @Test(
-        "the first query goes to the entry; those after its failure to discovered addresses, by certificates of their own",
+        "When the entry fails, discovered addresses are asked under their own names",
         arguments: ScriptedTencent.Access.allCases
     )
     func flow(access: ScriptedTencent.Access) async throws {
@@ -109,7 +110,8 @@ struct TencentDiscoveryTests {
         }
     }
 
-    @Test("a service in clear on this machine leads to nothing in clear elsewhere, a public one to nothing private")
+    /// A service in clear on this machine leads to nothing in clear elsewhere, a public one to nothing private.
+    @Test("A discovery leads to no address outside of the service's own scope")
     func scopes() async throws {
         for (url, expected) in [
             ("http://127.0.0.1:8053", ["127.0.0.1:8053", "127.0.0.2:8053"]),

@@ -92,7 +92,7 @@ struct TencentErrorTests {
         }
     }
 
-    @Test("A status that the settings call a refusal of the account stops all queries for a while")
+    @Test("A status configured as an account refusal stops all queries for a while")
     func account() async throws {
         let scripted = try scripted(refusals: [401, 418]) { $0.reply("", status: 418) }
         let first = try #require(try await scripted.error())
@@ -137,7 +137,8 @@ struct TencentErrorTests {
         #expect(Set(scripted.exchange.sent.map(\.endpoint)).count == 1)
     }
 
-    @Test("a service that refuses every time is asked twice by one query, and no more; with an equal clock once")
+    /// With an equal clock it is asked once.
+    @Test("A service that always refuses is asked twice by one query when clocks differ")
     func clockOnce() async throws {
         for (seconds, count) in [(Int64(1_600_000_000), 2), (1_700_000_000, 1)] {
             let scripted = try scripted(seconds: seconds) {
@@ -149,7 +150,8 @@ struct TencentErrorTests {
         }
     }
 
-    @Test("expired, wherever the service says so by an empty body: no answer, and no absence")
+    /// The service answers so, for example when a query has expired.
+    @Test("An empty body is a bad response, and no absence")
     func emptyBody() async throws {
         for access in ScriptedTencent.Access.allCases {
             let scripted = try scripted(access) { $0.reply("") }
@@ -157,7 +159,8 @@ struct TencentErrorTests {
         }
     }
 
-    @Test("a secret that is gone, or no token any more, fails the query, and nothing is sent; once back, all is well")
+    /// With the token back, queries succeed.
+    @Test("A missing secret or a bad token fails the query before anything is sent")
     func goneSecret() async throws {
         struct Gone: Error {}
         let token = Lock<String?>("1")

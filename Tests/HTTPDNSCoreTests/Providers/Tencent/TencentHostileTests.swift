@@ -31,8 +31,9 @@ struct TencentHostileTests {
         #expect(answer.v6 == .addresses([TencentBody.address6], timeToLive: .seconds(90), canonicalName: nil))
     }
 
+    /// It gives the same where it lacks a part of the client's address alone.
     @Test(
-        "every prefix of a good body is refused, or says the same: it lacks a part of the client's address alone",
+        "Every prefix of a good body is refused or gives the same answer",
         arguments: [TencentBody.both, "www.example.com.:0|203.0.113.7", "www.example.com.:0-0|2001:db8::7"]
     )
     func prefixes(body: String) async throws {
@@ -70,7 +71,8 @@ struct TencentHostileTests {
         #expect(error.message.contains("account or \(access == .token ? "token" : "key") refused?"), "\(error)")
     }
 
-    @Test("HTML in place of an answer is refused, with the content type and what may be the matter")
+    /// The error has the content type, and repeats nothing of the page.
+    @Test("HTML instead of an answer is refused, and the error suggests a captive portal")
     func html() async throws {
         for access in ScriptedTencent.Access.allCases {
             let page = "<html><script>alert(1)</script></html>"
@@ -99,7 +101,8 @@ struct TencentHostileTests {
     }
 
     #if Signing
-    @Test("wrong key: the answer is refused, with what to check where its padding shows that")
+    /// The advice is there where the padding shows it.
+    @Test("An answer under another key is refused, with advice to check the key")
     func wrongKey() async throws {
         let body = try TencentBody.written(TencentBody.both, .aes)
         var advised = 0
@@ -112,7 +115,7 @@ struct TencentHostileTests {
         #expect(advised >= 45)
     }
 
-    @Test("wrong mode: an answer in clear to an encrypted question is refused, and the other way round")
+    @Test("An answer in clear to an encrypted question is refused, and the reverse")
     func wrongMode() async throws {
         #expect(try await error(.aes, TencentBody.both)?.message.contains("hexadecimal") == true)
         #expect(try await error(.token, try TencentBody.written(TencentBody.both, .aes))?.code == .badResponse)
@@ -137,7 +140,7 @@ struct TencentHostileTests {
         #expect(try await error(.aes, body.uppercased() + "\r\n") == nil)
     }
 
-    @Test("what is encrypted well and is no answer is refused, every prefix of an answer too")
+    @Test("Well-encrypted data that is no answer is refused, such as every prefix of one")
     func encryptedRubbish() async throws {
         let end = try #require(TencentBody.both.firstIndex(of: "|"))
         for text in TencentBody.both[..<end].indices.map({ String(TencentBody.both[..<$0]) }) + [

@@ -62,7 +62,8 @@ struct TencentOverTheWireTests {
         #expect(long?.code == .badResponse && long?.message.contains("longer than an answer") == true)
     }
 
-    @Test("a body that breaks off, also where it could be whole, and one that stalls, are no answers")
+    /// Also where the bytes that arrived could be a whole answer.
+    @Test("A body that breaks off or stalls is no answer")
     func broken() async throws {
         let body = TencentBody.both
         #expect(try await error(.readHead, VendorWire.answer(body, length: body.utf8.count + 1)) != nil)

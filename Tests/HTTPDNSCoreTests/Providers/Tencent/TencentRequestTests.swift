@@ -121,7 +121,7 @@ struct TencentRequestTests {
         #expect(try TencentBody.asked(several) == "a.test,b.test;1700000600")
     }
 
-    @Test("a client subnet is encrypted as names are, or goes in clear where the settings say so")
+    @Test("A client subnet is encrypted like names, or sent in clear by configuration")
     func encryptedClientSubnet() async throws {
         let subnet = HTTPDNSAddressBlock("203.0.113.7/32")
         let hidden = try await sent(.aes, clientSubnet: subnet)

@@ -34,7 +34,7 @@ struct TencentVectorTests {
         #expect(try cipher().decrypted(Array("\(hex.uppercased())\r\n".utf8)) == Array(text.utf8))
     }
 
-    @Test("our vector of an answer is one: it has no name, and is about the only one that was asked about")
+    @Test("The vector of an answer has no name, and answers for the only queried name")
     func answered() throws {
         let host = try HTTPDNSName("www.example.com")
         let text = try cipher().decrypted(Array(Self.answerHex.utf8))
@@ -44,7 +44,8 @@ struct TencentVectorTests {
         #expect(answers == [host: HTTPDNSProviderAnswer(v4: expected)])
     }
 
-    @Test("a short key is filled up with the character 0, a longer one is taken whole, and one of 17 octets refused")
+    /// A key of 16 octets is taken whole, and one of 17 is refused.
+    @Test("A short key is padded with the character 0, and a long key is refused")
     func keys() throws {
         let text = "www.dnspod.cn"
         #expect(try cipher("dnspodpass000000").encrypted(text) == cipher().encrypted(text))

@@ -53,7 +53,8 @@ struct ClockOffsetTests {
         #expect(clock.seconds() == 1_700_000_100)
     }
 
-    @Test("a time that is the vendor's own, none, or one that cannot be read gives no reason to ask again")
+    /// Within a second the time is the vendor's own.
+    @Test("A time that is equal, missing or unreadable gives no reason to ask again")
     func nothingLearnt() {
         let clock = ClockOffset(WallClock { 1_700_000_000_000 })
         #expect(!clock.learn(from: reply("Tue, 14 Nov 2023 22:13:21 GMT"), signedAt: 1_700_000_000))

@@ -41,8 +41,9 @@ struct HexadecimalTests {
         #expect(Base64Text.octets("+/+/") == [0xfb, 0xff, 0xbf])
     }
 
+    /// Without its padding, with other characters, with blanks, or with stray bits.
     @Test(
-        "Base64 without its padding, with other characters, blanks or bits that nobody writes is refused",
+        "Malformed Base64 is refused",
         arguments: ["Zg", "Zg=", "Z===", "====", "Zm9v=", "Zm 9v", "Zm9v\n", "Zh==", "Zm9=", "Z-_v", "Zg==Zg=="]
     )
     func badBase64(text: String) {

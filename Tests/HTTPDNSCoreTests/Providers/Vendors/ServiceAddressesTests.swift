@@ -86,7 +86,7 @@ struct ServiceAddressesTests {
         #expect(addresses.attempts() == [Self.found] + Self.bootstrap)
     }
 
-    @Test("a discovery that fails leaves everything as it was, and is tried again after five minutes")
+    @Test("A failed discovery changes nothing and is repeated after five minutes")
     func failure() async {
         let time = StoppedTime()
         let addresses = addresses(time: time)
@@ -100,7 +100,7 @@ struct ServiceAddressesTests {
     }
 
     @Test(
-        "the service may not send queries to more private addresses than its own, nor to special ones",
+        "A service leads to no address more private than its own, and to no special one",
         arguments: [(HTTPDNSAddressPolicy.Scope.public, 0), (.private, 1), (.loopback, 2)]
     )
     func scopes(scope: HTTPDNSAddressPolicy.Scope, count: Int) async {
@@ -124,7 +124,8 @@ struct ServiceAddressesTests {
         #expect(Set(later.attempts()) == Set([Self.found, other] + Self.bootstrap))
     }
 
-    @Test("a list that the vendor gave a life of its own is as old after a restart, and not used when it has run out")
+    /// It is not used once its lifetime has run out.
+    @Test("A discovered list with a lifetime of its own keeps its age across restarts")
     func shortLife() async {
         let store = MemoryStore()
         let discovery = ServiceDiscovery(endpoints: [Self.found], lifetime: .seconds(3600))
@@ -177,7 +178,8 @@ struct ServiceAddressesTests {
         #expect(addresses.attempts() == [Self.found] + Self.bootstrap)
     }
 
-    @Test("what is stored is checked as what is discovered: no private address comes in through the store")
+    /// No private address comes in through the store.
+    @Test("Stored addresses are checked like discovered ones")
     func storedScopes() async {
         let store = MemoryStore([
             HTTPDNSStoredResolution(
@@ -195,7 +197,8 @@ struct ServiceAddressesTests {
         #expect(addresses.attempts() == [Self.found] + Self.bootstrap)
     }
 
-    @Test("a store that fails costs nothing but itself; a service that is switched off is not stored")
+    /// A service that is switched off is not stored.
+    @Test("A failing store does not affect discoveries")
     func brokenStore() async {
         let broken = addresses(store: MemoryStore(fails: true))
         #expect(await discovers(broken, ServiceDiscovery(endpoints: [Self.found])))
