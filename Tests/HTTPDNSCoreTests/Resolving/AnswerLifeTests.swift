@@ -94,7 +94,7 @@ struct AnswerLifeTests {
         }
     }
 
-    @Test("a family that fails in a refresh keeps the addresses known of it, and is asked for again after 10 s")
+    @Test("A family that fails in a refresh keeps its addresses and is retried after 10 s")
     func keepsFailedFamily() async throws {
         let fixture = try ResolverFixture(ticket: 1000)
         var listener = fixture.resolver.listener

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Caching on a hand-driven clock", .timeLimit(.minutes(10)))
 struct CachingTests {
-    @Test("a name that the system does not know is told with the asker's own reason, also from the cache")
+    @Test("A name unknown to the system fails with the caller's own hint, also when cached")
     func ownReason() async throws {
         let fixture = try ResolverFixture { $0.routes = [] }
         let bypassed = await #expect(throws: HTTPDNSResolver.Error.self) {
@@ -131,7 +131,8 @@ struct CachingTests {
         #expect(try fixture.immediate("pay.test") == nil)
     }
 
-    @Test("addresses beside a family that failed are used for their life, and asked for anew by a use after 10 s")
+    /// A use after 10 s asks for them again.
+    @Test("Addresses beside a failed family serve for their whole time to live")
     func partial() async throws {
         let fixture = try ResolverFixture()
         let answer = HTTPDNSProviderAnswer(

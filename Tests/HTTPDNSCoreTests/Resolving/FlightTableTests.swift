@@ -65,7 +65,8 @@ struct FlightTableTests {
         #expect(table.count == 0)
     }
 
-    @Test("a superseded flight serves its own, is joined by nobody, and frees no key but its own")
+    /// Later callers do not join it.
+    @Test("A superseded lookup serves its own waiters and frees no key but its own")
     func supersedes() {
         var table = Table()
         let old = table.join("a", 1)!.seat
@@ -100,7 +101,8 @@ struct FlightTableTests {
         #expect(table.land(seat.flight)?.waiters == [2])
     }
 
-    @Test("a flight that nobody waits for holds its key, is joined, and goes on when those have left")
+    /// It goes on when the callers that joined it have left.
+    @Test("A lookup without waiters holds its key and can be joined")
     func opens() {
         var table = Table()
         let flight = table.open("a", at: start, mayStart: { true })!

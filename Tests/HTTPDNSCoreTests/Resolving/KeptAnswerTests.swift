@@ -5,7 +5,7 @@ import Testing
 
 @Suite("What a failure may not take away", .timeLimit(.minutes(10)))
 struct KeptAnswerTests {
-    @Test("a refresh that fails leaves the provider's fresh answer where it is, also with the system as fallback")
+    @Test("A failed refresh keeps the provider's fresh answer, even with a system fallback")
     func keepsFreshAnswer() async throws {
         let fixture = try ResolverFixture(fallback: .system)
         try fixture.say(["203.0.113.1"], timeToLive: .seconds(100), about: "img.test")

@@ -75,7 +75,8 @@ struct LastResortTests {
         #expect(fixture.resolver.counters.answers[.lastResort] == 2)
     }
 
-    @Test("the policy holds for them, and when it leaves none the failure is that of the sources")
+    /// When it leaves none, the failure is that of the sources.
+    @Test("The policy applies to addresses of last resort")
     func policy() async throws {
         let fixture = try ResolverFixture {
             $0.mappings = [try HTTPDNSMapping.Key("pay.test"): .lastResort(["169.254.169.254"])]

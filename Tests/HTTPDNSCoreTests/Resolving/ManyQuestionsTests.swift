@@ -19,7 +19,8 @@ struct ManyQuestionsTests {
         }
     }
 
-    @Test("over a thousand questions the counters say what callers saw and providers were asked")
+    /// Over a thousand lookups.
+    @Test("The counters match what callers saw and what providers were asked")
     func counters() async throws {
         let fixture = try ResolverFixture(providers: ["ali", "backup"]) { $0.cache.refreshesAhead = false }
         let resolver = fixture.resolver

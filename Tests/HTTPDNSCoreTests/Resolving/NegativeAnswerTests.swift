@@ -85,7 +85,8 @@ struct NegativeAnswerTests {
         #expect(error?.code == .nameNotFound)
     }
 
-    @Test("The negative answer of a route's only provider is final, and the system resolver is not asked")
+    /// The system resolver is not asked.
+    @Test("A negative answer of a route's only provider is final")
     func onlyProvider() async throws {
         let fixture = try ResolverFixture(fallback: .system)
         try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), about: HTTPDNSName("img.test"))

@@ -17,7 +17,8 @@ struct ProviderOrderTests {
         #expect(fixture.providers.map(\.queries.count) == [1, 1])
     }
 
-    @Test("Negative answers of a trusted provider are final: neither the next provider nor the system is asked")
+    /// Neither the next provider nor the system resolver is asked.
+    @Test("A negative answer of a trusted provider is final")
     func definiteAnswers() async throws {
         let fixture = try ResolverFixture(providers: ["ali", "backup"], fallback: .system)
         try fixture.say(["203.0.113.1"], about: "known.test")
@@ -96,7 +97,7 @@ struct ProviderOrderTests {
         #expect(fixture.system.questions.isEmpty)
     }
 
-    @Test("a query takes the limit of one attempt, and all the time there is when nobody else can be asked")
+    @Test("A query has the limit of an attempt, or all the time for the only provider")
     func limitsAttempts() async throws {
         let fixture = try ResolverFixture(providers: ["ali", "backup"])
         try fixture.providers[0].say(.failure(.unavailable), about: HTTPDNSName("pay.test"))
@@ -120,7 +121,8 @@ struct ProviderOrderTests {
         #expect(error?.message == "no answer about pay.test within 3 s: doh: no answer in 3 s")
     }
 
-    @Test("a public provider may not answer private addresses; one on loopback may answer loopback")
+    /// A public provider may not answer private addresses; one on loopback may answer loopback.
+    @Test("A provider may not answer addresses that are more private than its scope")
     func appliesPolicy() async throws {
         let strict = try ResolverFixture()
         try strict.say(["10.0.0.1", "203.0.113.1", "127.0.0.1"], about: "mixed.test")

@@ -108,7 +108,8 @@ struct ProviderOutageTests {
         }
     }
 
-    @Test("A kill switch that is turned with many names in use fails no question and serves no provider's address")
+    /// No provider's address is served afterwards.
+    @Test("Turning the kill switch off with many names in use fails no lookup")
     func killSwitch() async throws {
         let count = ServerRig.hasTime ? 5_000 : 600
         let provider = AnyNameProvider()

@@ -101,7 +101,8 @@ struct RefreshAheadTests {
         #expect(fixture.provider.queries.count == 1)
     }
 
-    @Test("a name in use with a time to live of 2 s: for a minute nobody waits after the first")
+    /// For a minute, with a time to live of 2 s.
+    @Test("A name in use is refreshed ahead, so that no caller waits")
     func hotName() async throws {
         let fixture = try ResolverFixture()
         var listener = fixture.resolver.listener

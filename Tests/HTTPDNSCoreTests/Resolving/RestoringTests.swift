@@ -306,7 +306,8 @@ struct RestoringTests {
         gate.deliver(())
     }
 
-    @Test("a snapshot on disk carries the answers of one resolver to the next; a damaged one costs an event")
+    /// A damaged snapshot only causes an event.
+    @Test("A snapshot on disk carries the answers of one resolver to the next")
     func disk() async throws {
         let folder = try StoreFolder()
         func fixture() throws -> ResolverFixture {
@@ -389,7 +390,7 @@ struct RestoringTests {
         #expect(try fixture.immediate("img.test") == nil)
     }
 
-    @Test("of a stored answer with too many addresses, or with repeated ones, as many are used as of any other answer")
+    @Test("A stored answer is limited to 16 different addresses, like any other answer")
     func tooManyAddresses() async throws {
         let store = try await filled()
         store.kept[0].addresses = (1...40).flatMap {

@@ -34,7 +34,8 @@ struct ServiceRoutingTests {
         resolution?.endpoints.map(\.description) ?? []
     }
 
-    @Test("a record's port and protocols hold for port 443; other ports use the name's plain addresses")
+    /// Other ports use the name's plain addresses.
+    @Test("An HTTPS record's port and protocols apply to port 443 only")
     func port() async throws {
         let fixture = try fixture()
         let binding = HTTPDNSProviderAnswer.HTTPSRecord(
@@ -79,7 +80,7 @@ struct ServiceRoutingTests {
         #expect(try await texts(fixture.resolve("one.test")) == ["203.0.113.1:443"])
     }
 
-    @Test("a service that its owner calls unavailable is an error at port 443, and at no other port")
+    @Test("A service marked unavailable is an error at port 443, and at no other port")
     func unavailable() async throws {
         let fixture = try fixture()
         try say(.unavailable(timeToLive: .seconds(30)), about: "one.test", in: fixture)
@@ -111,7 +112,8 @@ struct ServiceRoutingTests {
         #expect(try fixture.immediate("one.test")?.addresses == expected)
     }
 
-    @Test("records that could not be asked for leave the addresses good, and are asked for again after 10 s")
+    /// They are repeated after 10 s.
+    @Test("Failed queries for HTTPS records leave the addresses usable for now")
     func failed() async throws {
         let fixture = try fixture()
         var listener = fixture.resolver.listener
@@ -128,7 +130,7 @@ struct ServiceRoutingTests {
         #expect(try texts(fixture.immediate("one.test")) == ["203.0.113.1:8443", "203.0.113.1:443"])
     }
 
-    @Test("records that cannot be asked for any more stay in force for the rest of their life")
+    @Test("HTTPS records stay in force for their whole life when their refresh fails")
     func failedLater() async throws {
         let fixture = try fixture()
         var listener = fixture.resolver.listener
@@ -144,7 +146,8 @@ struct ServiceRoutingTests {
         #expect(try await texts(fixture.resolve("one.test")) == ["203.0.113.2:443"])
     }
 
-    @Test("a name without addresses whose records cannot be asked for is no name without a way to it")
+    /// It is not a name without addresses.
+    @Test("A name without addresses whose HTTPS query fails is a failure of providers")
     func failedWithoutAddresses() async throws {
         let fixture = try fixture()
         try say(.failed(.unavailable), nil, about: "one.test", in: fixture)

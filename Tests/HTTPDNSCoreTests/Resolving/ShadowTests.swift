@@ -43,7 +43,8 @@ struct ShadowTests {
         #expect("\(ShadowWord.verdict(system: word(system), providers: word(providers)))" == verdict)
     }
 
-    @Test("the request has the system's answer before any provider has spoken, and each is compared once")
+    /// Each lookup is compared once.
+    @Test("In shadow mode the system's answer serves without waiting for a provider")
     func neverWaits() async throws {
         let fixture = try fixture()
         try fixture.say(["203.0.113.1"], about: "img.test")

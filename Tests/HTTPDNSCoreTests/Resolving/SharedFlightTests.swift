@@ -162,7 +162,7 @@ struct SharedFlightTests {
         #expect(fixture.provider.queries.count == 1)
     }
 
-    @Test("a flood of names is refused beyond the bound, and what is under way is still shared")
+    @Test("Lookups beyond the bound are refused, and those in flight are still shared")
     func boundsFlights() async throws {
         let fixture = try ResolverFixture(maximumFlights: 2)
         try fixture.say(["203.0.113.1"], about: "a.test")

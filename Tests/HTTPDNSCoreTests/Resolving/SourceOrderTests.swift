@@ -77,7 +77,8 @@ struct SourceOrderTests {
         #expect(try fixture.immediate("img.test")?.timeToLive == .seconds(30))
     }
 
-    @Test("Weights decide the order by chance, equal ones too; without weights the order given is kept")
+    /// Equal weights too.
+    @Test("Weights decide the order by chance; without weights the given order is kept")
     func weights() throws {
         func order(_ ticket: UInt64, _ mapping: HTTPDNSMapping) throws -> [String]? {
             let fixture = try ResolverFixture(ticket: ticket) {
@@ -100,7 +101,7 @@ struct SourceOrderTests {
         #expect(try order(99, .addresses(["203.0.113.9", "203.0.113.2"])) == ["203.0.113.9", "203.0.113.2"])
     }
 
-    @Test("the policy drops refused addresses of a mapping, and refuses it when none is left")
+    @Test("The policy drops refused addresses of a mapping, and fails when none is left")
     func mappingPolicy() throws {
         let fixture = try ResolverFixture {
             $0.mappings = [
@@ -114,7 +115,8 @@ struct SourceOrderTests {
         #expect(error?.message.contains("169.254.169.254") == true && error?.message.contains("0.0.0.0") == true)
     }
 
-    @Test("via takes the addresses of another name by that name's own route; the rest stays the name's own")
+    /// All else stays the name's own.
+    @Test("A via mapping uses the addresses of another name, by that name's own route")
     func via() async throws {
         let fixture = try ResolverFixture {
             $0.mappings = [

@@ -183,7 +183,7 @@ struct StaleAnswerTests {
         #expect(fixture.resolver.counters.staleServed == 0)
     }
 
-    @Test("a stale answer goes before the system resolver, which is asked once it is too old")
+    @Test("A stale answer is preferred to the system resolver until it is too old")
     func beforeSystem() async throws {
         let fixture = try await warm(fallback: .system) { $0.cache.staleLimit = .seconds(60) }
         try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName("img.test"))

@@ -54,7 +54,7 @@ struct SystemFallbackTests {
         #expect(try await fixture.resolve("e.test").source == .provider)
     }
 
-    @Test("Providers that rest are asked nevertheless when the system resolver does not know the name")
+    @Test("Providers in quarantine are asked when the system resolver lacks the name")
     func lastHope() async throws {
         let fixture = try fixture()
         try await quarantine(fixture)
@@ -91,7 +91,7 @@ struct SystemFallbackTests {
         #expect(resolution.source == .system && resolution.elapsed == .milliseconds(500))
     }
 
-    @Test("A call that joins a lookup under way reaches the system resolver within its own limit")
+    @Test("A call that joins a lookup reaches the system resolver within its own limit")
     func joined() async throws {
         let fixture = try fixture()
         async let patient = fixture.resolve("a.test")
@@ -116,7 +116,8 @@ struct SystemFallbackTests {
         #expect(try await waiting.source == .provider)
     }
 
-    @Test("A machine that is busy says nothing about the name, and the next question asks again")
+    /// The next lookup asks again.
+    @Test("An overloaded system resolver's failure is not cached")
     func busy() async throws {
         let fixture = try ResolverFixture { $0.routes = [] }
         let host = try HTTPDNSName("a.test")

@@ -4,8 +4,9 @@ import Testing
 
 @Suite("CRC-32C")
 struct CRC32CTests {
+    /// RFC 3720 appendix B.4, and the check value of the catalogs.
     @Test(
-        "the published values (RFC 3720 appendix B.4, and the check value of the catalogues) come out",
+        "The checksum matches the published values",
         arguments: [
             ([], 0), (Array("123456789".utf8), 0xe306_9283), ([UInt8](repeating: 0, count: 32), 0x8a91_36aa),
             ([UInt8](repeating: 255, count: 32), 0x62a8_ab43), ([UInt8](0..<32), 0x46dd_794e),

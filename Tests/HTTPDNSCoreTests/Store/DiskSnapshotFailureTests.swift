@@ -83,7 +83,7 @@ struct DiskSnapshotFailureTests {
         }
     }
 
-    @Test("temporary files of crashed writers are removed once they are old, and nothing else is")
+    @Test("Old temporary files of crashed writers are removed, and nothing else is")
     func leftovers() async throws {
         let old = "answers.snapshot.0123456789abcdef.tmp"
         let kept = [

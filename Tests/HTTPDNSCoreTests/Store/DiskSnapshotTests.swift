@@ -31,7 +31,8 @@ struct DiskSnapshotTests {
         #expect(try folder.names == [])
     }
 
-    @Test("only the owner can read or write the file, whatever the umask, and nothing else is left in the folder")
+    /// Nothing else is left in the folder.
+    @Test("Only the owner can read or write the file, whatever the umask")
     func mode() async throws {
         try folder.write(try await savedOctets())
         chmod(folder.file, 0o644)
@@ -77,7 +78,8 @@ struct DiskSnapshotTests {
         #expect(kept == Array(newestFirst.prefix(kept.count)) && kept.count > 500)
     }
 
-    @Test("a file that was cut off, altered or written by another version is refused with its path, and then replaced")
+    /// It is cut off, altered, or written by another version.
+    @Test("A damaged or newer snapshot is refused with its path, and then replaced")
     func damaged() async throws {
         let good = try await savedOctets()
         var flipped = good

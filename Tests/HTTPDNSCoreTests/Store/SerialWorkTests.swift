@@ -49,7 +49,8 @@ struct SerialWorkTests {
         )
     }
 
-    @Test("saves of one store are carried out in the order of the calls, on one thread, and the last one stays")
+    /// The last one stays.
+    @Test("Saves of one store run in the order of the calls, on one thread")
     func order() async throws {
         let folder = try StoreFolder()
         let threads = Threads()
@@ -86,7 +87,8 @@ struct SerialWorkTests {
         #expect(try folder.names == ["answers.snapshot"])
     }
 
-    @Test("a cancelled caller returns at once, although the disk hangs, and the others get theirs")
+    /// The others get their results.
+    @Test("A cancelled caller returns immediately although the disk hangs")
     func cancellation() async throws {
         let threads = Threads()
         let work = SerialWork(startThread: threads.start)
@@ -106,7 +108,8 @@ struct SerialWorkTests {
         #expect(work.waitingCount == 0)
     }
 
-    @Test("a deadline ends the wait although the work hangs; one that has passed begins nothing")
+    /// A deadline that has passed begins nothing.
+    @Test("A deadline ends the wait although the work hangs")
     func deadline() async throws {
         let threads = Threads()
         let clock = FakeTimeSource()
@@ -122,7 +125,7 @@ struct SerialWorkTests {
         #expect(threads.count == 0)
     }
 
-    @Test("a system that gives no thread is an error of the store, and the next call tries again")
+    @Test("A missing thread is an error of the store, and the next call tries again")
     func noThread() async throws {
         let folder = try StoreFolder()
         let supply = ThreadSupply()
@@ -141,8 +144,9 @@ struct SerialWorkTests {
         #expect(try await store.load() == [])
     }
 
+    /// Without a thread they run elsewhere.
     @Test(
-        "a task's steps are work like any other, and others may come between; without a thread they are done elsewhere"
+        "A task's steps run on the worker thread, and other work may run in between"
     )
     func taskSteps() async throws {
         @Sendable func thread() -> String {
@@ -178,7 +182,7 @@ struct SerialWorkTests {
         #expect(value == 1)
     }
 
-    @Test("the queue asks for one thread while there is work, and for another after it ended")
+    @Test("The queue asks for one thread while there is work, and for another later")
     func queue() {
         var queue = WorkQueue<Int>()
         #expect(queue.submit(1) == .startThread)

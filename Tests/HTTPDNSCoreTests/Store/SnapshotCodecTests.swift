@@ -97,7 +97,8 @@ struct SnapshotCodecTests {
         _ = try SnapshotDecoder.decode(file)
     }
 
-    @Test("with the checksum made right, a changed octet gives answers in canonical form or a fault, and never traps")
+    /// It never traps.
+    @Test("With a right checksum a changed octet gives canonical answers or an error")
     func mendedChanges() throws {
         let good = Self.encode(try HTTPDNSStoredResolution.variety())
         var read = 0
@@ -113,7 +114,7 @@ struct SnapshotCodecTests {
         #expect(read > 0)
     }
 
-    @Test("with length and checksum made right, a file cut off inside its entries is refused")
+    @Test("A snapshot cut off with a right length and checksum is refused")
     func mendedTruncations() throws {
         let file = Self.encode(try HTTPDNSStoredResolution.variety())
         let accepted = (SnapshotFormat.headerOctets..<file.count).filter { count in

@@ -11,7 +11,7 @@ struct SnapshotCorpusTests {
         .deletingLastPathComponent()
         .appendingPathComponent("../../../Fuzz/Corpus/disk-snapshot")
 
-    @Test("every input gives answers that are written again as they were, or a typed error of one line")
+    @Test("Any snapshot gives answers that encode to it again, or a typed one-line error")
     func corpus() throws {
         var accepted = 0
         var codes: Set<HTTPDNSResolutionStoreError.Code> = []

@@ -35,7 +35,7 @@ struct StoredResolutionTests {
     }
 
     @Test(
-        "an answer has as much left on this process's clock as the calendar time can vouch for",
+        "A restored answer has the time left that the calendar time can vouch for",
         arguments: [
             Case("just received", passed: 0, age: .zero, left: .seconds(60)),
             Case("a millisecond ago", passed: 1, age: .milliseconds(1), left: .milliseconds(59_999)),
@@ -122,7 +122,8 @@ struct StoredResolutionTests {
         #expect(life.map { $0.expiresAt - now } == example.left)
     }
 
-    @Test("no reading of any clock and no figure in a file gives more life than the limits, or traps")
+    /// None of them traps.
+    @Test("No clock and no stored figure gives an answer more life than the limits")
     func extremes() throws {
         let moments: [Int64] = [.min, .min + 1, -1, 0, 1, 1_800_000_000_000, .max - 1, .max]
         let durations: [Duration] = [

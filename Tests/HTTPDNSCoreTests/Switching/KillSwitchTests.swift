@@ -29,7 +29,8 @@ struct KillSwitchTests {
         #expect(killSwitch.offs.map(\.origin) == (isTakenBack ? [] : [off]))
     }
 
-    @Test("it is on when nobody has it off; each turn that changes something counts, and others do not")
+    /// A turn that changes nothing does not count.
+    @Test("The kill switch is on by default, and each turn that changes it counts")
     func generations() throws {
         let time = FakeTimeSource()
         let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: time)
@@ -65,7 +66,7 @@ struct KillSwitchTests {
     }
 
     @Test(
-        "a pattern that is off decides as a route with it does, and a closer route stays on",
+        "A pattern that is off decides like a route, and a closer route stays on",
         arguments: [
             Case(off: ["*.shop.test"], host: "img.shop.test", route: "*.shop.test", isOff: true),
             Case(off: ["*.shop.test"], host: "a.img.shop.test", route: "*.shop.test", isOff: true),
@@ -91,7 +92,7 @@ struct KillSwitchTests {
         #expect((off != nil) == row.isOff)
     }
 
-    @Test("who watches is told what went off or on, once for each turn, and not of turns that change nothing")
+    @Test("A watcher is called once for each turn of the kill switch that changes it")
     func changes() throws {
         let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: FakeTimeSource())
         let seen = Lock<[String]>([])

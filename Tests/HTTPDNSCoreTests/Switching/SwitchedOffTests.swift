@@ -29,7 +29,8 @@ struct SwitchedOffTests {
         return fixture
     }
 
-    @Test("off: mappings, cached answers and providers are passed over; on: what is fresh serves again at once")
+    /// Switched on, the fresh answers serve again immediately.
+    @Test("Switched off, a resolver skips mappings, cached answers and providers")
     func everything() async throws {
         let fixture = try fixture()
         #expect(try await fixture.resolve("img.shop.test").addresses == ["203.0.113.1"])
@@ -56,7 +57,7 @@ struct SwitchedOffTests {
         #expect(fixture.resolver.counters.switchedOff == 3)
     }
 
-    @Test("a name that neither is known to the system nor on fails, and says that it is switched off")
+    @Test("A name unknown to the system fails while switched off, and the hint says so")
     func unknown() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "only.test")
@@ -81,7 +82,7 @@ struct SwitchedOffTests {
         #expect(fixture.resolver.counters.switchedOff == 3)
     }
 
-    @Test("a route that the settings have off is off by the file, and on again by a reload alone")
+    @Test("A route disabled in the file is enabled again by a reload alone")
     func byFile() async throws {
         let fixture = try fixture { $0.routes[0].isEnabled = false }
         #expect(fixture.resolver.killSwitch.offs.map(\.origin) == [.file])
@@ -98,7 +99,7 @@ struct SwitchedOffTests {
         #expect(try await fixture.resolve("img.shop.test").source == .system)
     }
 
-    @Test("A question that waits for a provider when it is switched off takes the system path", .timeLimit(.minutes(1)))
+    @Test("A lookup that waits for a provider takes the system path when switched off", .timeLimit(.minutes(1)))
     func whileWaiting() async throws {
         let fixture = try fixture()
         fixture.provider.hold()
@@ -122,7 +123,7 @@ struct SwitchedOffTests {
         #expect(try await on.source == .provider)
     }
 
-    @Test("Names in use are looked up on the system path when they are switched off, and no others")
+    @Test("Switching off looks up the names in use on the system path, and no others")
     func lookedUpAhead() async throws {
         let fixture = try fixture()
         _ = try await fixture.resolve("img.shop.test")

@@ -8,7 +8,7 @@ struct LookUpPoolTests {
         LookUpPool(threads: threads, maximumThreads: maximum ?? threads, maximumAbandoned: abandoned)
     }
 
-    @Test("Threads are started on demand up to their number, and the rest waits, however many lookups that are")
+    @Test("Threads start on demand up to their limit, and further lookups wait")
     func demand() {
         var pool = pool()
         #expect(pool.submit(1) == .startThread)
@@ -62,7 +62,7 @@ struct LookUpPoolTests {
         #expect(pool.next(after: 1) == 3)
     }
 
-    @Test("an abandoned lookup that runs gives its place to what waits, and its thread ends when it comes back")
+    @Test("An abandoned lookup frees its slot, and its thread ends when it returns")
     func abandonRunning() {
         var pool = pool(threads: 1)
         _ = pool.submit(1)

@@ -50,7 +50,7 @@ struct SystemResolverTests {
         #expect(resolver.threads.abandoned == 0)
     }
 
-    @Test("addresses of a family that was not asked for are left out, and none left is an error")
+    @Test("Addresses of a family that was not asked for are dropped; none left is an error")
     func families() async throws {
         let resolver = resolver { _, _ in .success([loopback2]) }
         #expect(try await resolver.resolve(host, families: .v4, timeLimit: .seconds(1)) == [loopback2])
@@ -63,7 +63,7 @@ struct SystemResolverTests {
         #expect(await code(resolver, host) == .nameNotFound)
     }
 
-    @Test("a hanging look-up is left behind at the deadline, and the next one gets a thread of its own")
+    @Test("A hanging lookup is left behind at the deadline, and the next gets a thread")
     func deadline() async throws {
         let gate = ThreadGate()
         let hanging = try HTTPDNSName("hanging.test")
@@ -131,7 +131,7 @@ struct SystemResolverTests {
         #expect(found == 2_000)
     }
 
-    @Test("A lookup that no thread came for in time fails as overloaded, and not as timed out")
+    @Test("A lookup that gets no thread in time fails as overloaded, not as timed out")
     func overloaded() async throws {
         let gate = ThreadGate()
         let resolver = resolver { _, _ in
@@ -174,7 +174,8 @@ struct SystemResolverTests {
         while resolver.threads.active > 0, !Task.isCancelled { await Task.yield() }
     }
 
-    @Test("no more threads hang than workers and abandoned ones, however many look-ups are given up")
+    /// However many lookups are given up.
+    @Test("No more threads hang than workers and abandoned threads are allowed")
     func boundedThreads() async throws {
         let gate = ThreadGate()
         let resolver = resolver(threads: 2, abandoned: 3) { _, _ in

@@ -23,7 +23,8 @@ struct LatencyTrackTests {
         #expect(try #require(histogram.percentile95) > .seconds(10))
     }
 
-    @Test("fewer than five answers have no 95th percentile; extreme ones stay within the buckets")
+    /// Extreme latencies stay within the buckets.
+    @Test("Fewer than five answers have no 95th percentile")
     func few() throws {
         var histogram = LatencyHistogram(at: start)
         for _ in 0..<4 { histogram.add(.milliseconds(10), at: start) }
@@ -62,7 +63,8 @@ struct LatencyTrackTests {
         #expect(track.knownMean(at: start + .seconds(90)) == nil)
     }
 
-    @Test("a budget lets a burst of one second through, then its rate, and takes back what was not sent")
+    /// It takes back the queries that were not sent.
+    @Test("A budget allows a burst of one second, then its rate")
     func budget() {
         var budget = QueryBudget(queriesPerSecond: 4, at: start)
         /// How many can be taken, one after the other.

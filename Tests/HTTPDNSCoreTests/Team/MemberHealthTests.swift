@@ -52,7 +52,8 @@ struct MemberHealthTests {
         }
     }
 
-    @Test("it is suspect while a query is unanswered for longer than the hedge delay, until it says anything")
+    /// Any answer ends that.
+    @Test("A provider is suspect while a query is unanswered beyond the hedge delay")
     func suspects() {
         var subject = Subject()
         let first = subject.send()
@@ -146,8 +147,9 @@ struct MemberHealthTests {
         #expect(subject.standing == .probeDue)
     }
 
+    /// The second is the minimum of RFC 9520.
     @Test(
-        "chance moves a quarantine by a tenth either way, never below the second of RFC 9520",
+        "Chance moves a quarantine by a tenth either way, never below one second",
         arguments: [(0, 1, 1000), (2000, 1, 1100), (0, 2, 1800), (2000, 2, 2200), (0, 6, 27000), (2000, 6, 33000)]
     )
     func jitter(_ jitter: UInt64, _ failures: Int, _ milliseconds: Int) throws {
@@ -225,7 +227,8 @@ struct MemberHealthTests {
         #expect(subject.restLeft == .seconds(1))
     }
 
-    @Test("too many queries: it rests as long as it asked for, one second without a word, five minutes at most")
+    /// One second when it names no time.
+    @Test("A rate-limited provider rests as long as it asked for, five minutes at most")
     func rateLimited() throws {
         for (wish, rest) in [(nil, 1), (.zero, 1), (.seconds(40), 40), (.seconds(86_400), 300)] as [(Duration?, Int)] {
             var subject = Subject()
@@ -236,7 +239,7 @@ struct MemberHealthTests {
         }
     }
 
-    @Test("a wish to be left alone outlives the success of an earlier query, and a shorter quarantine")
+    @Test("A requested rest outlives an earlier query's success and a shorter quarantine")
     func wishIsKept() throws {
         var subject = Subject()
         let (first, second, third) = (subject.send(), subject.send(), subject.send())
@@ -252,7 +255,7 @@ struct MemberHealthTests {
         #expect(subject.standing == .healthy)
     }
 
-    @Test("Retry-After of any failure is honoured: 503 with it rests longer than its quarantine")
+    @Test("Retry-After of any failure is honored over a shorter quarantine")
     func retryAfter() throws {
         var subject = Subject()
         try subject.fail(subject.send(), .httpStatus, retryAfter: .seconds(20))

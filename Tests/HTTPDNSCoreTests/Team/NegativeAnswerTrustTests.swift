@@ -32,7 +32,8 @@ struct NegativeAnswerTrustTests {
         #expect(!trust.isEarned)
     }
 
-    @Test("A name counts once, by its newest answer; a repeated denial renews no confirmation")
+    /// A repeated denial renews no confirmation.
+    @Test("A name counts once, by its newest answer")
     func names() throws {
         var trust = NegativeAnswerTrust()
         trust.note(try host(0), .positive)

@@ -6,7 +6,8 @@ import Testing
 
 @Suite("A team of providers at work", .timeLimit(.minutes(10)))
 struct ProviderTeamTests {
-    @Test("the black-holed first costs the hedge delay once; a hundred later resolves never touch it")
+    /// A hundred later lookups never ask it.
+    @Test("A black-holed first provider costs the hedge delay once")
     func blackHoled() async throws {
         let fixture = TeamFixture()
         try fixture.say(.silence, at: 0)
@@ -26,7 +27,8 @@ struct ProviderTeamTests {
         #expect(fixture.providers[0].queries[0].timeLimit == .seconds(1))
     }
 
-    @Test("the query that lost goes on, and ends in quarantine; the probe after it is waited for by nobody")
+    /// No caller waits for the probe after it.
+    @Test("A query that lost goes on, and its failure leads to quarantine")
     func loserIsLearntFrom() async throws {
         let fixture = TeamFixture()
         try fixture.say(.silence, at: 0)
@@ -96,8 +98,9 @@ struct ProviderTeamTests {
         while fixture.time.sleeperCount > 0, !Task.isCancelled { await Task.yield() }
     }
 
+    /// The other provider is healthy.
     @Test(
-        "one provider says \"no such name\" about everything, the other is healthy: with a second opinion all have addresses"
+        "A second opinion corrects a provider that denies every name"
     )
     func liar() async throws {
         let fixture = TeamFixture()
@@ -111,7 +114,8 @@ struct ProviderTeamTests {
         )
     }
 
-    @Test("a cancelled caller returns at once, and its queries end, also at a provider that does not listen")
+    /// Also at a provider that ignores the cancellation.
+    @Test("A cancelled caller returns immediately, and its queries end")
     func cancels() async throws {
         for isStubborn in [false, true] {
             let fixture = TeamFixture(["ali"], isStubborn: isStubborn)
@@ -137,7 +141,7 @@ struct ProviderTeamTests {
         }
     }
 
-    @Test("a provider that listens to nothing holds nobody up: its place is free a second after its limit")
+    @Test("A provider that ignores cancellation frees its slot a second after its limit")
     func stubborn() async throws {
         let fixture = TeamFixture(
             ["ali"],
@@ -202,7 +206,8 @@ struct ProviderTeamTests {
         #expect(fixture.team.health[0].successes == 1)
     }
 
-    @Test("real time, many tasks, cancellations, failures and silences: every question returns, nothing is left")
+    /// In real time. Nothing is left behind.
+    @Test("Under load, failures and cancellations every lookup returns")
     func storm() async throws {
         let names = ["a", "b", "c"]
         let hosts = try (0..<40).map { try HTTPDNSName("n\($0).test") }

@@ -10,7 +10,8 @@ struct TeamBatchTests {
         try (0..<count).map { try HTTPDNSName("n\($0).test") }
     }
 
-    @Test("names go in batches of the provider's size, each once, and each has its own outcome")
+    /// Each name has its own outcome.
+    @Test("Names go in batches of the provider's size, each name once")
     func batches() async throws {
         let fixture = TeamFixture(["ali"], batchLimit: 4)
         let hosts = try hosts(10)
@@ -52,7 +53,7 @@ struct TeamBatchTests {
         #expect(fixture.providers[0].greatestUnderWay <= 3)
     }
 
-    @Test("a first provider that rests is passed over: the first available one decides on batches")
+    @Test("A batch skips a first provider in quarantine for the next available one")
     func restingFirst() async throws {
         let fixture = TeamFixture(batchLimit: 10)
         try fixture.say(.failure(.unavailable), at: 0)

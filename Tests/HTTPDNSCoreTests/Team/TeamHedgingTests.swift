@@ -21,7 +21,8 @@ struct TeamHedgingTests {
         #expect(team.state.asks.isEmpty)
     }
 
-    @Test("the next one is asked when the first is late, the first answer wins, and the late one is still learnt from")
+    /// The late answer still counts for the latency.
+    @Test("The next provider is asked when the first is late, and the first answer wins")
     func hedges() throws {
         var team = TeamSimulation([
             ("slow", Simulation.answering(after: .milliseconds(400))),
@@ -79,7 +80,8 @@ struct TeamHedgingTests {
         #expect(team.failedAttempts(id) == ["ali: 503 in 12 ms"])
     }
 
-    @Test("a late failure of the first does not hurry the third, while the second is within its own delay")
+    /// The second is within its own hedge delay.
+    @Test("A late failure of the first provider does not start the third too early")
     func failsLate() throws {
         var team = TeamSimulation([
             ("a", Simulation.failing(after: .milliseconds(55))), ("b", Simulation.answering(after: .milliseconds(15))),
@@ -108,8 +110,9 @@ struct TeamHedgingTests {
         #expect(team.text(id) == "backup at 1 ms: nothing")
     }
 
+    /// Not past the limit of an attempt.
     @Test(
-        "a hedge waits for the provider's own 95th percentile once that is known and longer, but not past the attempt limit"
+        "A hedge waits for the provider's 95th percentile when that is longer"
     )
     func percentile() throws {
         var team = TeamSimulation([
@@ -159,7 +162,7 @@ struct TeamHedgingTests {
         }
     }
 
-    @Test("a black-holed provider is touched by the first resolve and by probes, and by nothing else")
+    @Test("A black-holed provider is asked by the first lookup and by probes only")
     func blackHoledFirst() throws {
         var team = TeamSimulation([
             ("dead", Simulation.blackHole), ("alive", Simulation.answering(after: .milliseconds(10))),
@@ -220,7 +223,8 @@ struct TeamHedgingTests {
         }
     }
 
-    @Test("a negative answer stands once all others are negative or failed, and at the deadline")
+    /// And at the deadline.
+    @Test("A negative answer stands once all others are negative or failed")
     func negativeStands() throws {
         var team = TeamSimulation([
             ("a", Simulation.negative(after: .milliseconds(5))), ("b", Simulation.failing(after: .milliseconds(5))),
@@ -241,7 +245,7 @@ struct TeamHedgingTests {
     }
 
     @Test(
-        "a provider in quarantine is asked for its opinion too, but delays a negative answer by its hedge delay at most"
+        "The opinion of a quarantined provider delays a denial by the hedge delay at most"
     )
     func doubtfulOpinion() throws {
         var team = TeamSimulation([

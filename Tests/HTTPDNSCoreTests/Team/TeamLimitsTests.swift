@@ -26,7 +26,8 @@ struct TeamLimitsTests {
         )
     }
 
-    @Test("who waits in a queue asks another provider that is free after the hedge delay, and is not sent any more")
+    /// The queued query is not sent any more.
+    @Test("A lookup queued at a busy provider moves to a free one after the hedge delay")
     func leavesQueue() throws {
         var team = TeamSimulation(
             [
@@ -102,7 +103,7 @@ struct TeamLimitsTests {
         #expect(team.standing("a") == .healthy)
     }
 
-    @Test("over its budget a provider is passed over without blame, until the budget has filled again")
+    @Test("A provider over its budget is skipped without blame until the budget refills")
     func budget() throws {
         var team = TeamSimulation(
             [("a", Simulation.answering(after: .zero)), ("b", Simulation.answering(after: .zero))],
@@ -220,8 +221,9 @@ struct TeamLimitsTests {
         fixture.team.shutdown()
     }
 
+    /// Whatever the providers do.
     @Test(
-        "whatever happens, every question ends by its deadline, limits hold, and nothing is left behind",
+        "Every lookup ends by its deadline, limits hold, and nothing is left behind",
         arguments: 0..<40
     )
     func random(_ seed: UInt64) throws {

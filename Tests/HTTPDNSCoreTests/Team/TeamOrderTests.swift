@@ -8,7 +8,7 @@ import Testing
 struct TeamOrderTests {
     private typealias Simulation = TeamSimulation
 
-    @Test("in the given order as long as all are healthy, then suspects, then those whose quarantine is over")
+    @Test("Healthy providers keep the given order, before suspects and due probes")
     func givenOrder() throws {
         var team = TeamSimulation([
             ("failed", Simulation.failing()), ("silent", Simulation.blackHole),
@@ -43,7 +43,7 @@ struct TeamOrderTests {
         #expect(team.text(given).hasPrefix("slow"))
     }
 
-    @Test("chance gives a provider of unknown latency its try, and one whose latency is a minute old")
+    @Test("Chance tries a provider whose latency is unknown or a minute old")
     func explores() throws {
         var team = TeamSimulation([
             ("known", Simulation.answering(after: .milliseconds(5))),
@@ -90,7 +90,8 @@ struct TeamOrderTests {
         #expect(team.state.mayAsk(["a", "b"], at: team.now))
     }
 
-    @Test("a provider that asked to be left alone is not even the last hope, and the failure says when to come back")
+    /// The failure says when to ask again.
+    @Test("A provider that asked for a rest is not asked even as the last resort")
     func wishedRest() throws {
         var team = TeamSimulation([("a", Simulation.failing(.rateLimited, retryAfter: .seconds(40)))])
         try team.ask()

@@ -249,7 +249,8 @@ struct ProviderCompatibilityTests {
         #expect(try await violations(batchLimit: limit, bendBatch: { try await $0.resolve($1, batch: $2) }).isEmpty)
     }
 
-    @Test("a provider that loses a name of a batch, or changes its answer, or answers about another, is found out")
+    /// They lose a name, change its answer, or answer about another.
+    @Test("The compatibility suite finds providers that mix up the names of a batch")
     func findsBrokenBatches() async throws {
         let stranger = try HTTPDNSName("stranger.test")
         let rule = "a batch answers about its names what single queries do, and about no others"
