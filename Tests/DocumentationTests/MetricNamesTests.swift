@@ -15,7 +15,7 @@ struct MetricNamesTests {
 
     private func codes(in cell: String) -> [String] { cell.matches(of: /`([^`]+)`/).map { String($0.output.1) } }
 
-    @Test("Docs/Observability.md lists the metrics that there are, with their kinds and dimensions")
+    @Test("Docs/Observability.md lists every metric with its kind and dimensions")
     func table() throws {
         let documented = try rows().map { row in
             "\(codes(in: row[0])[0]) \(row[1]) \(codes(in: row[2]).sorted())"

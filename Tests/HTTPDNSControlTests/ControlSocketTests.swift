@@ -37,7 +37,8 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("the switch is turned off and on, for everything and for a route, as by the socket")
+    /// The origin of the turn is the socket.
+    @Test("A call turns the kill switch off and on, for everything and for one route")
     func killSwitch() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -74,7 +75,8 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("a watch tells snapshots at its interval and events as they happen, and ends with the client")
+    /// It ends with the client.
+    @Test("A watch sends snapshots at its interval and events as they happen")
     func watch() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -116,7 +118,7 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("the file is a socket of mode 0600 from its first moment, and gone after the shutdown")
+    @Test("The socket file has mode 0600 from the start and is removed at shutdown")
     func file() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -161,7 +163,8 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("its file deleted, operators cannot get in; the client goes on, and the path can be opened anew")
+    /// Meanwhile operators cannot connect, and the client goes on.
+    @Test("After its file is deleted, the control socket can be opened again")
     func deleted() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()

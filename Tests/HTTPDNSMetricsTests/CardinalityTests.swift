@@ -8,7 +8,8 @@ import Testing
 
 @Suite("How many series there are")
 struct CardinalityTests {
-    @Test("ten thousand hosts make as many series as ten, and none has a host or an address in it")
+    /// Nor an address.
+    @Test("Series do not grow with the number of hosts, and none has a host in it")
     func hosts() async throws {
         let few = try await Self.series(hosts: 10)
         let many = try await Self.series(hosts: 10_000)

@@ -76,7 +76,8 @@ struct ResolverMetricsTests {
         #expect(seconds.totalValue == Int64(4 * 3 * ProviderCount.allCases.count))
     }
 
-    @Test("a look-up's duration is recorded with route, source, provider and failure, and never with the host")
+    /// Never with the host.
+    @Test("A lookup's duration is recorded with route, source, provider and failure")
     func durations() async throws {
         let work = Task { await metrics.run() }
         await time.sleepers(atLeast: 1)

@@ -63,7 +63,7 @@ struct HTTPDNSServiceTests {
         }
     }
 
-    @Test("when the draining time is over, what is in flight is cut, and the service ends well")
+    @Test("After the draining time requests in flight are cut, and the service ends well")
     func cuts() async throws {
         let waiting = try await Waiting()
         try await testGracefulShutdown { trigger in

@@ -41,7 +41,8 @@ struct ServiceSignalTests {
         )
     }
 
-    @Test("SIGTERM lets a request in flight end that nothing but the client waits for; then the process ends well")
+    /// Nothing but the client waits for that request.
+    @Test("SIGTERM lets a request in flight end before the process ends")
     func terminate() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let gate = Gate()

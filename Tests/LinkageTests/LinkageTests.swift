@@ -38,13 +38,15 @@ struct LinkageTests {
     }
 
     #if Metrics
-    @Test("the look for swift-metrics would see it: these tests have it, through HTTPDNSMetrics")
+    /// They have it through HTTPDNSMetrics.
+    @Test("The check for swift-metrics finds it in these tests")
     func metricsControl() async throws {
         #expect(try await hasMetrics("/proc/\(getpid())/exe"))
     }
     #endif
 
-    @Test("the look at the libraries would see Foundation: the command-line tool has it, through Yams")
+    /// It has Foundation through Yams.
+    @Test("The check of the libraries finds Foundation in the command-line tool")
     func control() async throws {
         #expect(try await librariesOf("resolve-test").contains("libFoundation.so"))
     }

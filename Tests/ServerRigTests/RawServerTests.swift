@@ -116,8 +116,9 @@ struct TripwireTests {
         #expect(lookups.contains(lookup), "\(lookups)")
     }
 
+    /// It goes to a name server directly.
     @Test(
-        "a question that goes to a name server without the system resolver is recorded and refused",
+        "A query that bypasses the system resolver is recorded and refused",
         arguments: ["udp", "tcp"]
     )
     func nameServer(protocol: String) async throws {

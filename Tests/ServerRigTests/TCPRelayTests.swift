@@ -30,7 +30,7 @@ struct TCPRelayTests {
         #expect(ended.status == 124 && ended.output.isEmpty && server.connections[0].text == "ping")
     }
 
-    @Test("swallowed packets: what an open connection brings does not arrive, and no new one stands")
+    @Test("Swallowed packets do not arrive, and no new connection is established")
     func swallow() async throws {
         let (reached, goesOn) = (Gate(), TemporaryFile())
         let server = try RawServer(.read(4), .open(reached), .readToEnd)

@@ -5,7 +5,7 @@ import Testing
 /// The same for the section `client`, see ``SectionMistakeTests``.
 struct ClientMistakeTests {
     @Test(
-        "Mistakes in client are shown with their place, what is allowed and how to mend them",
+        "An error in client shows its location, the allowed values and a correction",
         arguments: [
             MistakeCase(
                 "Wrong time-outs",

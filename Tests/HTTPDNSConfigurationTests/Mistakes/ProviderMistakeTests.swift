@@ -5,7 +5,7 @@ import Testing
 /// Each case is a file and the exact text of its error.
 struct ProviderMistakeTests {
     @Test(
-        "Mistakes in providers are shown with their place, what is allowed and how to mend them",
+        "An error in providers shows its location, allowed values and a correction",
         arguments: [
             MistakeCase(
                 "A provider without a kind",

@@ -5,7 +5,7 @@ import Testing
 /// Each case is a file and the exact text of its error.
 struct ResolvingMistakeTests {
     @Test(
-        "Mistakes about how names are resolved are shown with their place, what is allowed and how to mend them",
+        "An error about resolving shows its location, allowed values and a correction",
         arguments: [
             MistakeCase(
                 "Wrong limits of the cache",

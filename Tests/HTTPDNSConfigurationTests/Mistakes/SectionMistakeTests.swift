@@ -5,7 +5,7 @@ import Testing
 /// Each case is a file and the exact text of its error.
 struct SectionMistakeTests {
     @Test(
-        "Mistakes in sections are shown with their place, what is allowed and how to mend them",
+        "An error in a section shows its location, the allowed values and a correction",
         arguments: [
             MistakeCase(
                 "A list",

@@ -62,7 +62,8 @@ struct ServeMistakeTests {
         #expect(mistake.error() == mistake.expected)
     }
 
-    @Test("What the part says is read; of faults the name's own wins, then the longest suffix, then *")
+    /// The name's own fault wins, then that of the longest suffix, then that of `*`.
+    @Test("The serve section is read, and the closest fault of a name wins")
     func reading() throws {
         let text = """
             version: 1

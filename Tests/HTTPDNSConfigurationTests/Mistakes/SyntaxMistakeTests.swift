@@ -4,8 +4,9 @@ import Testing
 #if YAML
 /// Each case is a file and the exact text of its error.
 struct SyntaxMistakeTests {
+    /// The text is not YAML, or more YAML than is supported.
     @Test(
-        "Text that is not YAML, or more YAML than is supported, is shown with its place and what to write",
+        "A YAML error shows its location and the text to write instead",
         arguments: [
             MistakeCase(
                 "Only comments",

@@ -4,7 +4,7 @@ import Testing
 #if YAML
 struct VendorMistakeTests {
     @Test(
-        "What is wrong with a vendor's account is told at its place, offline, without any of its secrets",
+        "An error in a vendor's account is shown offline and without its secrets",
         arguments: [
             MistakeCase(
                 "An account that is missing",

@@ -7,7 +7,7 @@ import Testing
 
 #if YAML
 struct ProviderSettingsTests {
-    @Test("Providers are made in the order of the file; answers are public wherever they are")
+    @Test("Providers keep the order of the file, and their answers are public by default")
     func live() async throws {
         let configuration = try ConfigurationFile.parse(
             """
@@ -25,7 +25,7 @@ struct ProviderSettingsTests {
         for provider in providers { await provider.shutdown() }
     }
 
-    @Test("Answers of each provider are as its own key says, else as the policy says for all")
+    @Test("A provider's own key for answers wins over the policy for all providers")
     func answers() async throws {
         let providers = """
             providers:
@@ -44,7 +44,7 @@ struct ProviderSettingsTests {
         }
     }
 
-    @Test("JSON DNS services need no more than their kind; other addresses and an account are taken")
+    @Test("JSON DNS services need only their kind; addresses and an account are optional")
     func json() async throws {
         let text = """
             version: 1
@@ -79,7 +79,7 @@ struct ProviderSettingsTests {
         #expect(paid.providers.map(\.kind) == [.alidns(account)])
     }
 
-    @Test("Alibaba's kinds have their account, its secrets' places, region, parameters and files")
+    @Test("Alibaba settings are read: account, secrets, region, parameters and files")
     func alibaba() async throws {
         let text = """
             version: 1
@@ -119,7 +119,7 @@ struct ProviderSettingsTests {
         for provider in providers { await provider.shutdown() }
     }
 
-    @Test("Tencent's kind has its account, the place of its token or key, its switches and files")
+    @Test("Tencent settings are read: account, secret or key, switches and files")
     func tencent() async throws {
         let text = """
             version: 1
@@ -150,7 +150,7 @@ struct ProviderSettingsTests {
         #expect(settings.providers.map(\.kind) == [.tencent(plain), .tencent(full)])
     }
 
-    @Test("Settings for an inspection have no file of the service, and no name to resolve at the start")
+    @Test("Settings for an inspection omit the service's files and names to resolve")
     func inspection() throws {
         let text = """
             version: 1
@@ -200,7 +200,8 @@ struct ProviderSettingsTests {
     }
 
     #if !Signing
-    @Test("An account needs the trait Signing, which the error names at the provider's place")
+    /// The error has the provider's location.
+    @Test("An account needs the trait Signing, and the error names the trait")
     func withoutSigning() {
         let error = #expect(throws: ConfigurationFileError.self) {
             try ConfigurationFile.parse(

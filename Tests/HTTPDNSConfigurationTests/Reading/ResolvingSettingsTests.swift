@@ -80,7 +80,8 @@ struct ResolvingSettingsTests {
         #expect(resolver.providerLimits == expected)
     }
 
-    @Test("A file that says nothing about resolving leaves the defaults, parts without values too")
+    /// Keys without values keep them too.
+    @Test("A file without resolving settings keeps the defaults")
     func defaults() throws {
         let defaults = HTTPDNSResolver.Configuration()
         for text in ["version: 1", "version: 1\nresolver:\ncache: { snapshot: , ttl: }"] {

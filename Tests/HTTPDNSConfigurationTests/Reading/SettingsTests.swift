@@ -32,7 +32,8 @@ struct SettingsTests {
         #expect(settings.maximumResponseBody == .unlimited && settings.maximumIdleConnections == nil)
     }
 
-    @Test("Trust is read: pins for all and by host, the oldest TLS, and the loudly named option")
+    /// Key pins are for all hosts or for some.
+    @Test("Trust settings are read: key pins, minimum TLS version and verification")
     func trust() throws {
         let pin = try HTTPDNSTrust.PublicKeyPin("sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE=")
         let text = """
@@ -239,7 +240,8 @@ struct SettingsTests {
         #expect(none.headers == HTTPDNSClient.Configuration.DefaultHeaders())
     }
 
-    @Test("Redirects and retries: what is written, over the defaults; without the key nothing is retried")
+    /// Values that the file omits keep their defaults.
+    @Test("Redirects and retries are read; without their key nothing is retried")
     func hops() throws {
         let settings = try ConfigurationFile.settings(
             """
@@ -274,7 +276,8 @@ struct SettingsTests {
         #expect(try ConfigurationFile.settings("version: 1\nclient: {}", name: "f.yaml").retries == .never)
     }
 
-    @Test("Ways out: a proxy by its URL or with all that can be said of it, the environment, a socket, an interface")
+    /// A proxy comes from its URL, from all of its keys, or from the environment.
+    @Test("A proxy, a Unix socket and an interface are read as egress paths")
     func waysOut() throws {
         func settings(_ client: String) throws -> HTTPDNSClient.Configuration {
             try ConfigurationFile.settings("version: 1\nclient: { \(client) }", name: "/etc/f.yaml")

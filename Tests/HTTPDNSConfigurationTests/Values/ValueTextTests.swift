@@ -3,7 +3,7 @@ import Testing
 
 struct ValueTextTests {
     @Test(
-        "Durations are a whole number and a unit, and are written back in the longest unit",
+        "A duration is a whole number and a unit, written back in the longest unit",
         arguments: [
             ("0s", .zero, "0s"), ("500ms", .milliseconds(500), "500ms"), ("30s", .seconds(30), "30s"),
             ("60s", .seconds(60), "1m"), ("10m", .seconds(600), "10m"), ("1h", .seconds(3600), "1h"),

@@ -90,7 +90,7 @@ struct ConfigurationWatcherTests {
         func sleep(until deadline: MonotonicTime) async throws { try await clock.sleep(until: deadline) }
     }
 
-    @Test("What is moved into place right after a look is another look's: read once, at once", .timeLimit(.minutes(10)))
+    @Test("A file moved into place right after a check is read once, immediately", .timeLimit(.minutes(10)))
     func movedAfterLook() async throws {
         let watcher = watcher(clock: BusyClock(file))
         watcher.start()
@@ -123,7 +123,8 @@ struct ConfigurationWatcherTests {
         }
     }
 
-    @Test("A bad file is told about once after a second, keeps nothing from working, and its end is told")
+    /// Later changes of the file are still applied.
+    @Test("A bad file is reported once after a second, and so is its recovery")
     func warnings() async throws {
         try await withWatcher { watcher in
             file.set("bad: line 3")
@@ -176,7 +177,8 @@ struct ConfigurationWatcherTests {
         }
     }
 
-    @Test("After its end nothing is read, those who wait are told, and nobody sleeps on the clock")
+    /// Callers that wait for a reload receive an error.
+    @Test("After its end the watcher reads nothing and leaves no timer")
     func ends() async {
         let watcher = watcher()
         watcher.start()

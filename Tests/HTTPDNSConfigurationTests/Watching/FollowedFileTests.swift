@@ -91,7 +91,8 @@ struct FollowedFileTests {
         }
     }
 
-    @Test("A bad file changes nothing, is one warning with line and column, and its end one notice")
+    /// The warning has line and column.
+    @Test("A bad file changes nothing and logs one warning, and one notice once corrected")
     func refuses() async throws {
         try await withClient(Self.mapping("203.0.113.1")) { client, folder in
             try await client.reload()
@@ -155,7 +156,8 @@ struct FollowedFileTests {
         }
     }
 
-    @Test("A demand tells how it went: generation, or the mistake; without watching it is the only way")
+    /// Without watching, only such a reload reads the file again.
+    @Test("A reload by code returns its result or throws the file's error")
     func demand() async throws {
         try await withClient(Self.mapping("203.0.113.1"), { $0.watchesFile = false }) { client, folder in
             #expect(!client.reloads.isWatching)
@@ -175,7 +177,7 @@ struct FollowedFileTests {
         }
     }
 
-    @Test("What code changed in the settings, and what was applied as an overlay, outlives the file's changes")
+    @Test("Settings made in code and overlay mappings survive changes of the file")
     func codeStays() async throws {
         let change: (inout HTTPDNSClient.Configuration) throws -> Void = { settings in
             settings.resolver.mappings[try HTTPDNSMapping.Key("b.test")] = .addresses(["203.0.113.50"])
@@ -208,7 +210,8 @@ struct FollowedFileTests {
         }
     }
 
-    @Test("A provider of which the file says the same goes on, wherever it stands in the file; another one is another")
+    /// A provider whose settings changed is replaced.
+    @Test("A reload keeps a provider whose settings are the same, in any order")
     func providers() throws {
         func settings(_ text: String) throws -> FileSettings { try ConfigurationFile.settings(text, name: "f.yaml") }
         let one = "  one: { kind: doh, url: https://192.0.2.53/dns-query }\n"

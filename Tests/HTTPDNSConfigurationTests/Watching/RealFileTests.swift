@@ -57,7 +57,7 @@ struct RealFileTests {
         }
     }
 
-    @Test("A file written in place is applied when it is closed, and not while its writer pauses")
+    @Test("A file written in place is applied when it is closed, not while writing pauses")
     func inPlace() async throws {
         try await withFolder { folder in
             try folder.write("old", "f.yaml")
@@ -74,7 +74,7 @@ struct RealFileTests {
         }
     }
 
-    @Test("Who closes a file that is no longer there closes nothing of the one in its place, which somebody writes")
+    @Test("Closing a removed file does not trigger a read of its half-written successor")
     func closedAfterwards() async throws {
         try await withFolder { folder in
             try folder.write("old", "f.yaml")
@@ -95,7 +95,8 @@ struct RealFileTests {
         }
     }
 
-    @Test("A mounted ConfigMap of Kubernetes: the link ..data is swapped, and the folder it led to removed")
+    /// The link `..data` is swapped, and the folder that it led to is removed.
+    @Test("A ConfigMap mounted by Kubernetes is reloaded when its link is swapped")
     func linkSwap() async throws {
         try await withFolder { folder in
             try folder.makeFolder("..1")
@@ -155,7 +156,7 @@ struct RealFileTests {
         }
     }
 
-    @Test("A folder with the file's name in its place is told about, and the file that comes back applied")
+    @Test("A folder in the file's place is reported, and the returning file is applied")
     func folderInPlace() async throws {
         try await withFolder { folder in
             try folder.write("1", "f.yaml")
@@ -188,7 +189,7 @@ struct RealFileTests {
         }
     }
 
-    @Test("What happens beside the file, or to a file of the same name elsewhere, is no news")
+    @Test("Changes of other files, or of the same name elsewhere, are ignored")
     func neighbours() async throws {
         try await withFolder { folder in
             try folder.write("1", "f.yaml")
@@ -204,7 +205,7 @@ struct RealFileTests {
     }
 
     /// In a process of its own, where nobody else opens or starts anything.
-    @Test("Watching a hundred files one after the other leaves no descriptor and no thread behind")
+    @Test("Watching a hundred files in turn leaks no descriptor and no thread")
     func leaks() async throws {
         await #expect(processExitsWith: .success) {
             func count(_ kind: String) throws -> Int {

@@ -17,7 +17,7 @@ struct WatchStateTests {
         #expect(clock.deadline == nil)
     }
 
-    @Test("A file that changed before the watching began is read once it has been left alone for a second")
+    @Test("A file changed before watching began is read after a second without changes")
     func changedBefore() {
         var clock = WatchedClock(.version(2, inode: 1), known: .version(1, inode: 1))
         clock.begin()
@@ -44,7 +44,8 @@ struct WatchStateTests {
         #expect(clock.journal.count == 100)
     }
 
-    @Test("A file written in place in two halves 300 ms apart is read 100 ms after it was closed, and never between")
+    /// It is written in two halves, 300 ms apart.
+    @Test("A file written in place is read 100 ms after it was closed, never before")
     func halves() {
         var clock = started()
         clock.event(.modified, .version(2, inode: 1))
@@ -88,7 +89,7 @@ struct WatchStateTests {
         #expect(clock.journal.first == "1000 read" || clock.journal.first == "1020 read", "\(clock.journal)")
     }
 
-    @Test("A writer that wrote nothing changes nothing about a file that was moved into place")
+    @Test("A file closed without a write is read after 100 ms, like any closed file")
     func closedUnwritten() {
         var clock = started()
         clock.event(.closed)
@@ -96,7 +97,8 @@ struct WatchStateTests {
         #expect(clock.journal == ["100 read"])
     }
 
-    @Test("Another file that appears without an event about it may have a writer, and is left alone for a second")
+    /// It may have a writer.
+    @Test("A new file without an event of its own is read after a second of rest")
     func appeared() {
         var clock = started()
         // The folder was removed and made again: only that was told.
@@ -107,7 +109,7 @@ struct WatchStateTests {
         #expect(clock.journal == ["1500 read"])
     }
 
-    @Test("A link that is swapped again and again keeps its reader waiting for five seconds, and no longer")
+    @Test("A link that is swapped constantly is read after five seconds at the latest")
     func restlessLink() {
         var clock = started()
         for number in 2..<102 {
@@ -120,7 +122,7 @@ struct WatchStateTests {
     /// A file is moved into place (or closed), and before anybody had time for that, the link is swapped and the file behind
     /// it, whose folder nobody watches yet, half written.
     @Test(
-        "What happened to the file before the link was swapped says nothing about the file behind the link",
+        "Events before a link is swapped do not count for the file behind it",
         arguments: [[.replaced, .diverted], [.modified, .closed, .diverted], [.diverted, .replaced]] as [[FileEvent]]
     )
     func swapAfterChange(events: [FileEvent]) {
@@ -134,8 +136,9 @@ struct WatchStateTests {
         #expect(clock.journal == ["400 read"])
     }
 
+    /// That file rests for a second.
     @Test(
-        "A writer that keeps a file open takes nothing from the second that the file behind a swapped link has to rest"
+        "An open writer does not shorten the rest of the file behind a swapped link"
     )
     func swapWhileOpen() {
         var clock = started()
@@ -177,7 +180,7 @@ struct WatchStateTests {
         #expect(clock.journal == ["1050 read"])
     }
 
-    @Test("Where not every change is told, a file that was moved into place rests for a second too")
+    @Test("Without complete events a file moved into place also rests for a second")
     func partlyTold() {
         var clock = started()
         clock.isTold = false
@@ -186,7 +189,8 @@ struct WatchStateTests {
         #expect(clock.journal == ["1000 read"])
     }
 
-    @Test("Without events the file is looked at every two seconds, and read when it has been the same for a second")
+    /// It is read once it has been the same for a second.
+    @Test("Without events the file is polled every two seconds")
     func polling() {
         var clock = started()
         clock.isTold = false
@@ -240,7 +244,8 @@ struct WatchWarningTests {
         return clock
     }
 
-    @Test("A bad file is told about once, after a second in which it did not change, and its end once")
+    /// The file does not change during that second.
+    @Test("A bad file causes one warning after a second, and one report of its recovery")
     func once() {
         var clock = broken("bad")
         clock.event(.replaced, .version(2))
@@ -252,7 +257,7 @@ struct WatchWarningTests {
         #expect(clock.journal.dropFirst(2) == ["4000 read", "4000 recovered"])
     }
 
-    @Test("A file that is bad for less than a second is not told about, nor that it is good again")
+    @Test("A file that is bad for less than a second causes no report")
     func brief() {
         var clock = broken("half")
         clock.event(.replaced, .version(2))
@@ -263,7 +268,7 @@ struct WatchWarningTests {
         #expect(clock.journal == ["0 read", "300 read"])
     }
 
-    @Test("One cause is one warning, however many events and versions there are of it; another cause is another one")
+    @Test("Each cause of a bad file leads to one warning, however many versions have it")
     func causes() {
         var clock = broken("bad")
         for number in 2..<30 {
@@ -309,7 +314,8 @@ struct WatchWarningTests {
         #expect(clock.journal == ["0 read on demand", "0 warn bad"])
     }
 
-    @Test("A bad file is read again after 5, 10, 20, 40 s and then every minute: what it names may be there by now")
+    /// A file that it names may exist by then.
+    @Test("A bad file is read again after 5, 10, 20, 40 s, and then every minute")
     func retries() {
         var clock = broken("ca_file is missing")
         clock.event(.replaced, .version(2))

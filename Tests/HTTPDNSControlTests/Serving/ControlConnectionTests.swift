@@ -58,8 +58,9 @@ struct ControlConnectionTests {
         #expect(output(of: connection).contains(#""code":"bad-request""#))
     }
 
+    /// Whether the end of the line arrives or not.
     @Test(
-        "a line that does not end is answered and ends the connection, whether its end comes or not",
+        "A line beyond the limit is answered with an error and ends the connection",
         arguments: [false, true]
     )
     func longLine(ends: Bool) {
@@ -89,7 +90,8 @@ struct ControlConnectionTests {
         #expect(connection.inputEnded(at: start) == [.close])
     }
 
-    @Test("an idle connection is told so after a minute; one that watches, or waits for a reply, is not idle")
+    /// A connection that watches, or waits for a reply, is not idle.
+    @Test("An idle connection is closed after a minute, with the code idle")
     func idle() {
         var connection = ControlConnection(at: start)
         #expect(connection.deadline == second(60))
@@ -113,7 +115,8 @@ struct ControlConnectionTests {
         #expect(connection.deadline == second(60))
     }
 
-    @Test("a reader that takes nothing for ten seconds is dropped, and one that takes a little is not")
+    /// A reader that takes a little is not.
+    @Test("A reader that takes nothing for ten seconds is dropped")
     func slowReader() {
         var connection = ControlConnection(at: start)
         _ = connection.received(Array(Self.watch.utf8), at: start)

@@ -114,8 +114,9 @@ extension OverTheNetwork {
             }
         }
 
+        /// By the service's clock.
         @Test(
-            "a signature that ended, and one that is good for too long, by the service's clock",
+            "A signature that has expired or lasts too long is refused",
             arguments: Client.all.filter(\.isSigned)
         )
         func expired(client: Client) async throws {
@@ -147,8 +148,9 @@ extension OverTheNetwork {
             }
         }
 
+        /// In the wrong mode, cut off, with an odd digit, HTML, noise, 10 MB.
         @Test(
-            "answers that are none: in the wrong mode, cut off, with an odd digit, HTML, noise, 10 MB",
+            "A malformed response is an error, and the next query works",
             arguments: Client.all,
             ["html", "noise", "huge", "half", "cipher", "mode", "odd_hex"]
         )
@@ -225,7 +227,7 @@ extension OverTheNetwork {
             }
         }
 
-        @Test("an account that is refused stands aside for a healthy provider: requests go on, one warning")
+        @Test("A provider with a refused account is skipped for a healthy one, with one warning")
         func refusedAccount() async throws {
             let client = Client(isSigned: true)
             try await Serving.run(try client.serve()) { serving in

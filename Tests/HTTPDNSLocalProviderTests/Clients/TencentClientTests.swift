@@ -71,8 +71,9 @@ extension OverTheNetwork {
             }
         }
 
+        /// Encrypted as in the documents, in clear as the vendor's clients send it.
         @Test(
-            "a client subnet is taken, encrypted as the documents have it and in clear as the vendor's clients do",
+            "A client subnet is accepted encrypted and in clear",
             arguments: [false, true]
         )
         func clientSubnet(isEncrypted: Bool) async throws {
@@ -89,7 +90,8 @@ extension OverTheNetwork {
             }
         }
 
-        @Test("a wrong token, a wrong key and an expiry that is over are refused, and told without a word of them")
+        /// A wrong token, a wrong key, and an expiry that is over.
+        @Test("Wrong credentials and an expired query are refused, without repeating them")
         func refusals() async throws {
             try await Serving.run(try Self.serve()) { serving in
                 let token = try await Self.provider(serving.url, isEncrypted: false, token: "1234567").outcome(

@@ -30,7 +30,8 @@ struct AlibabaServedTests {
         #expect(try Served().body(target) == body)
     }
 
-    @Test("bodies of version 1: one name, several, and a row for each family; origin_ttl is a trap")
+    /// `origin_ttl` is a trap.
+    @Test("Version 1 bodies have one name, several names, or a row for each family")
     func version1() throws {
         #expect(
             try Served().body("/100000/d?host=both.shop.test&query=4,6&ip=203.0.113.9")
@@ -52,7 +53,8 @@ struct AlibabaServedTests {
         #expect(clients.contains("203.0.113.1") && clients.contains("203.0.113.2"))
     }
 
-    @Test("the schedule centre names the address and port that were asked, or that the account is off")
+    /// With the port.
+    @Test("The schedule center names the address that was asked, or a disabled account")
     func schedule() throws {
         #expect(
             try Served().body("/100000/ss?region=cn&platform=linux")
@@ -167,7 +169,7 @@ struct AlibabaServedTests {
         }
     }
 
-    @Test("a good cipher text in the other mode, with another key, or beside names in clear is refused")
+    @Test("Cipher text in the wrong mode, under another key or beside a name is refused")
     func wrongModes() throws {
         let good =
             "000102030405060708090a0b0c0d0e0f52ab7ad75a14eaf3e3b86f36fa09df2b662d5343777bbb7ec30eecbc117f5a40"

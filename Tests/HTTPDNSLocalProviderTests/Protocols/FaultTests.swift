@@ -9,7 +9,7 @@ struct FaultTests {
     private static let v2 = "/v2/d?id=1&m=0&dn=both.shop.test"
 
     @Test(
-        "failures: a bare status, a vendor's word with its status, and a response code of DNS",
+        "A failure is a bare status, a vendor's code with its status, or a DNS code",
         arguments: [
             ("503", v2, "503 status-503", ""), ("429", v2, "429 status-429", ""),
             ("ServiceLevelDeny", v2, "403 ServiceLevelDeny", #"{"code":"ServiceLevelDeny"}"#),
@@ -34,7 +34,8 @@ struct FaultTests {
         #expect(served.outcome("/resolve?name=a.test").reply.status == 200)
     }
 
-    @Test("a name's own fault wins over the longest suffix, and that over *; of a batch the slowest name counts")
+    /// In a batch the slowest name counts.
+    @Test("A name's own fault wins over the longest suffix, and that wins over *")
     func choice() throws {
         let served = try Served(
             """
@@ -83,7 +84,8 @@ struct FaultTests {
         #expect(seen == [["192.0.2.1"], ["2001:db8::1"], [], ["192.0.2.2"], ["2001:db8::2"], ["192.0.2.1"]])
     }
 
-    @Test("rotation: all addresses from the next one on, or one at a time, each name for itself")
+    /// Each name rotates for itself.
+    @Test("Rotation returns all addresses from the next one on, or one at a time")
     func rotation() throws {
         let order = try Served("hosts: { both.shop.test: { rotate: order } }")
         let bodies = (0..<3).map { _ in order.body("/alidns/resolve?name=both.shop.test&short=1") }

@@ -28,7 +28,7 @@ struct JSONDNSServedTests {
         }
     }
 
-    @Test("Alidns' question has no list around it, and its short form is the addresses alone")
+    @Test("Alidns' question has no list around it, and its short form has addresses alone")
     func alidns() throws {
         let body = try Served().body("/alidns/resolve?name=v4.shop.test&type=1")
         #expect(body.contains(#""Question":{"name":"v4.shop.test.","type":1}"#))
@@ -70,8 +70,9 @@ struct JSONDNSServedTests {
         #expect(served.refusal("/resolve?name=v4.shop.test&uid=9&ak=k&ts=\(time)&key=\(key)") == expected)
     }
 
+    /// Whatever else the name has. No cache keeps it for longer.
     @Test(
-        "an absence lives for a minute at most, whatever else the name has, and no cache keeps it for longer",
+        "An absence lives for a minute at most",
         arguments: [("A", 3600), ("AAAA", 60), ("HTTPS", 60)]
     )
     func absences(type: String, life: Int) throws {

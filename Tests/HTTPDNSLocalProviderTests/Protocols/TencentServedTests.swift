@@ -51,7 +51,8 @@ struct TencentServedTests {
         #expect(try Served("tencent: { token: \(token) }").refusal(target) == expected)
     }
 
-    @Test("the free service takes one name at a time; POST takes a form; other methods are a 501")
+    /// Other methods are a 501.
+    @Test("The free service takes one name per query, by GET or as a form by POST")
     func free() throws {
         #expect(try Served().body("/d?dn=v4.shop.test") == "192.0.2.20")
         #expect(try Served().refusal("/d?dn=v4.shop.test,both.shop.test") == "400 TooManyHosts")

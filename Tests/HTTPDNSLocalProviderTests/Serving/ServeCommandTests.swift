@@ -17,8 +17,9 @@ extension OverTheNetwork {
             serve: { hosts: { slow.test: { delay: 1ms, fail: 503 } } }
             """
 
+        /// It ends as other commands do.
         @Test(
-            "it says where it listens, one line for each query, and ends by SIGTERM as other commands do",
+            "The serve command prints its address and each query, and ends by SIGTERM",
             arguments: [true, false]
         )
         func serving(isJSON: Bool) async throws {
@@ -61,7 +62,8 @@ extension OverTheNetwork {
             }
         }
 
-        @Test("what cannot be served is told on one line, with exit 2 for files and arguments and 1 for the rest")
+        /// It exits with 1 for the rest.
+        @Test("A failed start prints one line and exits with 2 for files and arguments")
         func failures() async throws {
             let secrets = try Secrets()
             let bad = try secrets.write("version: 1\nserve: { hosts: { a.test: { fail: 200 } } }\n", to: "bad.yaml")

@@ -33,7 +33,7 @@ extension OverTheNetwork {
         }
 
         @Test(
-            "HTTPS with a certificate made at start, for the names that were given: HTTP/2, and HTTP/1.1 for who wants it"
+            "A generated certificate serves the given names over HTTP/2 and HTTP/1.1"
         )
         func generated() async throws {
             try await Serving.run(settings: { $0.tls = .generated(names: ["provider.test"]) }) { serving in
@@ -68,7 +68,7 @@ extension OverTheNetwork {
             }
         }
 
-        @Test("HTTPS with a certificate that is given; one that cannot be used is told without a word of it")
+        @Test("A given certificate is used; an unusable one is refused without repeating it")
         func given() async throws {
             let secrets = try Secrets()
             let (certificate, key) = ("\(secrets.folder.path)/c.pem", "\(secrets.folder.path)/k.pem")
@@ -165,7 +165,7 @@ extension OverTheNetwork {
         }
 
         @Test(
-            "a query is told of before its answer is held back; one that is held back for longer than the end waits is cut"
+            "A query is reported before its delay, and a delay beyond the end is cut"
         )
         func cutting() async throws {
             let (queries, query) = AsyncStream.makeStream(of: LocalProvider.Query.self)

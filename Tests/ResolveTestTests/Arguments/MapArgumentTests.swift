@@ -35,7 +35,8 @@ struct MapArgumentTests {
         #expect(failure?.hint?.contains("HOST[:PORT]=ADDRESS") == true)
     }
 
-    @Test("a rule without a port replaces the file's for every port; one with a port only that one")
+    /// A rule with a port replaces that port's only.
+    @Test("A rule without a port replaces the file's rules for every port")
     func overrides() throws {
         let location = HTTPDNSSourceLocation(file: "f", line: 1)
         func rule(_ text: String) -> HTTPDNSMapping {

@@ -68,7 +68,8 @@ struct RequestArgumentTests {
         #expect(failure.map { "\($0)" }?.contains("sesame") == false)
     }
 
-    @Test("parts of a body are joined by &, files lose line breaks as with curl, or keep them")
+    /// Files keep line breaks where the argument says so.
+    @Test("Parts of a body are joined by &, and files lose line breaks as with curl")
     func data() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "resolve-test-\(UUID()).txt")
         try Data("one\r\ntwo\n\u{0}".utf8).write(to: file)

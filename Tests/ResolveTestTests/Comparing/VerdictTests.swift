@@ -105,7 +105,7 @@ struct VerdictTests {
     }
 
     @Test(
-        "a peer that cannot speak TLS cannot prove the name; one that does not answer proves nothing",
+        "A peer without TLS cannot prove the name; a silent peer proves nothing",
         arguments: [
             ("certificate-refused", "tls", true), ("connect-failed", "tls", true), ("connect-failed", "connect", false),
             ("timed-out", "connect", false), ("timed-out", "tls", false), ("policy-refused", "policy", false),

@@ -96,7 +96,8 @@ struct CompareTests {
         )
     }
 
-    @Test("several hosts keep their order; a name that only HTTP-DNS knows is no failure, one that nobody knows is")
+    /// A name that neither knows is a failure.
+    @Test("Hosts keep their order, and a name that only HTTP-DNS knows is no failure")
     func several() async throws {
         let result = try await compare(["two.test", "gone.test", "api.shop.test"], system: ["two.test": ["127.0.0.3"]])
         #expect(result.status == 1, "\(result)")
@@ -121,7 +122,7 @@ struct CompareTests {
         #expect(result.error.contains("same, and 127.0.0.3 could not be reached: nothing proved there"))
     }
 
-    @Test("a host without a route is not compared, and the answer says what leads to a provider")
+    @Test("A host without a route is not compared, and the error names the options")
     func unrouted() async throws {
         let result = try await compare(["two.test"], system: ["two.test": ["127.0.0.3"]], isRouted: false)
         #expect(result.status == 1, "\(result)")

@@ -11,7 +11,7 @@ struct ConfigurationFileTests {
           one.test:8443: [127.0.0.3]
         """
 
-    @Test("--config and HTTPDNS_CONFIG lead to the file, the flag wins, and the source has file and line")
+    @Test("The flag --config wins over HTTPDNS_CONFIG; the source has file and line")
     func sources() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(Self.text, to: "httpdns.yaml")

@@ -19,7 +19,7 @@ struct FetchTests {
         )
     }
 
-    @Test("the report goes to standard error, and the body nowhere, to standard output, or to a file")
+    @Test("The report goes to standard error; the body nowhere, to stdout or to a file")
     func destinations() async throws {
         let server = try RawServer(.readHead, Self.answer())
         let folder = try TemporaryFolder()
@@ -144,7 +144,7 @@ struct FetchTests {
         #expect(failed.error.contains("resolve-test: the origin answered 404"))
     }
 
-    @Test("a redirect is followed, with a hop for each request, and what stayed behind is told")
+    @Test("A redirect is followed, with a hop per request, and dropped fields are shown")
     func redirectFollowed() async throws {
         let second = try RawServer(.readHead, Self.answer())
         let place = "http://127.0.0.1:\(second.port)/x"

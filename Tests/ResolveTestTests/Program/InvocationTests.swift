@@ -236,7 +236,7 @@ struct InvocationTests {
         #expect(command == "" || result.output.contains("USAGE: resolve-test \(command)"))
     }
 
-    @Test("without mappings and providers the system resolver answers, and the hint leads to --public")
+    @Test("Without mappings and providers the system answers, with a hint at --public")
     func nothingSet() async throws {
         let result = try await Program.run(["resolve", "nothing-here.invalid"])
         #expect(result.status == 1)

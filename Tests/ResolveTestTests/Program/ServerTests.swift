@@ -13,7 +13,8 @@ struct ServerTests {
         ]
     }
 
-    @Test("a name that only HTTP-DNS knows is fetched under its own name, and the system resolver is left alone")
+    /// Under its own name.
+    @Test("A name that only HTTP-DNS knows is fetched without the system resolver")
     func fetch() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
@@ -55,7 +56,8 @@ struct ServerTests {
         }
     }
 
-    @Test("what explain prints leads curl to the same virtual host; explain itself sends the origin nothing")
+    /// `explain` itself sends the origin nothing.
+    @Test("The address that explain prints leads curl to the same virtual host")
     func explainThenCurl() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
@@ -110,7 +112,7 @@ struct ServerTests {
         #expect(curl.output == "127.0.0.3")
     }
 
-    @Test("an address whose certificate is for another name is refused, and no request is sent there")
+    @Test("An address whose certificate is for another name is refused before any request")
     func certificate() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
@@ -169,8 +171,9 @@ struct ServerTests {
         #expect(bad.error.contains("main"))
     }
 
+    /// Not to those with a `ca_file`. Without a proof the output does not say that there was one.
     @Test(
-        "--cacert holds for hosts with trust settings of their own too, but those with a ca_file; no proof, no such word"
+        "The flag --cacert also applies to hosts with trust settings of their own"
     )
     func trustByHost() async throws {
         let rig = try await ServerRig.shared()
@@ -213,7 +216,8 @@ struct ServerTests {
         #expect(!unverified.error.contains("certificate verified"), "\(unverified)")
     }
 
-    @Test("--system-fallback asks the system resolver when the provider knows nothing; without it the name fails")
+    /// Without it the name fails.
+    @Test("The flag --system-fallback asks the system resolver when the provider fails")
     func systemFallback() async throws {
         let rig = try await ServerRig.shared()
         let dead = ["--doh", "https://127.0.0.1:1/dns-query"]

@@ -31,7 +31,8 @@ struct UntrustedNamesTests {
         #expect(explained.status == 0 && explained.output.contains("127.0.0.1"), "\(explained)")
     }
 
-    @Test("A file with reachable_networks is shown by check and explain, and holds for every source")
+    /// It holds for every source.
+    @Test("The commands check and explain show reachable_networks")
     func reachableNetworks() async throws {
         let server = try RawServer(.hang)
         let folder = try TemporaryFolder()

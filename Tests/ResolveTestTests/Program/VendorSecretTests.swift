@@ -61,7 +61,7 @@ struct VendorSecretTests {
         }
     }
 
-    @Test("the program's answers have none of them, in JSON, in text and at its most talkative", arguments: accounts)
+    @Test("The program's output has no secrets, in JSON, in text and at its most verbose", arguments: accounts)
     func program(account: Account) async throws {
         let server = try server(account)
         let folder = try TemporaryFolder()

@@ -38,7 +38,7 @@ struct WatchTests {
     }
 
     @Test(
-        "on a terminal the table is drawn over itself, keys are obeyed, and the terminal is given back",
+        "On a terminal watch redraws its table, obeys keys and restores the terminal",
         .enabled(if: Command.find("script") != nil),
         arguments: [("dq", ""), ("", "timeout --foreground -s INT 6 "), ("", "timeout --foreground -s TERM 6 ")]
     )
@@ -74,7 +74,7 @@ struct WatchTests {
     }
 
     @Test(
-        "a refresh, a change of the zone and a provider that stops are told as they happen",
+        "Refreshes, zone changes and a stopped provider are reported as they happen",
         .enabled(if: ServerRig.isAvailable([.bind]))
     )
     func provider() async throws {

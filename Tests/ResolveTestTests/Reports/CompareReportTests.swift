@@ -36,7 +36,8 @@ struct CompareReportTests {
         #expect(report.isSuspicious && report.failure == nil)
     }
 
-    @Test("has a table for each host, with the name on top where nothing was probed, and says who has no answer")
+    /// The name is on top where nothing was probed.
+    @Test("The report has a table for each host, and names the hosts without an answer")
     func several() throws {
         let mapped = Comparison(
             host: try HTTPDNSName("api.shop.example"),

@@ -151,7 +151,7 @@ struct ExplainReportTests {
         )
     }
 
-    @Test("curl gets --connect-to where another port is dialled, the CA file, and a Host of its own")
+    @Test("The curl command has --connect-to for another port, the CA file and a Host")
     func curl() throws {
         var view = try weighted()
         view.resolution.endpoints = try Samples.endpoints(["2001:db8::7"], port: 9443)

@@ -51,7 +51,8 @@ struct FetchReportTests {
         )
     }
 
-    @Test("a certificate that the settings do not verify is never called verified, nor are all hops when one is not")
+    /// Nor are all hops when one is not.
+    @Test("A certificate that was not verified is never called verified")
     func unverified() throws {
         var hop = try hop()
         hop.isVerified = false

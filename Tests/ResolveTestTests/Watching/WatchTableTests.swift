@@ -169,7 +169,7 @@ struct WatchTableTests {
         #expect(!lines.contains { $0.contains("refresh-started") })
     }
 
-    @Test("Addresses with weights have a line each, with the requests of the watched service")
+    @Test("Addresses with weights have a line each, with the watched service's requests")
     func weights() async throws {
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings[try HTTPDNSMapping.Key("app.test")] = .weighted([
