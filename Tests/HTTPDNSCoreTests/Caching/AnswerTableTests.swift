@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Table of cached answers")
+@Suite("The table of cached answers")
 struct AnswerTableTests {
     private let now = MonotonicTime(nanoseconds: 1)
 
@@ -34,7 +34,7 @@ struct AnswerTableTests {
         #expect(evictions == 19_900)
     }
 
-    @Test("the limit of bytes holds, and counts what is really there")
+    @Test("The byte limit holds, and counts what the table holds")
     func boundsBytes() throws {
         var table = AnswerTable(capacity: 10_000, byteLimit: 20_000)
         for place in 0..<3_000 {
@@ -60,7 +60,7 @@ struct AnswerTableTests {
         for used in 0..<50 { #expect(try number(used, in: &table) != nil) }
     }
 
-    @Test("a name that comes again soon after it fell out stays")
+    @Test("A name that returns soon after its eviction stays")
     func remembersDeparted() throws {
         var table = AnswerTable(capacity: 100, byteLimit: .max)
         for place in 0..<100 { try put(place, into: &table) }
@@ -72,7 +72,7 @@ struct AnswerTableTests {
         #expect(try number(back, in: &table) == UInt64(back))
     }
 
-    @Test("a spent answer goes before one that is fresh, used or not")
+    @Test("An expired answer is evicted before a fresh one, used or not")
     func evictsSpent() throws {
         var table = AnswerTable(capacity: 3, byteLimit: .max)
         try put(0, into: &table)
@@ -86,7 +86,7 @@ struct AnswerTableTests {
         for place in [0, 2, 3] { #expect(try number(place, in: &table) != nil) }
     }
 
-    @Test("an answer that is removed gives its place back, and the others keep theirs")
+    @Test("A removed answer frees its slot, and the others keep theirs")
     func removes() throws {
         var table = AnswerTable(capacity: 1_000, byteLimit: .max)
         for place in 0..<1_000 { try put(place, into: &table) }
@@ -123,7 +123,7 @@ struct AnswerTableTests {
         }
     }
 
-    @Test("a packed answer gives back what went in", arguments: [0, 1, 2, 15, 16])
+    @Test("A packed answer unpacks to what was packed", arguments: [0, 1, 2, 15, 16])
     func packs(count: Int) throws {
         let v4 = (0..<count).map { HTTPDNSAddress(v4: 203, 0, 113, UInt8($0)) }
         let v6 = try (0..<count).map { try #require(HTTPDNSAddress("2001:db8::\($0)")) }

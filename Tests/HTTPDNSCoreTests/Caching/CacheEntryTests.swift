@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("State of a cache entry")
+@Suite("The state of a cache entry")
 struct CacheEntryTests {
     private func at(_ seconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * 1_000_000_000) }
 
@@ -42,7 +42,7 @@ struct CacheEntryTests {
         #expect(isSpent(entry, at: 12))
     }
 
-    @Test("names that failed together are asked for again at different moments")
+    @Test("Names that failed together are retried at different times")
     func backoffJitter() {
         var moments: Set<MonotonicTime> = []
         for jitter in stride(from: 0.0, through: 1, by: 0.05) {
@@ -79,7 +79,7 @@ struct CacheEntryTests {
         #expect(isSpent(entry, at: 65))
     }
 
-    @Test("a family that fails keeps the addresses known of it, no longer than they live")
+    @Test("A failed family keeps its addresses, no longer than their time to live")
     func keepsFailedFamily() throws {
         let v4 = HTTPDNSAddress(v4: 203, 0, 113, 1)
         let v6 = try #require(HTTPDNSAddress("2001:db8::1"))
@@ -124,7 +124,7 @@ struct CacheEntryTests {
         #expect([69, 70].map(state) == ["stale, not asked", "nothing"])
     }
 
-    @Test("a negative answer is never stale")
+    @Test("A negative answer is never stale")
     func negativeIsNeverStale() throws {
         var entry = CacheEntry()
         var answer = KnownAnswer.sample([], sentAt: at(0), life: .seconds(10), staleLimit: .seconds(60))
@@ -136,14 +136,14 @@ struct CacheEntryTests {
         }
     }
 
-    @Test("an answer whose life is over when it arrives is not kept")
+    @Test("An answer that has expired on arrival is not kept")
     func lateAnswer() {
         var entry = CacheEntry()
         entry.install(answer(1, sentAt: 0, life: .seconds(2)), at: at(2))
         #expect(entry.isEmpty)
     }
 
-    @Test("a fallback serves until the wait after the failure is over")
+    @Test("A fallback answer serves until the back-off after the failure ends")
     func fallback() {
         var entry = CacheEntry()
         for (sentAt, expected) in [(Int64(0), Int64(1)), (1, 2), (3, 4), (7, 8), (15, 16), (31, 30)] {

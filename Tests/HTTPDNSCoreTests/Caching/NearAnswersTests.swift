@@ -71,7 +71,7 @@ struct NearAnswersTests {
         }
     }
 
-    @Test("caches do not see each other's answers for one name")
+    @Test("Caches do not share a thread's answers for one name")
     func apart() {
         let caches = (1...50).map { number in
             let cache = AnswerCache(entries: 100, bytes: 1 << 20)
@@ -129,7 +129,7 @@ struct NearAnswersTests {
         #expect(faults.withLock { $0 } == 0)
     }
 
-    @Test("what a thread kept goes with the thread")
+    @Test("A thread's answers are released when the thread ends")
     func endsWithThread() async {
         weak var origin: AnswerOrigin?
         do {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("A resolver that nobody uses", .timeLimit(.minutes(10)))
+@Suite("A resolver without traffic", .timeLimit(.minutes(10)))
 struct IdleTests {
     /// However much time passes after the traffic stops.
     @Test("An idle resolver sends no queries and keeps no timers")

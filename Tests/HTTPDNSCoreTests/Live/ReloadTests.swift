@@ -38,14 +38,14 @@ struct ReloadTests {
         try fixture.immediate(host)?.isCached == true
     }
 
-    @Test("settings that say the same change nothing, and count no generation")
+    @Test("Equal settings change nothing and count no generation")
     func unchanged() throws {
         let fixture = try fixture { $0.mappings = [try HTTPDNSMapping.Key("a.test"): .bypass] }
         #expect(try reload(fixture) { _ in } == HTTPDNSResolver.ReloadResult(generation: 1, isChanged: false))
         #expect(fixture.resolver.mappings.generation == 1)
     }
 
-    @Test("one mistake, and nothing of it holds")
+    @Test("One error refuses all of the new settings")
     func allOrNothing() throws {
         let fixture = try fixture()
         for change: (inout HTTPDNSResolver.Configuration) throws -> Void in [
@@ -67,7 +67,7 @@ struct ReloadTests {
         #expect(try fixture.immediate("img.shop.test") == nil)
     }
 
-    @Test("the mappings become the base, under what was applied")
+    @Test("The settings' mappings become the base, below the overlay")
     func mappings() throws {
         let fixture = try fixture { $0.mappings = [try HTTPDNSMapping.Key("a.test"): .addresses(["203.0.113.1"])] }
         try fixture.resolver.mappings.apply { $0["b.test"] = .addresses(["203.0.113.11"]) }
@@ -180,7 +180,7 @@ struct ReloadTests {
         #expect(fresh.isShutDown)
     }
 
-    @Test("a flight that lands after a reload is kept where its route is unchanged")
+    @Test("The answer of a lookup across a reload is kept if its route is unchanged")
     func landsLate() async throws {
         let fixture = try fixture()
         fixture.provider.hold()
@@ -194,7 +194,7 @@ struct ReloadTests {
         #expect(try isCached(fixture, "img.other.test"))
     }
 
-    @Test("a shutdown also ends providers that were replaced and are still at work")
+    @Test("A shutdown also ends replaced providers that still work")
     func shutdownOfReplaced() async throws {
         let fixture = try fixture()
         fixture.provider.hold()
@@ -207,7 +207,7 @@ struct ReloadTests {
         #expect(throws: HTTPDNSResolver.ConfigurationError.self) { try fixture.resolver.reload(fixture.settings) }
     }
 
-    @Test("an unchanged provider keeps its health and its counters; limits hold from now on")
+    @Test("An unchanged provider keeps its health and counters, with the new limits")
     func health() async throws {
         let fixture = try fixture(providers: ["doh", "backup"])
         for number in 0..<4 {
@@ -235,7 +235,7 @@ struct ReloadTests {
         #expect(fixture.resolver.providerHealth.map(\.queries)[1] == before[1])
     }
 
-    @Test("providers of the library with equal settings are one, and with others not")
+    @Test("Library providers with equal settings are shared, others are not")
     func equivalence() throws {
         func doh(_ url: String = "https://192.0.2.1/dns-query") throws -> HTTPDNSDoHProvider {
             try HTTPDNSDoHProvider(HTTPDNSDoHProvider.Configuration(name: "p", url: url))
@@ -255,7 +255,7 @@ struct ReloadTests {
         #expect(scripted.isEquivalent(to: scripted) && !scripted.isEquivalent(to: ScriptedProvider()))
     }
 
-    @Test("what needs a restart is named, and does not keep the rest from being live")
+    @Test("Settings that need a restart are named, and the others take effect")
     func needsRestart() throws {
         let fixture = try fixture()
         let result = try reload(fixture) {
@@ -269,7 +269,7 @@ struct ReloadTests {
         #expect(try fixture.immediate("a.test")?.source == .mapping)
     }
 
-    @Test("numbers that go round do not make an old answer usable")
+    @Test("Version numbers that wrap around do not make an old answer usable")
     func epochs() {
         #expect(ResolvingSettings.isNewer(1, than: 0) && !ResolvingSettings.isNewer(0, than: 1))
         #expect(ResolvingSettings.isNewer(0, than: .max) && !ResolvingSettings.isNewer(.max, than: 0))
@@ -277,7 +277,7 @@ struct ReloadTests {
         #expect(word.generation == 1 << 40 && word.epoch == .max && !word.isPlain)
     }
 
-    @Test("10,000 rules are replaced, and questions are answered meanwhile")
+    @Test("Lookups are answered while 10,000 rules are replaced")
     func manyRules() async throws {
         let fixture = try fixture()
         _ = try await fixture.resolve("img.shop.test")

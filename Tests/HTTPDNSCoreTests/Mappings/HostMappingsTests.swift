@@ -30,7 +30,7 @@ struct HostMappingsTests {
     }
 
     @Test(
-        "a bad rule fails the whole set, with key and reason",
+        "A bad rule fails the whole set, with key and reason",
         arguments: [
             ("a.test", HTTPDNSMapping.addresses([]), "no address"), ("a.test", .addresses(["one"]), "with via"),
             ("a.test", .addresses(["203.0.113.7", "203.0.113.7"]), "twice"),
@@ -63,7 +63,7 @@ struct HostMappingsTests {
         #expect(error?.description.hasPrefix("httpdns.yaml:7: mapping \"\(key)\": ") == true)
     }
 
-    @Test("\"*\" and port 0 are no keys of rules, however they were made")
+    @Test("A rule's key may be neither \"*\" nor have port 0")
     func refusesKeys() {
         #expect(throws: HTTPDNSMapping.Error.self) { try HTTPDNSMappings([HTTPDNSMapping.Key(.any): .bypass]) }
         #expect(throws: HTTPDNSMapping.Error.self) {
@@ -93,7 +93,7 @@ struct HostMappingsTests {
         #expect(error?.reason == "its via rules go in a circle: a.test > b.test > a.test")
     }
 
-    @Test("a chain has 8 via rules at most")
+    @Test("A chain has at most 8 via rules")
     func boundsChains() throws {
         func chain(_ length: Int) throws -> HTTPDNSMappings {
             var rules: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
@@ -106,7 +106,7 @@ struct HostMappingsTests {
     }
 
     @Test(
-        "a rule about localhost is refused, because it would never apply",
+        "A rule about localhost is refused, because it would never apply",
         arguments: [
             "localhost", "LOCALHOST.:8080", "*.localhost", "app.localhost", "*.app.localhost",
         ]
@@ -117,7 +117,7 @@ struct HostMappingsTests {
         _ = try set(["localhost.test": .via("localhost"), "notlocalhost": .bypass])
     }
 
-    @Test("ten thousand via rules are checked without trouble", .timeLimit(.minutes(10)))
+    @Test("A set accepts ten thousand via rules", .timeLimit(.minutes(10)))
     func scales() throws {
         var rules: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
         for number in 0..<10_000 {

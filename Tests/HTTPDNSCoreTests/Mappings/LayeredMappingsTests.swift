@@ -56,7 +56,7 @@ struct LayeredMappingsTests {
         #expect(throws: HTTPDNSMapping.Error.self) { try store.apply { $0.hide("no name") } }
     }
 
-    @Test("a new base leaves the overlay as it is, and each layer counts its own generation")
+    @Test("A new base leaves the overlay alone, and each layer has its own generation")
     func generations() throws {
         let store = try store(["a.test": "203.0.113.1"])
         func numbers() -> [UInt64] {
@@ -75,7 +75,7 @@ struct LayeredMappingsTests {
         #expect(try rule(store, "b.test") == "b.test 203.0.113.3 base")
     }
 
-    @Test("a circle that only both layers together make is refused, from either side")
+    @Test("A circle across both layers is refused, from either side")
     func circles() throws {
         let store = try store([:])
         try store.apply { $0["a.test"] = .via("b.test") }
@@ -94,7 +94,7 @@ struct LayeredMappingsTests {
         #expect(store.current.rules.count == 1)
     }
 
-    @Test("of several bad rules the first by key is named")
+    @Test("Of several bad rules the first by key is reported")
     func firstFault() throws {
         var rules: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
         for name in ["d.test", "b.test", "c.test"] { rules[try HTTPDNSMapping.Key(name)] = .addresses([]) }

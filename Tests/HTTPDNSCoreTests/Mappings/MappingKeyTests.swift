@@ -5,7 +5,7 @@ import Testing
 @Suite("Keys of mappings")
 struct MappingKeyTests {
     @Test(
-        "names, suffixes and ports are read in any spelling",
+        "Names, suffixes and ports are read in any spelling",
         arguments: [
             ("img.shop.example", "img.shop.example"), ("IMG.Shop.example.", "img.shop.example"),
             ("*.shop.example", "*.shop.example"), ("*.Shop.Example:8443", "*.shop.example:8443"),
@@ -18,7 +18,7 @@ struct MappingKeyTests {
     }
 
     @Test(
-        "what is no key is refused with its reason",
+        "An invalid key is refused with its reason",
         arguments: [
             ("*", "would map every name"), ("*:80", "would map every name"), ("", "it is empty"), ("a:0", "1 to 65535"),
             ("a:65536", "1 to 65535"), ("a:", "1 to 65535"), ("a:+80", "1 to 65535"), ("a:080", "1 to 65535"),
@@ -38,7 +38,7 @@ struct MappingKeyTests {
     }
 
     @Test(
-        "an address with its port is read from text",
+        "An address with its port is read from text",
         arguments: [
             ("203.0.113.7", "203.0.113.7", UInt16?.none), ("203.0.113.7:8443", "203.0.113.7", 8443),
             ("2001:db8::7", "2001:db8::7", nil), ("[2001:db8::7]", "2001:db8::7", nil),
@@ -52,7 +52,7 @@ struct MappingKeyTests {
     }
 
     @Test(
-        "what is no address is refused with its reason",
+        "An invalid address is refused with its reason",
         arguments: [
             ("", "allowed are"), ("127.1", "four decimal parts"), ("0x7f000001", "four decimal parts"),
             ("010.0.0.1", "four decimal parts"), ("10.0.0.0/8", "a block or a URL"), ("fe80::1%eth0", "zone"),

@@ -13,7 +13,7 @@ struct MappingStoreTests {
         return try HTTPDNSResolver(configuration).mappings
     }
 
-    @Test("a change counts the generation up by one, and is seen at once")
+    @Test("A change raises the generation by one and is visible immediately")
     func applies() throws {
         let store = try store()
         #expect(store.generation == 1)
@@ -29,7 +29,7 @@ struct MappingStoreTests {
         #expect(store.current.rules.count == 1)
     }
 
-    @Test("a draft reads, sets and hides rules by any spelling of their key")
+    @Test("A draft reads, sets and hides rules by any spelling of their key")
     func drafts() throws {
         let store = try store(["a.test", "b.test"])
         try store.apply { draft in
@@ -48,7 +48,7 @@ struct MappingStoreTests {
         #expect(store.current.rules.keys.map(\.description).sorted() == ["a.test", "b.test"])
     }
 
-    @Test("a change is made whole or not at all")
+    @Test("A change is made whole or not at all")
     func isAtomic() throws {
         let store = try store(["a.test"])
         #expect(throws: HTTPDNSMapping.Error.self) {
@@ -69,7 +69,7 @@ struct MappingStoreTests {
         #expect(store.current.rules.keys.map(\.description) == ["a.test"])
     }
 
-    @Test("changes that meet are all made, each on the result of the others")
+    @Test("Concurrent changes are all made, each on the result of the others")
     func meets() async throws {
         let store = try store()
         try await withThrowingTaskGroup(of: UInt64.self) { group in
@@ -84,7 +84,7 @@ struct MappingStoreTests {
         #expect(store.generation == 65)
     }
 
-    @Test("a change made inside another change is not lost")
+    @Test("A change made inside another change is not lost")
     func nests() throws {
         let store = try store()
         var runs = 0

@@ -44,7 +44,7 @@ struct PreparedRuleTests {
     }
 
     @Test(
-        "a prepared answer is the one that would be put together for the question",
+        "A prepared answer equals the one that the lookup would build",
         arguments: [
             "one.test", "a.zone.test", "a.b.zone.test", "life.test", "two.test", "even.test", "three.test",
             "inside.test",
@@ -73,7 +73,7 @@ struct PreparedRuleTests {
         }
     }
 
-    @Test("A rule without weights, or with two, is prepared; one with more orders is not")
+    @Test("A rule with up to two weights is prepared, and one with more orders is not")
     func whichArePrepared() throws {
         func rule(_ text: String) throws -> IndexedRule {
             IndexedRule(try HTTPDNSMapping.Key(text), try #require(PreparedRuleTests.mappings[text]), .base)
@@ -85,7 +85,7 @@ struct PreparedRuleTests {
         #expect(try !rule("way.test").isPrepared)
     }
 
-    @Test("Of two weights the first has exactly its share of the tickets", arguments: [95, 50])
+    @Test("Of two weights the first gets exactly its share of the tickets", arguments: [95, 50])
     func shares(share: Int) throws {
         let mapping = HTTPDNSMapping.weighted(["203.0.113.6": share, "203.0.113.7": 100 - share])
         let rule = IndexedRule(try HTTPDNSMapping.Key("two.test"), mapping, .base)
@@ -99,7 +99,7 @@ struct PreparedRuleTests {
         #expect(first.count == share)
     }
 
-    @Test("changing the endpoints of a resolution leaves the prepared answer as it is")
+    @Test("Changing a resolution's endpoints leaves the prepared answer alone")
     func copies() throws {
         let fixture = try fixture(ticket: 0, withAddressRules: false)
         var changed = try #require(try fixture.immediate("one.test"))

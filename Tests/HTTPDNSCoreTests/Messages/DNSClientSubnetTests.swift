@@ -40,7 +40,7 @@ struct DNSClientSubnetTests {
     }
 
     @Test(
-        "the scope of the response is read, also one that is longer than what was told",
+        "The scope of the response is read, even when longer than the query's prefix",
         arguments: [
             ([0, 1, 24, 0, 203, 0, 113], 0), ([0, 1, 24, 24, 203, 0, 113], 24), ([0, 1, 24, 32, 203, 0, 113], 32),
         ]
@@ -72,18 +72,18 @@ struct DNSClientSubnetTests {
         #expect(error?.code == .wrongClientSubnet)
     }
 
-    @Test("a response that does not say its scope is good for all networks")
+    @Test("A response without a scope is valid for all networks")
     func noOption() throws {
         #expect(try response([]).clientSubnetScope == nil)
     }
 
-    @Test("an option that nobody asked for means nothing")
+    @Test("A client subnet option without a request for it is ignored")
     func unasked() throws {
         #expect(try response([[0, 1, 24, 24, 203, 0, 113]], to: nil).clientSubnetScope == nil)
         #expect(try response([[9]], to: nil).clientSubnetScope == nil)
     }
 
-    @Test("an IPv6 scope may be as long as an address")
+    @Test("An IPv6 scope may be as long as an address")
     func longScope() throws {
         let option: [UInt8] = [0, 2, 32, 128, 0x20, 1, 0x0d, 0xb8]
         #expect(try response([option], to: "2001:db8::/32").clientSubnetScope == 128)

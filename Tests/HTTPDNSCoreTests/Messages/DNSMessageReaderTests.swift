@@ -21,7 +21,7 @@ struct DNSMessageReaderTests {
         }
     }
 
-    @Test("a pointer back is followed, and reading goes on behind it")
+    @Test("A pointer back is followed, and reading continues behind it")
     func compressed() throws {
         let octets = DNSMessageBuilder.name("one.test") + [3, 0x57, 0x57, 0x57, 0xc0, 16, 9, 9]
         let (name, end) = try read(octets, at: 22)

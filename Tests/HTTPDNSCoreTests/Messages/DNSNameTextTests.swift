@@ -5,7 +5,7 @@ import Testing
 @Suite("Names in presentation form")
 struct DNSNameTextTests {
     @Test(
-        "labels, case, the last dot and escapes are read as RFC 1035 and 4343 say",
+        "Labels, case, the last dot and escapes are read as RFC 1035 and 4343 say",
         arguments: [
             ("one.test", [3] + Array("one".utf8) + [4] + Array("test".utf8) + [0]),
             ("ONE.Test.", [3] + Array("one".utf8) + [4] + Array("test".utf8) + [0]), (".", [0]),
@@ -19,14 +19,14 @@ struct DNSNameTextTests {
         #expect(DNSName(presentation: text)?.octets == octets)
     }
 
-    @Test("what is printed is read back")
+    @Test("Printed names are read back")
     func roundTrip() {
         let name = DNSName(validatedOctets: [5, 0x2e, 0x5c, 0, 0xff, 0x20, 1, 0x61, 0])
         #expect(DNSName(presentation: name.description) == name)
     }
 
     @Test(
-        "no name: empty and long labels, long names, broken escapes",
+        "Empty and long labels, long names and broken escapes are refused",
         arguments: ["", "..", ".a", "a..b", "a..", #"a\"#, #"a\1"#, #"a\12x"#, #"a\256"#, #"\999.b"#]
             + [String(repeating: "a", count: 64)]
     )
@@ -34,7 +34,7 @@ struct DNSNameTextTests {
         #expect(DNSName(presentation: text) == nil)
     }
 
-    @Test("labels of 63 octets and names of 255 are the longest")
+    @Test("A label has at most 63 octets, and a name at most 255")
     func limits() {
         let label = String(repeating: "a", count: 63)
         let rest = String(repeating: "b", count: 61)

@@ -38,7 +38,7 @@ struct OwnerRuleTests {
         #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 60, canonicalName: nil))
     }
 
-    @Test("owners are compared without case")
+    @Test("Owners are compared without case")
     func ownerCase() throws {
         let builder = response { $0.address("OnE.TEST", [127, 0, 0, 1]) }
         #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 60, canonicalName: nil))
@@ -55,7 +55,7 @@ struct OwnerRuleTests {
         #expect(try outcome(builder) == expected)
     }
 
-    @Test("an address in the middle of a chain is not at its end")
+    @Test("An address in the middle of a chain is not the chain's answer")
     func middleOfChain() {
         let builder = response {
             $0.alias("one.test", "two.test")
@@ -76,7 +76,7 @@ struct OwnerRuleTests {
         #expect(code(builder) == .ambiguousAlias)
     }
 
-    @Test("equal aliases of one name are one, with the least of their lives")
+    @Test("Equal aliases of one name count as one, with the shortest time to live")
     func equalAliases() throws {
         let builder = response {
             $0.alias("one.test", "two.test", timeToLive: 30)
@@ -87,7 +87,7 @@ struct OwnerRuleTests {
         #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 20, canonicalName: two))
     }
 
-    @Test("equal aliases with an address beside them refuse the response")
+    @Test("Equal aliases with an address beside them refuse the response")
     func equalAliasesWithAddress() {
         let builder = response {
             $0.alias("one.test", "two.test")
@@ -97,7 +97,7 @@ struct OwnerRuleTests {
         #expect(code(builder) == .ambiguousAlias)
     }
 
-    @Test("two aliases of a name that is not on the chain do no harm")
+    @Test("Two aliases of a name outside the chain do no harm")
     func foreignAliases() throws {
         let builder = response {
             $0.alias("x.test", "y.test")
@@ -168,7 +168,7 @@ struct OwnerRuleTests {
         #expect(code(builder) == .contradiction)
     }
 
-    @Test("16 addresses are kept, each once and in order; the time to live is that of all")
+    @Test("16 different addresses are kept in order, with the time to live of all")
     func manyAddresses() throws {
         let builder = response {
             for index in 0..<40 {
@@ -248,7 +248,7 @@ struct TimeToLiveTests {
         #expect(try outcome(builder) == .nameError(timeToLive: nil))
     }
 
-    @Test("an SOA in the answer section is no authority for an absence")
+    @Test("An SOA record in the answer section does not vouch for an absence")
     func misplacedAuthority() throws {
         var builder = DNSMessageBuilder(to: .a("one.test"))
         let data: [UInt8] = [0, 0] + [UInt8](repeating: 1, count: 20)

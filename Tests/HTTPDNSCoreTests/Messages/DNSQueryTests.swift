@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Encoding of queries")
 struct DNSQueryTests {
-    @Test("the octets are those of RFC 1035 with an EDNS record and padding")
+    @Test("A query's octets are those of RFC 1035 with an EDNS record and padding")
     func octets() {
         let message = DNSQuery.encoded(.a("one.test"))
         let head: [UInt8] = [
@@ -16,7 +16,7 @@ struct DNSQueryTests {
         #expect(message == head + [UInt8](repeating: 0, count: 87))
     }
 
-    @Test("the type asked for is in the question", arguments: [DNSRecordType.a, .aaaa])
+    @Test("The requested type is in the question", arguments: [DNSRecordType.a, .aaaa])
     func type(type: DNSRecordType) {
         let message = DNSQuery.encoded(DNSQuestion(name: .root, type: type))
         #expect(Array(message[12..<17]) == [0, 0, UInt8(type.number), 0, 1])
@@ -40,7 +40,7 @@ struct DNSQueryTests {
         #expect(lengths == [128, 256, 384])
     }
 
-    @Test("the client's network stands before the padding, which makes up for it", arguments: [1, 70, 100, 200, 255])
+    @Test("The client's network precedes the padding, which shrinks accordingly", arguments: [1, 70, 100, 200, 255])
     func clientSubnet(octets: Int) throws {
         let question = DNSQuestion(name: DNSName(validatedOctets: Self.name(octets: octets)), type: .a)
         let subnet = DNSClientSubnet(try #require(HTTPDNSAddressBlock("2001:db8:1:2::/64")))
@@ -71,7 +71,10 @@ struct DNSQueryTests {
 
 @Suite("Names in wire form")
 struct DNSNameTests {
-    @Test("a host name goes to the wire and back", arguments: ["one.test", "a", "xn--bcher-kva.test", "_dns.one.test"])
+    @Test(
+        "A host name is encoded and decoded again",
+        arguments: ["one.test", "a", "xn--bcher-kva.test", "_dns.one.test"]
+    )
     func roundTrip(text: String) throws {
         let host = try HTTPDNSName(text)
         let name = DNSName(host)
@@ -80,7 +83,7 @@ struct DNSNameTests {
     }
 
     @Test(
-        "what is no host name is none, also where text would make it one",
+        "An invalid host name is refused, even if its text form would be valid",
         arguments: [
             [0], [7] + Array("one.two".utf8) + [0], [4, 0x6f, 0, 0x6e, 0x65, 0], [3, 0x6f, 0x20, 0x65, 0],
             [2, 0xc3, 0xa4, 0],
@@ -90,7 +93,7 @@ struct DNSNameTests {
         #expect(DNSName(validatedOctets: octets).hostName == nil)
     }
 
-    @Test("a dot, a backslash and what does not print are escaped in messages")
+    @Test("A dot, a backslash and unprintable octets are escaped in messages")
     func description() {
         #expect(
             DNSName(validatedOctets: [5, 0x61, 0x2e, 0x5c, 0x00, 0xff, 1, 0x62, 0]).description
@@ -100,7 +103,7 @@ struct DNSNameTests {
     }
 
     @Test(
-        "a name lies below another only at the bounds of labels",
+        "A name is below another only at the bounds of labels",
         arguments: [
             ("one.test", "test", true), ("one.test", "one.test", true), ("one.test", "", true),
             ("xtest", "test", false), ("test", "one.test", false), ("one.test", "two.test", false),

@@ -5,7 +5,7 @@ import HTTPDNSPrimitives
 import Testing
 
 /// The fuzzer's corpus, see `Fuzz/README.md`.
-@Suite("Corpus of the fuzzer")
+@Suite("Corpus of the fuzzer, DNS messages")
 struct DNSResponseCorpusTests {
     private static let folder = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent()
@@ -39,7 +39,7 @@ struct DNSResponseCorpusTests {
         #expect(accepted >= 12)
     }
 
-    @Test("every input is read as an answer about services too, by the same rules")
+    @Test("Every input is read as an HTTPS record answer too, by the same rules")
     func services() throws {
         let subnet = DNSClientSubnet(try #require(HTTPDNSAddressBlock("203.0.113.0/24")))
         var outcomes: Set<String> = []

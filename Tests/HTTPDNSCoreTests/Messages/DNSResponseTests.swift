@@ -14,7 +14,7 @@ struct DNSResponseTests {
         return builder
     }
 
-    @Test("the plain response that the others differ from is accepted")
+    @Test("The plain response that the other tests vary is accepted")
     func accepted() {
         #expect(parsingError(Self.good().octets) == nil)
     }
@@ -62,7 +62,7 @@ struct DNSResponseTests {
         }
     }
 
-    @Test("a response that says that the query failed may leave the question out", arguments: [1, 2, 4, 5] as [UInt16])
+    @Test("A response with an error code may omit the question", arguments: [1, 2, 4, 5] as [UInt16])
     func failureWithoutQuestion(code: UInt16) throws {
         var builder = DNSMessageBuilder()
         builder.responseCode = code
@@ -171,7 +171,7 @@ struct DNSResponseTests {
     }
 
     @Test(
-        "the options must fill their record",
+        "The options must fill their record",
         arguments: [[0], [0, 12, 0], [0, 12, 0, 1], [0, 12, 0, 0, 0]] as [[UInt8]]
     )
     func optionLengths(data: [UInt8]) {
@@ -180,7 +180,7 @@ struct DNSResponseTests {
         #expect(parsingError(builder.octets) == .truncated)
     }
 
-    @Test("the OPT record has the upper bits of the response code")
+    @Test("The OPT record has the upper bits of the response code")
     func extendedResponseCode() throws {
         var builder = DNSMessageBuilder(to: Self.question)
         builder.options(extendedCode: 1)
@@ -189,7 +189,7 @@ struct DNSResponseTests {
         #expect(try outcome(builder) == .failed(DNSResponseCode(number: 19)))
     }
 
-    @Test("a message of 65,535 octets is read, one more is refused")
+    @Test("A message of 65,535 octets is read, and a longer one is refused")
     func longest() throws {
         var builder = Self.good()
         let filler = 65_535 - builder.octets.count - 11
@@ -202,7 +202,7 @@ struct DNSResponseTests {
         #expect(parsingError(builder.octets + [0]) == .tooLong)
     }
 
-    @Test("a message full of records, each with the longest name behind a pointer, is read")
+    @Test("A message of many records with long compressed names is read")
     func manyRecords() throws {
         // The longest name is the first answer's owner; all others point at it.
         let long =
@@ -222,7 +222,7 @@ struct DNSResponseTests {
         )
     }
 
-    @Test("an error says where, what was found and what is allowed")
+    @Test("An error has the position, the value found and the values allowed")
     func errorText() {
         var builder = Self.good()
         builder.questions = [DNSMessageBuilder.question(DNSMessageBuilder.name("two.test"), type: 28)]

@@ -3,7 +3,7 @@ import HTTPDNSMessages
 import Testing
 
 /// RFC 9460 sections 2.2 to 2.5, over sets of records; the owner rule is that of addresses.
-@Suite("What a set of HTTPS records says")
+@Suite("A set of HTTPS records")
 struct DNSServiceOutcomeTests {
     private static let bad: [(UInt16, [UInt8])] = [(3, [1])]
 
@@ -12,7 +12,7 @@ struct DNSServiceOutcomeTests {
         return bindings.map { $0.target?.description ?? "." }
     }
 
-    @Test("records stand by rising priority, whatever the order of the message")
+    @Test("Records are sorted by priority, whatever the order of the message")
     func priorities() throws {
         let outcome = try serviceOutcome {
             $0.service(priority: 300, target: "three.test")
@@ -22,7 +22,7 @@ struct DNSServiceOutcomeTests {
         #expect(targets(outcome) == [".", "two.test", "three.test"])
     }
 
-    @Test("one malformed record voids all of them", arguments: [true, false])
+    @Test("One malformed record voids all records", arguments: [true, false])
     func oneMalformed(isFirst: Bool) throws {
         let outcome = try serviceOutcome {
             if isFirst { $0.service(priority: 9, parameters: Self.bad) }
@@ -32,7 +32,7 @@ struct DNSServiceOutcomeTests {
         #expect(outcome == .none(timeToLive: 60))
     }
 
-    @Test("a malformed record of another owner, or in another section, voids nothing")
+    @Test("A malformed record of another owner, or in another section, voids nothing")
     func foreignMalformed() throws {
         let outcome = try serviceOutcome {
             $0.service("x.test", parameters: Self.bad)
@@ -43,7 +43,7 @@ struct DNSServiceOutcomeTests {
         #expect(targets(outcome) == ["two.test"])
     }
 
-    @Test("an alias voids records in service mode, wherever it stands", arguments: [true, false])
+    @Test("An alias voids records in service mode, wherever it is", arguments: [true, false])
     func aliasFirst(isFirst: Bool) throws {
         let outcome = try serviceOutcome {
             if isFirst { $0.service(priority: 0, target: "two.test", timeToLive: 9) }
@@ -53,7 +53,7 @@ struct DNSServiceOutcomeTests {
         #expect(outcome == .aliases([try HTTPDNSName("two.test")], timeToLive: 9))
     }
 
-    @Test("several aliases come out all, to pick one of")
+    @Test("Several aliases are all returned, so that one can be picked")
     func aliases() throws {
         let outcome = try serviceOutcome {
             $0.service(priority: 0, target: "two.test")
@@ -102,7 +102,7 @@ struct DNSServiceOutcomeTests {
         #expect(targets(outcome) == ["three.test", "one.test"])
     }
 
-    @Test("a record of another owner is not the answer")
+    @Test("A record of another owner is not an answer")
     func foreignOwner() throws {
         #expect(try serviceOutcome { $0.service("two.test", target: "evil.test") } == .none(timeToLive: nil))
     }
@@ -127,7 +127,7 @@ struct DNSServiceOutcomeTests {
         }
     }
 
-    @Test("addresses in an answer about services do not count, but must have their form")
+    @Test("Addresses in an HTTPS record answer are ignored, but must be well-formed")
     func addresses() throws {
         #expect(try serviceOutcome { $0.address("one.test", [127, 0, 0, 1]) } == .none(timeToLive: nil))
         #expect(throws: DNSMessageError.self) {
@@ -138,7 +138,7 @@ struct DNSServiceOutcomeTests {
     }
 
     @Test(
-        "a chain that cannot be followed in one way refuses the response",
+        "An ambiguous chain of aliases refuses the response",
         arguments: [
             (.aliasLoop, message { $0.alias("one.test", "one.test") }),
             (
@@ -194,12 +194,12 @@ struct DNSServiceOutcomeTests {
         #expect(outcome == .none(timeToLive: 5))
     }
 
-    @Test("a server that failed says so", arguments: [DNSResponseCode.serverFailure, .refused])
+    @Test("A server failure is reported as such", arguments: [DNSResponseCode.serverFailure, .refused])
     func failed(code: DNSResponseCode) throws {
         #expect(try serviceOutcome { $0.responseCode = code.number } == .failed(code))
     }
 
-    @Test("of a hundred records the 16 that are preferred are kept")
+    @Test("Of a hundred records the 16 preferred ones are kept")
     func many() throws {
         let outcome = try serviceOutcome {
             for priority in (1...100).reversed() { $0.service(priority: UInt16(priority)) }
@@ -211,7 +211,7 @@ struct DNSServiceOutcomeTests {
         #expect(bindings.map(\.priority) == Array(1...16))
     }
 
-    @Test("no prefix of an answer is one, and no suffix")
+    @Test("No prefix and no suffix of an answer is an answer")
     func cut() throws {
         var builder = DNSMessageBuilder(to: .https("one.test"))
         builder.service(priority: 1, target: "two.test", parameters: [(1, [2, 0x68, 0x32]), (3, [1, 187])])

@@ -8,7 +8,7 @@ struct RecordedAnswerTests {
     private static let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
 
     @Test(
-        "each gives the outcome that dig shows for it",
+        "Each recorded answer gives the outcome that dig shows for it",
         arguments: [
             (
                 RecordedAnswer.multiple,

@@ -32,7 +32,7 @@ struct ServiceRecordTests {
         try fault([0, 1, 0] + DNSMessageBuilder.parameters(parameters))
     }
 
-    @Test("all parameters come out as they went in")
+    @Test("All parameters are read as they were written")
     func all() throws {
         let v6: [UInt8] = [0x20, 1, 0x0d, 0xb8] + [UInt8](repeating: 0, count: 11) + [7]
         let parameters: Parameters = [
@@ -51,7 +51,7 @@ struct ServiceRecordTests {
         #expect(try binding(parameters) == expected)
     }
 
-    @Test("without parameters it is HTTP/1.1 at the owner and the URL's port")
+    @Test("Without parameters a record means HTTP/1.1 at the owner and the URL's port")
     func none() throws {
         #expect(try binding([]) == HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, applicationProtocols: ["http/1.1"]))
     }
@@ -112,7 +112,7 @@ struct ServiceRecordTests {
         #expect(try fault(data) == expected)
     }
 
-    @Test("a target of 255 octets is good, one of 256 malformed")
+    @Test("A target of 255 octets is valid, and one of 256 malformed")
     func longTarget() throws {
         let labels = (0..<3).flatMap { _ in [63] + [UInt8](repeating: 0x61, count: 63) }
         let longest: [UInt8] = [0, 1] + labels + [61] + [UInt8](repeating: 0x61, count: 61) + [0]
@@ -145,7 +145,7 @@ struct ServiceRecordTests {
     }
 
     @Test(
-        "what is known and agrees is used",
+        "A record of known, consistent parameters is used",
         arguments: [
             ([(0, [0, 1, 0, 2, 0, 3, 0, 4, 0, 6])], false),
             ([(0, [0, 1]), (1, h2)], true),
@@ -168,7 +168,7 @@ struct ServiceRecordTests {
         #expect(try binding([(1, [2, 0xff, 0])])?.applicationProtocols == ["\u{ff}\u{0}", "http/1.1"])
     }
 
-    @Test("of thousands of protocols and hints 16 are kept, each hint once")
+    @Test("Of thousands of protocols and hints 16 are kept, each hint once")
     func bounds() throws {
         let many = try binding([(1, [UInt8](repeating: 1, count: 60_000))])
         #expect(many?.applicationProtocols.count == 17)
@@ -177,7 +177,7 @@ struct ServiceRecordTests {
         #expect(hinted?.v4Hints == (0..<16).map { HTTPDNSAddress(v4: 127, 0, $0, 1) })
     }
 
-    @Test("in alias mode parameters are not looked at, not even malformed ones")
+    @Test("In alias mode parameters are ignored, even malformed ones")
     func aliasParameters() throws {
         var builder = DNSMessageBuilder(to: .https("one.test"))
         let data = [0, 0] + DNSMessageBuilder.name("two.test") + [9, 9, 9]

@@ -31,7 +31,7 @@ struct HostNameScanTests {
         #expect(canonical > 1_000, "too few names to say anything")
     }
 
-    @Test("a name and the text of it have one hash, whatever the spelling it was read in")
+    @Test("A name and its text have one hash, in every spelling")
     func hashes() throws {
         for (text, canonical) in [("One.TEST.", "one.test"), ("one.test", "one.test"), ("a", "a")] {
             let name = try HTTPDNSName(text)

@@ -36,7 +36,7 @@ struct HostNameTests {
     }
 
     @Test(
-        "what is no name is refused, and the error says what was found",
+        "An invalid name is refused, and the error shows what was found",
         arguments: [
             ("", "it is empty"), (".", "it is the root"), ("..", "empty label"), (".one.test", "empty label"),
             ("one..test", "empty label"), ("one.test..", "empty label"), ("one test", "a space"),
@@ -67,7 +67,7 @@ struct HostNameTests {
         #expect(error?.reason.contains(reason) == true, "\(error?.description ?? "no error")")
     }
 
-    @Test("labels have 63 bytes at most, and names 253")
+    @Test("A label has at most 63 bytes, and a name at most 253")
     func measures() throws {
         let label = String(repeating: "a", count: 63)
         let longest = [label, label, label, String(repeating: "b", count: 61)].joined(separator: ".")
@@ -85,7 +85,7 @@ struct HostNameTests {
         #expect(mapped?.reason.contains("a label of 64 bytes") == true)
     }
 
-    @Test("a text that is far too long never reaches the mapping")
+    @Test("A text that is far too long is refused before it is mapped")
     func boundsMapping() {
         let error = #expect(throws: HTTPDNSName.Error.self) {
             try HTTPDNSName(String(repeating: "ü.", count: 100_000), toASCII: { _ in "one.test" })
@@ -93,7 +93,7 @@ struct HostNameTests {
         #expect(error?.reason.contains("253 at most") == true)
     }
 
-    @Test("hostile text is escaped and cut to 80 characters")
+    @Test("Hostile text is escaped and cut to 80 characters")
     func escapesInErrors() {
         let error = #expect(throws: HTTPDNSName.Error.self) {
             try HTTPDNSName("a\r\nSet-Cookie: \u{1b}[2J\u{202e}" + String(repeating: "x", count: 5_000))
@@ -103,7 +103,7 @@ struct HostNameTests {
         #expect(error?.description.contains("\n") == false)
     }
 
-    @Test("a name is below a suffix at dots only, and never below itself")
+    @Test("A name is below a suffix at dots only, and never below itself")
     func knowsSuffixes() throws {
         let zone = try HTTPDNSName("shop.example")
         for (text, expected) in [
@@ -116,7 +116,7 @@ struct HostNameTests {
     }
 
     @Test(
-        "localhost and internal names are known",
+        "Localhost and internal names are recognized",
         arguments: [
             ("localhost", true, true), ("a.localhost", true, false), ("notlocalhost", false, true),
             ("localhost.test", false, false), ("db", false, true), ("printer.local", false, true),
@@ -131,13 +131,13 @@ struct HostNameTests {
         #expect(try HTTPDNSName(text).isInternal == isInternal)
     }
 
-    @Test("names are ordered by their bytes")
+    @Test("Names are ordered by their bytes")
     func orders() throws {
         let names = try ["b.test", "a.test", "a-b.test", "a_b.test"].map { try HTTPDNSName($0) }
         #expect(names.sorted().map(\.description) == ["a-b.test", "a.test", "a_b.test", "b.test"])
     }
 
-    @Test("families are named for people")
+    @Test("Address families have readable names")
     func namesFamilies() {
         #expect(HTTPDNSAddress.Families.v4.description == "IPv4")
         #expect(HTTPDNSAddress.Families.v6.description == "IPv6")

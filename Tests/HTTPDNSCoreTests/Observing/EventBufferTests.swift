@@ -11,7 +11,7 @@ struct EventBufferTests {
         return all
     }
 
-    @Test("events come out in their order, however full the buffer was before", arguments: 1...5, 0...12)
+    @Test("Events come out in order, however full the buffer was before", arguments: 1...5, 0...12)
     func order(limit: Int, count: Int) {
         var buffer = EventBuffer<Int, String>(limit: limit)
         var expected: [Int] = []
@@ -33,7 +33,7 @@ struct EventBufferTests {
         #expect(drain(&buffer).map(\.event) == expected)
     }
 
-    @Test("a full buffer loses its oldest events, and the next one taken says how many")
+    @Test("A full buffer loses its oldest events, and the next event has their number")
     func missed() {
         var buffer = EventBuffer<Int, String>(limit: 3)
         for number in 0..<8 { _ = buffer.offer(number) }

@@ -49,7 +49,7 @@ struct EventLogTests {
         #expect(!messages.contains("resolver event"))
     }
 
-    @Test("a store that fails is a warning once for each cause, until it works again")
+    @Test("A failing store is logged once for each cause, until it works again")
     func store() {
         let observation = observation(.info)
         for code in ["unwritable", "unwritable", "corrupt", "unwritable"] {

@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPDNSCore
 
 struct ResolverCountingTests {
-    @Test("no increment is lost when eight threads count at once")
+    @Test("No increment is lost when eight threads count at once")
     func exact() async {
         let counting = ResolverCounting(providers: ["a", "b"])
         let rounds = 20_000
@@ -46,7 +46,7 @@ struct ResolverCountingTests {
     }
 
     @Test(
-        "each way of answering is counted under its own name and source",
+        "Each kind of answer is counted under its own name and source",
         arguments: [
             Row(count: .hitFromProvider, source: .provider, field: "hits"),
             Row(count: .hitFromSystem, source: .system, field: "hits"),
@@ -74,7 +74,7 @@ struct ResolverCountingTests {
         #expect(nonzero(counters) == (row.field.map { [$0: 1] } ?? [:]))
     }
 
-    @Test("each occurrence is counted under a name of its own")
+    @Test("Each kind of event is counted under its own name")
     func occurrences() {
         var seen: Set<[String: Int]> = []
         for occurrence in OccurrenceCount.allCases {
@@ -107,7 +107,8 @@ struct ResolverCountingTests {
         #expect(provider.meanAnswerTime == .milliseconds(20))
     }
 
-    @Test("the difference of two snapshots is what happened between them, and adds up again")
+    /// It adds up again.
+    @Test("The difference of two snapshots is what happened between them")
     func difference() {
         let counting = ResolverCounting(providers: ["a"])
         for count in AnswerCount.allCases { counting.count(count) }

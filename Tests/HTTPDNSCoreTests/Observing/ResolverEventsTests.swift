@@ -10,7 +10,7 @@ struct ResolverEventsTests {
         for number in numbers { observation.tell(.evicted) { $0.count = number } }
     }
 
-    @Test("each listener gets every event since it began to listen, in order")
+    @Test("Each listener gets every event since it began to listen, in order")
     func order() async {
         let early = observation.events.makeAsyncIterator()
         tell(0..<3)
@@ -21,7 +21,7 @@ struct ResolverEventsTests {
         #expect(await numbers(late) == Array(3..<6))
     }
 
-    @Test("what a provider said keeps its quotation marks, in the error and in the event")
+    @Test("A provider's message keeps its quotation marks, in the error and in the event")
     func quotationMarks() async throws {
         let fixture = try ResolverFixture()
         let said = #"answer refused: its "code" is not "success""#
@@ -36,7 +36,7 @@ struct ResolverEventsTests {
         await fixture.resolver.shutdown()
     }
 
-    @Test("a slow listener is told how many events it missed, and the others lose nothing")
+    @Test("A slow listener gets the number of missed events, and the others miss none")
     func missed() async {
         var slow = observation.events.buffered(upTo: 2).makeAsyncIterator()
         let roomy = observation.events.makeAsyncIterator()
@@ -47,7 +47,7 @@ struct ResolverEventsTests {
         #expect(await numbers(roomy) == Array(0..<10))
     }
 
-    @Test("without a listener an event is not even made")
+    @Test("Without a listener no event is created")
     func noListener() {
         #expect(!observation.wants(.changed))
         observation.tell(.changed) { _ in Issue.record("an event was made for nobody") }
@@ -82,7 +82,7 @@ struct ResolverEventsTests {
         #expect(count == 0)
     }
 
-    @Test("shutting down ends those who wait, and those who come later")
+    @Test("A shutdown ends current and later listeners")
     func end() async {
         let observation = observation
         let task = Task {

@@ -49,7 +49,7 @@ struct RouteCountersTests {
         #expect(counters.hits == 3 && counters.misses == 3 && counters.answers == [.provider: 3, .system: 2])
     }
 
-    @Test("stale answers count as such, and failures by their code")
+    @Test("Stale answers are counted as such, and failures by their code")
     func stale() async throws {
         let resolver = try resolver()
         try await ask(resolver, "a.shop.test")
@@ -65,7 +65,7 @@ struct RouteCountersTests {
         #expect(shop.failures.values.reduce(0, +) == 1)
     }
 
-    @Test("a route keeps its counters through a reload, also one that is gone")
+    @Test("A route keeps its counters through a reload, even one that was removed")
     func reload() async throws {
         let resolver = try resolver()
         try await ask(resolver, "a.shop.test")
@@ -81,7 +81,7 @@ struct RouteCountersTests {
         #expect(resolver.counters.hits + resolver.counters.misses == 2)
     }
 
-    @Test("beyond a thousand patterns all others share one set of counters")
+    @Test("Beyond a thousand patterns all others share one set of counters")
     func bound() throws {
         let counting = ResolverCounting(providers: [])
         let routes = try (0..<1500).map { counting.route(try HTTPDNSRoute.Pattern("n\($0).test")) }
@@ -92,7 +92,7 @@ struct RouteCountersTests {
         #expect(counting.route(try HTTPDNSRoute.Pattern("n3.test")) === routes[3])
     }
 
-    @Test("differences and sums go through the routes")
+    @Test("Differences and sums include the routes")
     func arithmetic() {
         var early = HTTPDNSResolver.Counters()
         early.routes["*"] = HTTPDNSResolver.Counters.Route()
@@ -108,7 +108,7 @@ struct RouteCountersTests {
         #expect(early + between == late)
     }
 
-    @Test("every plain number of the counters has its name in what is written down")
+    @Test("Every plain number of the counters has a name when encoded")
     func names() {
         var counters = HTTPDNSResolver.Counters()
         for (number, field) in HTTPDNSResolver.Counters.named.enumerated() {

@@ -64,14 +64,14 @@ struct AddressPolicyTests {
         #expect((refusal == nil) == isAllowed, "\(refusal ?? "allowed")")
     }
 
-    @Test("a provider of unknown scope counts as public")
+    @Test("A provider of unknown scope counts as public")
     func distrustsUnknownProviders() {
         let policy = HTTPDNSAddressPolicy()
         #expect(policy.refusal(of: HTTPDNSAddress(v4: 10, 0, 0, 1), from: .provider, providerScope: nil) != nil)
     }
 
     @Test(
-        "everyone else may name private and loopback addresses, and no special ones",
+        "Other sources may name private and loopback addresses, but no special ones",
         arguments: [HTTPDNSResolver.Resolution.Source.mapping, .request, .system, .literal]
     )
     func trustsTheOperator(source: HTTPDNSResolver.Resolution.Source) throws {
@@ -157,7 +157,7 @@ struct AddressPolicyTests {
     }
 
     @Test(
-        "A denied 0.0.0.0/8 covers IPv6 addresses with such an address inside alone",
+        "A denied 0.0.0.0/8 covers only IPv6 addresses that embed such an address",
         arguments: [
             ("::ffff:0.0.0.1", true), ("::0.0.0.2", true), ("64:ff9b::1", true), ("2002:0:1::1", true),
             ("::1", false), ("::", false), ("64:ff9b:1::cb00:7107", false), ("64:ff9b:1:cb00:71:700::", false),
@@ -168,7 +168,7 @@ struct AddressPolicyTests {
         #expect((policy.denial(of: try #require(HTTPDNSAddress(text))) != nil) == isDenied)
     }
 
-    @Test("a refusal says what the address is, why it is refused, and how to allow it")
+    @Test("A refusal names the address' kind, the reason and how to allow it")
     func teaches() throws {
         let policy = HTTPDNSAddressPolicy()
         let named = policy.refusal(

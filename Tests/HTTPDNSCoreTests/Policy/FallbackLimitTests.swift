@@ -38,7 +38,7 @@ struct FallbackLimitTests {
         #expect(try fixture.immediate("evil.test")?.addresses == ["203.0.113.7"])
     }
 
-    @Test("What the providers may answer, the fallback may answer")
+    @Test("The fallback may answer whatever the providers may answer")
     func widened() async throws {
         let near = try fixture(["10.0.0.5", "127.0.0.1"], scope: .private)
         #expect(try await near.resolve("evil.test").addresses == ["10.0.0.5"])
@@ -63,7 +63,7 @@ struct FallbackLimitTests {
         #expect(try await fixture.resolve("local.test").addresses == ["127.0.0.1"])
     }
 
-    @Test("An allowed block of the policy or of the route opens the fallback too")
+    @Test("An allowed block of the policy or of the route allows fallback answers too")
     func allowed() async throws {
         let block = try #require(HTTPDNSAddressBlock("10.0.0.0/8"))
         let byPolicy = try fixture(["10.0.0.5"]) { $0.policy.allowed = [block] }

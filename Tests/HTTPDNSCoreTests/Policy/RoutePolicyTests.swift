@@ -2,7 +2,7 @@ import HTTPDNSCore
 import HTTPDNSPrimitives
 import Testing
 
-@Suite("Address policy of a route")
+@Suite("The address policy of a route")
 struct RoutePolicyTests {
     private let everySource: [HTTPDNSResolver.Resolution.Source] = [.provider, .system, .mapping, .request, .literal]
 
@@ -27,7 +27,7 @@ struct RoutePolicyTests {
         return policy.refusal(of: address, from: source, providerScope: .public, route: route) == nil
     }
 
-    @Test("its allowed blocks are added to those of the policy, whoever names the address")
+    @Test("A route's allowed blocks are added to those of the policy, for every source")
     func allows() throws {
         let route = try route(allow: ["10.1.0.0/16", "169.254.7.0/24"])
         for source in everySource {
@@ -69,7 +69,7 @@ struct RoutePolicyTests {
         #expect(try !isAllowed("169.254.169.254", .mapping, try route(only: ["169.254.0.0/16"])))
     }
 
-    @Test("a refusal names the route, its place and its blocks, in one line")
+    @Test("A refusal names the route, its location and its blocks, in one line")
     func teaches() throws {
         let address = HTTPDNSAddress(v4: 198, 51, 100, 4)
         let few = try route(only: ["203.0.113.0/24", "2001:db8::/32"])
@@ -86,7 +86,7 @@ struct RoutePolicyTests {
     }
 
     @Test(
-        "everything of a scope is admitted exactly when no address of it is refused",
+        "A scope is admitted as a whole exactly when no address of it is refused",
         arguments: [nil, HTTPDNSAddressPolicy.Scope.public, .private, .loopback, .special]
     )
     func admits(service: HTTPDNSAddressPolicy.Scope?) throws {

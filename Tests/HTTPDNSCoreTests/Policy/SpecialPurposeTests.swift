@@ -99,7 +99,7 @@ struct SpecialPurposeTests {
         #expect(HTTPDNSAddressPolicy.Scope(of: try #require(HTTPDNSAddress(text))) == scope)
     }
 
-    @Test("a refusal names what an address is, and how it is carried")
+    @Test("A refusal names the kind of an address, and how it is embedded")
     func names() throws {
         let texts = [
             "fd00:ec2::254": "a metadata service (AWS, fd00:ec2::/32)",

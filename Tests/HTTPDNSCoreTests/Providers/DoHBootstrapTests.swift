@@ -12,7 +12,7 @@ struct DoHBootstrapTests {
         TransferFailure(code: code, phase: .connect, message: "\(code)")
     }
 
-    @Test("the port is the URL's, and the first address is asked first")
+    @Test("The port is the URL's, and the first address is asked first")
     func endpoint() async throws {
         let scripted = try ScriptedDoHService(url: "https://doh.test:8443/", addresses: Self.addresses) {
             .loopback(to: $0)
@@ -40,7 +40,7 @@ struct DoHBootstrapTests {
         )
     }
 
-    @Test("An address that keeps silent about one name does not rest")
+    @Test("An address that is silent about one name stays in use")
     func deadZone() async throws {
         let isCut = Lock(false)
         let scripted = try ScriptedDoHService(addresses: Self.addresses) { sent in
@@ -60,7 +60,7 @@ struct DoHBootstrapTests {
         #expect(scripted.exchange.sent.map(\.endpoint.address) == order)
     }
 
-    @Test("after the last address comes the first again")
+    @Test("After the last address the first one is asked again")
     func order() async throws {
         let dead = Lock<Set<HTTPDNSAddress>>([Self.addresses[0], Self.addresses[1]])
         let scripted = try ScriptedDoHService(addresses: Self.addresses) { sent in
@@ -77,7 +77,7 @@ struct DoHBootstrapTests {
     }
 
     @Test(
-        "what another address would meet too is not tried there",
+        "A failure that every address would share is not retried elsewhere",
         arguments: [
             (.invalidRequest, .unreachable), (.trustRootsMissing, .unreachable), (.lookupDenied, .unreachable),
             (.responseTooLarge, .badResponse), (.shutDown, .shutDown),
@@ -89,7 +89,7 @@ struct DoHBootstrapTests {
         #expect(scripted.exchange.sent.count == 1)
     }
 
-    @Test("An address that answers with a server's failure is left for the next", arguments: [500, 502, 503, 421, 408])
+    @Test("After a server failure the next address is asked", arguments: [500, 502, 503, 421, 408])
     func serverFailure(status: Int) async throws {
         let scripted = try ScriptedDoHService(addresses: Self.addresses) { sent in
             guard sent.endpoint.address == Self.addresses[1] else { return .status(status, to: sent) }
@@ -114,7 +114,7 @@ struct DoHBootstrapTests {
         #expect(scripted.exchange.sent.count == 3)
     }
 
-    @Test("An address that rests is tried when the others fail while time is left")
+    @Test("A failed address is tried when the others fail while time is left")
     func reserve() async throws {
         let broken = Lock(Self.addresses[0])
         let scripted = try ScriptedDoHService(addresses: Array(Self.addresses[0...1])) { sent in
@@ -127,7 +127,7 @@ struct DoHBootstrapTests {
         #expect(scripted.exchange.sent.map(\.endpoint.address) == order)
     }
 
-    @Test("Another status or a bad body is an answer: no other address is asked", arguments: [200, 403, 404, 429])
+    @Test("Another status or a bad body is an answer, and no other address is asked", arguments: [200, 403, 404, 429])
     func noFailoverAfterAnswer(status: Int) async throws {
         let scripted = try ScriptedDoHService(addresses: Self.addresses) { .status(status, to: $0) }
         #expect(try await scripted.error(.v4) != nil)
@@ -164,7 +164,7 @@ struct DoHBootstrapTests {
         #expect(recovering.exchange.sent.map(\.endpoint.address) == [Self.addresses[0], Self.addresses[0]])
     }
 
-    @Test("each address has an equal share of the time left, the last one all of it")
+    @Test("Each address has an equal share of the time left, and the last one all of it")
     func shares() async throws {
         let time = Lock<StoppedTime?>(nil)
         let scripted = try ScriptedDoHService(addresses: Self.addresses) { _ in
@@ -181,7 +181,7 @@ struct DoHBootstrapTests {
         )
     }
 
-    @Test("no address is asked after the time limit")
+    @Test("No address is asked after the time limit")
     func timeLimit() async throws {
         let time = Lock<StoppedTime?>(nil)
         let scripted = try ScriptedDoHService(addresses: Self.addresses) { _ in
@@ -193,7 +193,7 @@ struct DoHBootstrapTests {
         #expect(scripted.exchange.sent.count == 1)
     }
 
-    @Test("a time limit of zero or less throws timedOut, and nothing is sent", arguments: [0, -5])
+    @Test("A time limit of zero or less throws timedOut, and nothing is sent", arguments: [0, -5])
     func noTime(seconds: Int) async throws {
         let scripted = try ScriptedDoHService { .loopback(to: $0) }
         await #expect(throws: HTTPDNSProviderError.self) {

@@ -19,7 +19,7 @@ struct DoHConfigurationTests {
     }
 
     @Test(
-        "a URL that cannot serve is refused, with the provider's name and what to do",
+        "A URL that cannot serve is refused with the provider's name and advice",
         arguments: [
             ("https://doh.test/dns-query", "give the addresses of the service as bootstrap"),
             ("https://localhost/dns-query", "give the addresses of the service as bootstrap"),
@@ -41,7 +41,7 @@ struct DoHConfigurationTests {
         #expect(error.message.contains(advice), "\(error)")
     }
 
-    @Test("a user name in the URL is refused, and not repeated")
+    @Test("A user name in the URL is refused without repeating it")
     func credential() throws {
         let error = try #require(throws: HTTPDNSProviderConfigurationError.self) {
             try make("https://someone:secret@9.9.9.9/dns-query")
@@ -50,7 +50,7 @@ struct DoHConfigurationTests {
         #expect(!error.description.contains("secret") && !error.description.contains("someone"))
     }
 
-    @Test("http is for loopback literals alone, whatever the bootstrap says")
+    @Test("Plain http is for loopback literals alone, whatever the bootstrap is")
     func clearText() throws {
         _ = try make("http://127.0.0.1:8053/dns-query")
         _ = try make("http://[::1]:8053/dns-query")
@@ -59,7 +59,7 @@ struct DoHConfigurationTests {
     }
 
     @Test(
-        "Answers are public, wherever the service is, until its settings allow more",
+        "Answers are public until the provider's settings allow more",
         arguments: [
             ("https://doh.test/", [publicAddress]), ("https://doh.test/", [loopback]), ("https://127.0.0.1/", []),
             ("https://doh.test/", [privateAddress]), ("http://127.0.0.1:8053/", []), ("https://doh.test/", [linkLocal]),
@@ -74,7 +74,7 @@ struct DoHConfigurationTests {
         }
     }
 
-    @Test("further addresses beside a literal are asked after it, each once")
+    @Test("Bootstrap addresses beside a literal are asked after it, each once")
     func literalWithBootstrap() async throws {
         let exchange = ScriptedExchange { _ in
             throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("One family answers, the other keeps silent", .timeLimit(.minutes(10)))
+@Suite("One family answers, the other is silent", .timeLimit(.minutes(10)))
 struct DoHFamilyPatienceTests {
     /// A service that says nothing about one type of record for as long as someone waits.
     private func provider(silentAbout silent: DNSRecordType, on time: FakeTimeSource) throws -> HTTPDNSDoHProvider {
@@ -21,7 +21,7 @@ struct DoHFamilyPatienceTests {
     }
 
     @Test(
-        "the silent family is given up soon, and the answer that is there is not lost",
+        "A silent family is given up soon, and the other family's answer is kept",
         arguments: [.a, .aaaa] as [DNSRecordType]
     )
     func givesUp(silent: DNSRecordType) async throws {
@@ -40,7 +40,7 @@ struct DoHFamilyPatienceTests {
         #expect(error.code == .timedOut)
     }
 
-    @Test("through a resolver the addresses arrive long before its time limit")
+    @Test("Through a resolver the addresses arrive long before its time limit")
     func resolves() async throws {
         let time = FakeTimeSource()
         var configuration = HTTPDNSResolver.Configuration()
@@ -57,7 +57,7 @@ struct DoHFamilyPatienceTests {
         while time.sleeperCount > 0, !Task.isCancelled { await Task.yield() }
     }
 
-    @Test("without an address the other family is waited for until the time limit")
+    @Test("Without an address the other family is awaited until the time limit")
     func keepsWaiting() async throws {
         let time = FakeTimeSource()
         let gate = Meeting(of: 2)
@@ -80,7 +80,7 @@ struct DoHFamilyPatienceTests {
         #expect(time.sleeperCount == 0)
     }
 
-    @Test("a cancellation while the silent family is waited for is one")
+    @Test("Cancelling the wait for a silent family is a cancellation")
     func cancels() async throws {
         let time = FakeTimeSource()
         let provider = try provider(silentAbout: .aaaa, on: time)

@@ -35,7 +35,7 @@ struct DoHProviderAgainstBINDTests {
     }
 
     @Test(
-        "one A and one AAAA query reach the server, by GET and by POST",
+        "One A and one AAAA query reach the server, by GET and by POST",
         arguments: HTTPDNSDoHProvider.Method.allCases
     )
     func bothFamilies(method: HTTPDNSDoHProvider.Method) async throws {
@@ -53,7 +53,7 @@ struct DoHProviderAgainstBINDTests {
     }
 
     @Test(
-        "what the zone has comes back",
+        "The zone's records are returned",
         arguments: [
             (
                 "dual.test",
@@ -111,7 +111,7 @@ struct DoHProviderAgainstBINDTests {
         await provider.shutdown()
     }
 
-    @Test("a first address that refuses is left for the next")
+    @Test("After a first address that refuses the next is asked")
     func bootstrapFailover() async throws {
         let rig = try await ServerRig.shared()
         // BIND listens on 127.0.0.1 alone; the kernel refuses for 127.0.0.9.
@@ -124,7 +124,7 @@ struct DoHProviderAgainstBINDTests {
         await provider.shutdown()
     }
 
-    @Test("the address may stand in the URL, and the certificate must be for it")
+    @Test("With an address in the URL the certificate must be for that address")
     func literal() async throws {
         let rig = try await ServerRig.shared()
         let provider = try provider(rig, url: rig.dohURLByAddress, bootstrap: [])
@@ -154,7 +154,7 @@ struct DoHProviderAgainstBINDTests {
         await good.shutdown()
     }
 
-    @Test("a path that is not the service's is an HTTP error that says so")
+    @Test("A wrong path is an HTTP error that says so")
     func wrongPath() async throws {
         let rig = try await ServerRig.shared()
         let provider = try provider(rig, url: "https://doh.test:\(rig.dohPort)/elsewhere")
@@ -167,7 +167,7 @@ struct DoHProviderAgainstBINDTests {
         await provider.shutdown()
     }
 
-    @Test("a hundred questions at once are all answered, each with its own addresses")
+    @Test("A hundred concurrent lookups are all answered, each with its own addresses")
     func many() async throws {
         let rig = try await ServerRig.shared()
         let provider = try provider(rig)

@@ -10,7 +10,7 @@ private let loopback6 = HTTPDNSAddress(family: .v6, high: 0, low: 1)
 
 @Suite("DoH provider: requests and answers")
 struct DoHProviderTests {
-    @Test("both families are asked for, each in a request of its own, and both are answered")
+    @Test("Both families are requested separately, and both are answered")
     func bothFamilies() async throws {
         let scripted = try ScriptedDoHService { .loopback(to: $0) }
         let answer = try await scripted.resolve()
@@ -20,7 +20,7 @@ struct DoHProviderTests {
         #expect(scripted.exchange.sent.count == 2)
     }
 
-    @Test("only the families of the query are asked for", arguments: [HTTPDNSAddress.Families.v4, .v6])
+    @Test("Only the families of the query are requested", arguments: [HTTPDNSAddress.Families.v4, .v6])
     func oneFamily(families: HTTPDNSAddress.Families) async throws {
         let scripted = try ScriptedDoHService { .loopback(to: $0) }
         let answer = try await scripted.resolve("one.test", families)
@@ -29,7 +29,7 @@ struct DoHProviderTests {
         #expect((answer.v6 == nil) == (families == .v4))
     }
 
-    @Test("the families are asked for at the same time")
+    @Test("The families are requested concurrently")
     func concurrent() async throws {
         // Each request is answered only once the other was sent too.
         let meeting = Meeting(of: 2)
@@ -56,7 +56,7 @@ struct DoHProviderTests {
         #expect(ScriptedExchange.decodeBase64URL(parameter) == DNSQuery.encoded(.a("one.test")))
     }
 
-    @Test("POST has the query as the body, and its type")
+    @Test("POST has the query as its body, with its type")
     func post() async throws {
         let scripted = try ScriptedDoHService(method: .post) { .loopback(to: $0) }
         _ = try await scripted.resolve("one.test", .v4)
@@ -69,7 +69,7 @@ struct DoHProviderTests {
     }
 
     @Test(
-        "the template form is read, and a query of the URL's own is kept",
+        "The template form is read, and the URL's own query is kept",
         arguments: [
             ("https://doh.test/q{?dns}", "/q?dns="), ("https://doh.test/q?key=1", "/q?key=1&dns="),
             ("https://doh.test/q?key=1{&dns}", "/q?key=1&dns="), ("https://doh.test/{?dns}", "/?dns="),
@@ -84,7 +84,7 @@ struct DoHProviderTests {
         #expect(target.dropFirst(prefix.count).allSatisfy { $0 != "=" && $0 != "?" && $0 != "&" })
     }
 
-    @Test("a family that fails does not fail the other", arguments: [DNSRecordType.a, .aaaa])
+    @Test("A failed family does not fail the other", arguments: [DNSRecordType.a, .aaaa])
     func partialFailure(failing: DNSRecordType) async throws {
         let scripted = try ScriptedDoHService { sent in
             guard sent.question.type == failing else { return .loopback(to: sent) }
@@ -99,7 +99,7 @@ struct DoHProviderTests {
         #expect(error.code == .unreachable)
     }
 
-    @Test("when every request fails, the query throws")
+    @Test("When every request fails, the query throws")
     func totalFailure() async throws {
         let scripted = try ScriptedDoHService { _ in
             throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused")
@@ -110,7 +110,7 @@ struct DoHProviderTests {
     }
 
     @Test(
-        "an error code inside a message is the family's own outcome",
+        "An error code inside a message is the family's own outcome",
         arguments: [(2, .serverFailure), (5, .refused), (4, .serverFailure), (9, .serverFailure)]
             as [(UInt16, HTTPDNSProviderError.Code)]
     )
@@ -127,7 +127,7 @@ struct DoHProviderTests {
         }
     }
 
-    @Test("NXDOMAIN and no data are told apart, with their time to live or without")
+    @Test("NXDOMAIN and no data are distinct, with or without a time to live")
     func negative() async throws {
         let scripted = try ScriptedDoHService { sent in
             .message(to: sent) { builder in
@@ -142,7 +142,7 @@ struct DoHProviderTests {
         #expect(answer.v6 == .noData(timeToLive: nil))
     }
 
-    @Test("cancelling the task throws CancellationError")
+    @Test("Cancelling the task throws CancellationError")
     func cancellation() async throws {
         let started = Meeting(of: 3)
         let scripted = try ScriptedDoHService { sent in
@@ -156,7 +156,7 @@ struct DoHProviderTests {
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test("after shutdown nothing is sent, and queries throw shutDown")
+    @Test("After shutdown nothing is sent, and queries throw shutDown")
     func shutdown() async throws {
         let scripted = try ScriptedDoHService { .loopback(to: $0) }
         await scripted.provider.shutdown()

@@ -106,7 +106,7 @@ struct DoHReplyTests {
         #expect(!error.message.contains("Log in"))
     }
 
-    @Test("a body that is no answer to the question is a bad response")
+    @Test("A body that does not answer the question is a bad response")
     func badBodies() async throws {
         let bodies: [[UInt8]] = [
             [], Self.html, [UInt8](repeating: 0, count: 12), [UInt8](repeating: 0xff, count: 512),
@@ -123,7 +123,7 @@ struct DoHReplyTests {
         }
     }
 
-    @Test("an answer cut at any octet is a bad response")
+    @Test("An answer cut at any octet is a bad response")
     func cutBody() async throws {
         let whole = RecordedAnswer.aliases.octets
         for length in 0..<whole.count {
@@ -144,7 +144,7 @@ struct DoHReplyTests {
         }
     }
 
-    @Test("a name of 255 strange octets in a message does not make a long error")
+    @Test("A name of 255 unusual octets does not make a long error")
     func longError() async throws {
         let label = [63] + [UInt8](repeating: 0, count: 63)
         let name = label + label + label + [61] + [UInt8](repeating: 0xff, count: 61) + [0]
@@ -202,7 +202,7 @@ struct DoHFreshnessTests {
         )
     }
 
-    @Test("Age is taken off the life of an absence too")
+    @Test("Age is subtracted from the life of an absence too")
     func negativeAge() async throws {
         let scripted = try ScriptedDoHService { sent in
             .message(to: sent, fields: [.contentType: "application/dns-message", .age: "4"]) { builder in

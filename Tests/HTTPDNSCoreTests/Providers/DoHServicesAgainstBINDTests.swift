@@ -37,7 +37,7 @@ struct DoHServicesAgainstBINDTests {
     private static func name(_ text: String) -> HTTPDNSName? { try? HTTPDNSName(text) }
 
     @Test(
-        "what the zone's HTTPS records say comes back",
+        "The zone's HTTPS records are returned",
         arguments: [
             ("svc-alias.test", name("svc-pool.test").map { .alias($0, timeToLive: .seconds(30)) }),
             (
@@ -170,7 +170,7 @@ struct DoHServicesAgainstBINDTests {
         #expect(lines.allSatisfy { $0.contains("[ECS 203.0.113.0/24/0]") }, "\(lines)")
     }
 
-    @Test("an IPv6 network is understood too")
+    @Test("An IPv6 network is accepted too")
     func v6Subnet() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
@@ -180,7 +180,7 @@ struct DoHServicesAgainstBINDTests {
     }
 
     @Test(
-        "followed to the end, the zone's records lead to these endpoints",
+        "The zone's records, followed to the end, lead to the expected endpoints",
         arguments: [
             ("svc-alias.test", ["127.0.0.3:8443", "127.0.0.3", "127.0.0.2"]),
             ("svc-pool.test", ["127.0.0.3:8443", "127.0.0.3"]),

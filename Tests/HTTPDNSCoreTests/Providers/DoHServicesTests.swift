@@ -8,7 +8,7 @@ import Testing
 
 private let address = HTTPDNSAddress(v4: 127, 0, 0, 2)
 
-@Suite("DoH provider: services and client subnets", .timeLimit(.minutes(10)))
+@Suite("DoH provider: HTTPS records and client subnets", .timeLimit(.minutes(10)))
 struct DoHServicesTests {
     /// A service that answers addresses, and about services what `build` makes.
     private func scripted(
@@ -27,7 +27,7 @@ struct DoHServicesTests {
         return query
     }
 
-    @Test("services are a third request at the same time")
+    @Test("HTTPS records are a third concurrent request")
     func concurrent() async throws {
         let meeting = Meeting(of: 3)
         let scripted = try ScriptedDoHService { sent in
@@ -42,7 +42,7 @@ struct DoHServicesTests {
         #expect(scripted.exchange.sent.count == 3)
     }
 
-    @Test("nobody asks for services unasked")
+    @Test("HTTPS records are requested only when the query asks for them")
     func notWanted() async throws {
         let scripted = try scripted { $0.service() }
         #expect(try await scripted.resolve().services == nil)
@@ -50,7 +50,7 @@ struct DoHServicesTests {
     }
 
     @Test(
-        "what the records say comes out, less the age of the response",
+        "The records' content is returned, less the age of the response",
         arguments: [
             (
                 records { $0.service(priority: 0, target: "two.test") },
@@ -80,7 +80,7 @@ struct DoHServicesTests {
         return builder
     }
 
-    @Test("of several aliases one is picked at random")
+    @Test("Of several aliases one is picked at random")
     func aliases() throws {
         let question = DNSQuestion.https("one.test")
         var builder = DNSMessageBuilder(to: question)
@@ -99,7 +99,7 @@ struct DoHServicesTests {
     }
 
     @Test(
-        "their failure leaves the addresses good",
+        "A failure of the HTTPS request leaves the addresses usable",
         arguments: [(503, 0, .httpStatus), (200, 2, .serverFailure), (200, 5, .refused), (200, 3, .badResponse)]
             as [(Int, UInt16, HTTPDNSProviderError.Code)]
     )
@@ -122,7 +122,7 @@ struct DoHServicesTests {
         #expect(error.code == code)
     }
 
-    @Test("services alone are no answer: without a message about addresses the query fails")
+    @Test("HTTPS records without an address answer fail the query")
     func addressesFail() async throws {
         let scripted = try ScriptedDoHService { sent in
             sent.question.type == .https ? .message(to: sent) { $0.service() } : .status(503, to: sent)
@@ -154,7 +154,7 @@ struct DoHServicesTests {
         #expect(error == HTTPDNSProviderError(code: .timedOut, message: "no answer within 50 ms of the addresses"))
     }
 
-    @Test("every question has the client's network, cut to 24 bits")
+    @Test("Every request has the client's network, cut to 24 bits")
     func clientSubnet() async throws {
         let scripted = try ScriptedDoHService(method: .post) { .loopback(to: $0) }
         var query = try query()
@@ -169,7 +169,7 @@ struct DoHServicesTests {
     }
 
     @Test(
-        "an answer holds for all clients when the scope of every family is 0",
+        "An answer is valid for all clients when the scope of every family is 0",
         arguments: [([0, 0], true), ([0, 24], false), ([24, 0], false), ([0, nil], false), ([nil, nil], false)]
             as [([UInt8?], Bool)]
     )
@@ -187,7 +187,7 @@ struct DoHServicesTests {
         #expect(try await scripted.resolve().holdsForAllClients == false)
     }
 
-    @Test("an answer for another network is a bad response")
+    @Test("An answer for another network is a bad response")
     func foreignSubnet() async throws {
         let scripted = try ScriptedDoHService { sent in
             .message(to: sent) {
@@ -204,7 +204,7 @@ struct DoHServicesTests {
     }
 }
 
-@Suite("How long a query's questions are waited for")
+@Suite("Time limits of a query's requests")
 struct QuestionGatheringTests {
     private static let start = MonotonicTime(nanoseconds: 1_000_000_000)
     private static let found = QuestionGathering.Outcome.addresses(

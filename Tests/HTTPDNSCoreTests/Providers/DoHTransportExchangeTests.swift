@@ -53,7 +53,7 @@ struct DoHTransportExchangeTests {
         }
     }
 
-    @Test("a GET on the wire has the target and the fields of RFC 8484, and no body")
+    @Test("A GET on the wire has the target and fields of RFC 8484, and no body")
     func get() async throws {
         let server = try RawServer(
             .readHead,
@@ -73,7 +73,7 @@ struct DoHTransportExchangeTests {
         await provider.shutdown()
     }
 
-    @Test("a POST on the wire ends with the message, and has its type and length")
+    @Test("A POST on the wire ends with the message, and has its type and length")
     func post() async throws {
         let octets = DNSQuery.encoded(Self.query)
         let server = try RawServer(
@@ -127,7 +127,7 @@ struct DoHTransportExchangeTests {
         )
     }
 
-    @Test("the body of an error status is not waited for")
+    @Test("The body of an error status is not awaited")
     func errorBody() async throws {
         let code = try await code(
             .readHead,
@@ -149,7 +149,7 @@ struct DoHTransportExchangeTests {
         target.stop()
     }
 
-    @Test("what is not HTTP is no answer")
+    @Test("A response that is not HTTP is no answer")
     func notHTTP() async throws {
         #expect(try await code(.readHead, .sendText("220 mail.test ESMTP\r\n")) != nil)
         #expect(try await code(.readHead, .reset) == .unreachable)
@@ -189,7 +189,7 @@ struct DoHTransportExchangeTests {
         await provider.shutdown()
     }
 
-    @Test("cancelling a query closes its connection")
+    @Test("Cancelling a query closes its connection")
     func cancellation() async throws {
         let server = try RawServer(.readHead, .hang)
         let provider = try provider(server)
@@ -201,7 +201,7 @@ struct DoHTransportExchangeTests {
         await provider.shutdown()
     }
 
-    @Test("shutting down ends a query in flight with shutDown")
+    @Test("Shutting down ends a query in flight with shutDown")
     func shutdown() async throws {
         let server = try RawServer(.readHead, .hang)
         let provider = try provider(server)

@@ -95,7 +95,7 @@ struct AlibabaCanaryTests {
         return AlibabaBody.encrypted(text, mode: encryption == .cbc ? "1" : "2")
     }
 
-    @Test("nothing that is said about an answered query has one, signed or encrypted", arguments: accesses.indices)
+    @Test("No text about an answered query has a secret, signed or encrypted", arguments: accesses.indices)
     func answered(index: Int) async throws {
         let (version, encryption) = Self.accesses[index]
         let body = try Self.answer(version, encryption)
@@ -110,7 +110,7 @@ struct AlibabaCanaryTests {
     }
 
     @Test(
-        "the log of a resolver at its most talkative has none, nor has any of its errors",
+        "A resolver's log at trace level and its errors have no secrets",
         arguments: failures.indices
     )
     func log(index: Int) async throws {

@@ -41,7 +41,7 @@ struct AlibabaConfigurationTests {
     }
 
     @Test(
-        "accounts that would break a URL are refused",
+        "An account that would break a URL is refused",
         arguments: ["", "a/b", "a?b", "a b", "é", "a&b", "..%2f", String(repeating: "1", count: 129)]
     )
     func accounts(account: String) throws {
@@ -49,7 +49,7 @@ struct AlibabaConfigurationTests {
     }
 
     @Test(
-        "URLs that cannot be used are refused, with what to do",
+        "A URL that cannot be used is refused with advice",
         arguments: [
             ("http://192.0.2.1", "https://"), ("https://dns.example", "bootstrap"), ("https://192.0.2.1/v2/d", "path"),
             ("https://192.0.2.1/?a=b", "path"), ("https://me:x@192.0.2.1", "user name"), ("ftp://192.0.2.1", "url"),
@@ -59,7 +59,7 @@ struct AlibabaConfigurationTests {
         #expect(try refusal { $0.url = url }?.contains(word) == true)
     }
 
-    @Test("the region without published addresses needs some")
+    @Test("The region without published addresses needs addresses in the settings")
     func global() throws {
         #expect(try refusal { $0.region = .global }?.contains("bootstrap") == true)
         #expect(
@@ -84,7 +84,7 @@ struct AlibabaConfigurationTests {
         #expect(try refusal { $0.customParameters = ["a": String(repeating: "b", count: 999)] } == nil)
     }
 
-    @Test("version 1 has no encryption; encryption and key belong together")
+    @Test("Version 1 has no encryption, and encryption and key need each other")
     func encryption() throws {
         #expect(try refusal(.v1) { $0.encryption = .gcm }?.contains("version 1") == true)
         #expect(try refusal(.v1, key: ScriptedAlibaba.aesKey)?.contains("version 1") == true)
@@ -104,14 +104,14 @@ struct AlibabaConfigurationTests {
     }
 
     @Test(
-        "encryption keys that are not 32 hexadecimal digits are refused at once",
+        "An encryption key that is not 32 hexadecimal digits is refused immediately",
         arguments: [canary, "00", "abc", ScriptedAlibaba.aesKey + "0", ScriptedAlibaba.aesKey + "00"]
     )
     func keys(text: String) throws {
         #expect(try refusal(key: text) { $0.encryption = .cbc }?.contains("32 hexadecimal digits") == true)
     }
 
-    @Test("a secret that cannot be read is told with its place")
+    @Test("A secret that cannot be read is reported with its source")
     func missing() throws {
         let message = try refusal(.v1) { $0.credential.secret = .file("/nowhere/ali") }
         #expect(message?.contains("/nowhere/ali") == true)

@@ -56,7 +56,7 @@ struct AlibabaContractTests {
         }
     }
 
-    @Test("it keeps the contract, alone and in batches", arguments: AlibabaProvider.Version.allCases)
+    @Test("The Alibaba provider keeps the contract, singly and in batches", arguments: AlibabaProvider.Version.allCases)
     func compatibility(version: AlibabaProvider.Version) async throws {
         var fixture = ProviderCompatibility.Fixture(
             dualStackName: try HTTPDNSName("dual.test"),

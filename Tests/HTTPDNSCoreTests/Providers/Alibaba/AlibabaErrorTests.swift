@@ -46,7 +46,7 @@ struct AlibabaErrorTests {
     }
 
     @Test(
-        "a refusal without a known code names the likely cause",
+        "A refusal without a known code names the likely cause",
         arguments: [(400, true), (401, true), (403, true), (404, false), (500, false)]
     )
     func likelyCause(status: Int, isLikely: Bool) async throws {
@@ -100,7 +100,7 @@ struct AlibabaErrorTests {
         for _ in 0..<3 { #expect(try await scripted.error() == nil) }
     }
 
-    @Test("A try of a refused account that only times out is made again after 5 minutes")
+    @Test("A retry of a refused account that times out is repeated after 5 minutes")
     func accountTryTimesOut() async throws {
         let state = Lock("refused")
         let scripted = try ScriptedAlibaba { sent in
@@ -127,7 +127,7 @@ struct AlibabaErrorTests {
     }
 
     @Test(
-        "A refusal of question, rate or clock shows that the account is accepted",
+        "A refusal of query, rate or clock shows that the account is accepted",
         arguments: [("InvalidHost", 400), ("SignatureExpired", 403), ("", 429)]
     )
     func accountProved(code: String, status: Int) async throws {
@@ -143,7 +143,7 @@ struct AlibabaErrorTests {
         #expect(scripted.exchange.sent.count == 4)
     }
 
-    @Test("A reload lets one query try a refused account; a faulty reload does not")
+    @Test("A reload lets one query try a refused account, unless the reload fails")
     func accountRetryByReload() async throws {
         let scripted = try ScriptedAlibaba { $0.refusal("InvalidAccount") }
         var settings = HTTPDNSResolver.Configuration()
@@ -190,7 +190,7 @@ struct AlibabaErrorTests {
         await resolver.shutdown()
     }
 
-    @Test("a new secret takes a refused account up again; the old one does not")
+    @Test("A new secret enables a refused account again, and the old one does not")
     func newSecret() async throws {
         #if Signing
         let secret = Lock("00")
@@ -222,7 +222,7 @@ struct AlibabaErrorTests {
         }
     }
 
-    @Test("a rate limit has the service's Retry-After", arguments: [("30", Duration.seconds(30)), ("soon", nil)])
+    @Test("A rate limit has the service's Retry-After", arguments: [("30", Duration.seconds(30)), ("soon", nil)])
     func rateLimit(value: String, wait: Duration?) async throws {
         let scripted = try ScriptedAlibaba { $0.reply("", status: 429, fields: [.retryAfter: value]) }
         let error = try #require(try await scripted.error())
@@ -296,7 +296,7 @@ struct AlibabaErrorTests {
         #expect(Set(scripted.exchange.sent.map(\.endpoint)).count == 1)
     }
 
-    @Test("a service that refuses every time is asked twice by one query, and no more")
+    @Test("A service that always refuses is asked twice by one query, and no more")
     func clockOnce() async throws {
         let scripted = try ScriptedAlibaba(
             secret: HTTPDNSSecret { ScriptedAlibaba.hmacSecret },

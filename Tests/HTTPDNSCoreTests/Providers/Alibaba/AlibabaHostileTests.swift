@@ -10,7 +10,7 @@ import Testing
 struct AlibabaHostileTests {
     private static let name = "www.example.com"
 
-    @Test("every prefix of a good body is refused, and none crashes", arguments: AlibabaProvider.Version.allCases)
+    @Test("Every prefix of a good body is refused without a crash", arguments: AlibabaProvider.Version.allCases)
     func prefixes(version: AlibabaProvider.Version) async throws {
         let body = version == .v1 ? AlibabaBody.v1 : AlibabaBody.v2
         for count in 0..<body.count {
@@ -19,7 +19,7 @@ struct AlibabaHostileTests {
         }
     }
 
-    @Test("every prefix of a good discovery changes nothing")
+    @Test("Every prefix of a good discovery changes nothing")
     func discoveryPrefixes() async throws {
         let body = #"{"service_ip":["198.51.100.1"],"service_status":"disable"}"#
         let location = try ServiceLocation.vendor(url: "https://192.0.2.1", bootstrap: [], provider: "ali")
@@ -43,13 +43,13 @@ struct AlibabaHostileTests {
         #expect(error.message.contains("captive portal") && !error.message.contains("script"))
     }
 
-    @Test("an answer of the other version is refused", arguments: AlibabaProvider.Version.allCases)
+    @Test("An answer of the other version is refused", arguments: AlibabaProvider.Version.allCases)
     func otherVersion(version: AlibabaProvider.Version) async throws {
         let scripted = try ScriptedAlibaba(version) { $0.reply(version == .v1 ? AlibabaBody.v2 : AlibabaBody.v1) }
         #expect(try await scripted.error()?.code == .badResponse)
     }
 
-    @Test("a batch whose answer has half of the names answers those; one with none fails")
+    @Test("A batch answer with half of the names serves those; one with none fails")
     func halfABatch() async throws {
         let scripted = try ScriptedAlibaba { $0.reply(AlibabaBody.v2) }
         let answers = try await scripted.batch(["a.test", Self.name, "b.test"])
@@ -69,13 +69,13 @@ struct AlibabaHostileTests {
         return try await scripted.error(Self.name, .v4)
     }
 
-    @Test("the good answers that the following ones are made from")
+    @Test("The unmodified answers of the following tests are accepted")
     func good() async throws {
         #expect(try await encrypted(.cbc, AlibabaBody.encrypted(AlibabaBody.cbcData, mode: "1")) == nil)
         #expect(try await encrypted(.gcm, AlibabaBody.encrypted(AlibabaBody.gcmData, mode: "\"2\"")) == nil)
     }
 
-    @Test("wrong key: the answer is refused, with what to check")
+    @Test("An answer under another key is refused, with advice what to check")
     func wrongKey() async throws {
         let other = "f0e0d0c0b0a090807060504030201001"
         for (encryption, data, mode) in [
@@ -106,7 +106,7 @@ struct AlibabaHostileTests {
     }
 
     @Test(
-        "truncated cipher text, and text that is not Base64, are refused",
+        "Truncated cipher text, and text that is not Base64, are refused",
         arguments: [AlibabaProvider.Encryption.cbc, .gcm]
     )
     func truncated(encryption: AlibabaProvider.Encryption) async throws {

@@ -24,7 +24,7 @@ struct AlibabaOverTheWireTests {
         try await VendorWire.error(steps, .v4, timeLimit: timeLimit, provider)
     }
 
-    @Test("the request is one line with the parameters, and the answer is read")
+    @Test("A request is one line with the parameters, and the answer is read")
     func exchange() async throws {
         let text = try await VendorWire.request(answered: AlibabaBody.v2, provider)
         #expect(text.hasPrefix("GET /v2/d?id=123456&m=0&dn=www.example.com&q=4,6 HTTP/1.1\r\n"))
@@ -51,7 +51,7 @@ struct AlibabaOverTheWireTests {
         #expect(refusal?.code == .httpStatus && refusal?.message.contains("HTTP 502") == true)
     }
 
-    @Test("a body that breaks off, and one that stalls, are no answers")
+    @Test("A body that breaks off or stalls is no answer")
     func broken() async throws {
         let cut = try await error(.readHead, VendorWire.answer(AlibabaBody.v2, length: AlibabaBody.v2.utf8.count + 1))
         #expect(cut != nil)

@@ -62,7 +62,7 @@ struct AlibabaRequestTests {
         #expect(scripted.exchange.sent.map { $0.parameters["dn"] } == ["www.example.com"])
     }
 
-    @Test("a client subnet is cut, and its address passed on under the name of each version")
+    @Test("A client subnet is cut, and sent under the name of each version")
     func clientSubnets() async throws {
         #expect(try await target(.v2, clientSubnet: Self.subnet).hasSuffix("&q=4,6&cip=203.0.113.0"))
         #expect(try await target(.v1, clientSubnet: Self.subnet).hasSuffix("&query=4,6&ip=203.0.113.0"))
@@ -171,7 +171,7 @@ struct AlibabaRequestTests {
         #expect(parameters["m"] == mode && parameters["s"] == signature)
     }
 
-    @Test("no two encrypted queries have the same vector")
+    @Test("No two encrypted queries have the same vector")
     func vectors() async throws {
         let seen = Lock<Set<String>>([])
         let scripted = try ScriptedAlibaba(

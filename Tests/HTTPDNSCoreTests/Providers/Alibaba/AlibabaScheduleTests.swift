@@ -135,7 +135,7 @@ struct AlibabaScheduleTests {
         #expect(try await scripted.error() == nil)
     }
 
-    @Test("a shutdown ends a discovery under way")
+    @Test("A shutdown ends a discovery in progress")
     func shutdown() async throws {
         let started = OneShot<Void>()
         let scripted = try scripted { _ in

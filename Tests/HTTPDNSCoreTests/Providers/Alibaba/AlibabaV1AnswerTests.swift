@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Alibaba: what an answer of version 1 says")
+@Suite("Alibaba: answers of version 1")
 struct AlibabaV1AnswerTests {
     private static let v6 = HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 0x10)
     private static let otherV6 = HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 0x20)
@@ -28,7 +28,7 @@ struct AlibabaV1AnswerTests {
         #expect(answer?.v6 == Self.addresses([Self.v6], 26))
     }
 
-    @Test("origin_ttl alone is no life: 60 s")
+    @Test("An answer with origin_ttl alone lives for 60 s")
     func originOnly() throws {
         let text = #"{"host":"www.example.com","ips":["192.0.2.10"],"origin_ttl":300}"#
         #expect(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Alibaba: what an answer of version 2 says")
+@Suite("Alibaba: answers of version 2")
 struct AlibabaV2AnswerTests {
     private func read(
         _ text: String,
@@ -40,7 +40,7 @@ struct AlibabaV2AnswerTests {
         #expect(answer.v6 == .addresses([v6], timeToLive: .seconds(60), canonicalName: nil))
     }
 
-    @Test("the sample of a batch: one name with an address, one without a record")
+    @Test("The sample of a batch gives one name an address and one an absence")
     func batch() throws {
         let text =
             #"{"code":"success","data":{"cip":"203.0.113.7","answers":[{"dn":"www.example.com","v4":{"ips":["192.0.2.10"],"ttl":120}},"#
@@ -69,7 +69,7 @@ struct AlibabaV2AnswerTests {
     }
 
     @Test(
-        "an absence lives for a minute at most",
+        "An absence lives for a minute at most",
         arguments: [("", 60), (#","ttl":0"#, 60), (#","ttl":30"#, 30), (#","ttl":60"#, 60), (#","ttl":86400"#, 60)]
     )
     func absences(member: String, seconds: Int) throws {
@@ -105,7 +105,7 @@ struct AlibabaV2AnswerTests {
         #expect(throws: VendorAnswerError.self) { try answer(#""v6":{"ips":["2001:db8::10"]}"#, .v4) }
     }
 
-    @Test("a family that was not asked for is not there")
+    @Test("A family that was not asked for is absent from the answer")
     func unasked() throws {
         let answer = try answer(#""v4":{"ips":["192.0.2.10"]},"v6":{"ips":["2001:db8::10"]}"#, .v4)
         #expect(answer?.v4 != nil && answer?.v6 == nil)
@@ -124,7 +124,7 @@ struct AlibabaV2AnswerTests {
         #expect(error.code == .badResponse)
     }
 
-    @Test("thousands of addresses are cut")
+    @Test("Thousands of addresses are cut to the limit")
     func manyAddresses() throws {
         let list = (0..<5000).map { #""198.51.\#($0 / 256).\#($0 % 256)""# }.joined(separator: ",")
         guard case .addresses(let addresses, _, _) = try answer(#""v4":{"ips":[\#(list)]}"#, .v4)?.v4 else {
@@ -170,7 +170,7 @@ struct AlibabaV2AnswerTests {
     }
 
     @Test(
-        "the number of the mode may be a string, or missing",
+        "The cipher mode may be a string, or missing",
         arguments: [#""mode":0,"#, #""mode":"0","#, #""mode":null,"#, ""]
     )
     func mode(member: String) throws {
@@ -179,7 +179,7 @@ struct AlibabaV2AnswerTests {
         #expect(try read(text).count == 1)
     }
 
-    @Test("what custom resolution adds, of any kind, does not disturb")
+    @Test("Fields of custom resolution are ignored, of any type")
     func extra() throws {
         for extra in [#""text""#, "{\"a\":[1]}", "null", "7"] {
             let answer = try answer(#""v4":{"ips":["192.0.2.10"],"ttl":9,"extra":\#(extra)}"#, .v4)

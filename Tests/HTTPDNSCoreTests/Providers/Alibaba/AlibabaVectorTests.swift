@@ -29,13 +29,13 @@ struct AlibabaVectorTests {
         #expect(try AlibabaV1.signature(hosts: hosts, secret: "IAmASecret", time: "1700000600") == signature)
     }
 
-    @Test("vendor vector, VERIFIED: the schedule centre's signature is plain MD5")
+    @Test("The vendor's vector of the schedule center is plain MD5 (verified)")
     func vendorSchedule() throws {
         let signature = try AlibabaSchedule.signature(nonce: "abcdef2345", secret: "123456", time: "1632912372")
         #expect(signature == "de7be63a9f19cf11e9d455d7d4f23cb4")
     }
 
-    @Test("our vector of the schedule centre")
+    @Test("Our vector of the schedule center matches")
     func ownSchedule() throws {
         let signature = try AlibabaSchedule.signature(nonce: "0123456789ab", secret: "IAmASecret", time: "1700000000")
         #expect(signature == "716d2009c9534fbe53505d59989b637d")
