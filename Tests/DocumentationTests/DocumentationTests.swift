@@ -15,7 +15,7 @@ struct DocumentationTests {
             (try? Document(path)).map { (path, "\n" + normalized($0.text.components(separatedBy: "\n")) + "\n") }
         }
 
-    @Test("each paragraph of Swift in README, Docs and DocC comments stands in Examples", arguments: pagesWithCode)
+    @Test("Each paragraph of Swift in README, Docs and DocC comments is in Examples", arguments: pagesWithCode)
     func code(path: String) throws {
         for block in try Document(path).blocks(in: "swift") where !isManifest(block) {
             for paragraph in paragraphs(of: block) {
@@ -28,14 +28,14 @@ struct DocumentationTests {
         }
     }
 
-    @Test("the search would see code that is nowhere in Examples")
+    @Test("The search finds code that is not in Examples")
     func control() {
         #expect(!Self.examples.isEmpty)
         #expect(!Self.examples.contains { $0.text.contains("let client = try await URLSession") })
         #expect(!Document.paths(below: "Docs", suffix: ".md").isEmpty)
     }
 
-    @Test("README's program is Examples/Sources/Quickstart, whole")
+    @Test("README's program is the whole of Examples/Sources/Quickstart")
     func quickstart() throws {
         let program = try Document("Examples/Sources/Quickstart/main.swift").text
         let blocks = try Document("README.md").blocks(in: "swift").map { $0.lines.joined(separator: "\n") + "\n" }
@@ -51,7 +51,8 @@ struct DocumentationTests {
         }
     }
 
-    @Test("No name of the rig's zone leads to a private address, which might be somebody's")
+    /// Such an address might belong to a real host.
+    @Test("No name of the rig's zone leads to a private address")
     func zone() throws {
         let addresses = try Document("Scripts/servers/test.zone").text.matches(of: #/\sA\s+(?<address>[0-9.]+)/#)
         #expect(addresses.count > 10)
@@ -61,7 +62,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test("each link to a file of the repository leads to one", arguments: pages)
+    @Test("Each link to a file of the repository leads to a file", arguments: pages)
     func links(path: String) throws {
         let folder = Document.root.appending(path: path).deletingLastPathComponent()
         for target in try Document(path).linkedPaths {
@@ -73,7 +74,7 @@ struct DocumentationTests {
     }
 
     #if YAML
-    @Test("each configuration in README and Docs is valid", arguments: pages)
+    @Test("Each configuration in README and Docs is valid", arguments: pages)
     func configurations(path: String) throws {
         // The README's reader has started the origins in this folder; here their CA file stands for that step.
         let folder = FileManager.default.temporaryDirectory.appending(path: "httpdns-documents-\(UUID())")

@@ -52,7 +52,7 @@ struct MonitoringTests {
         }
     }
 
-    @Test("there are queries to look at, and both files have some")
+    @Test("The dashboard and the alert rules have queries")
     func control() throws {
         #expect(try Self.alertRules().count >= 6)
         #expect(try Self.chartPanels().count >= 10)
@@ -60,7 +60,7 @@ struct MonitoringTests {
         #expect(Self.metric("httpdns_no_such_thing") == nil)
     }
 
-    @Test("each metric is exported, with the dimensions that it is chosen and summed by", arguments: queries)
+    @Test("Each metric is exported with the dimensions that its queries use", arguments: queries)
     func names(_ query: Query) throws {
         let words = query.text.matches(of: /[a-zA-Z_][a-zA-Z0-9_]*/).map { String($0.output) }
         let metrics = words.compactMap(Self.metric)
@@ -71,7 +71,7 @@ struct MonitoringTests {
         }
     }
 
-    @Test("a counter is only looked at as a rate, and a meter never is", arguments: queries)
+    @Test("A counter appears as a rate only, and a meter never as a rate", arguments: queries)
     func rates(_ query: Query) {
         for match in query.text.matches(of: /(rate\()?\b((?:httpdns|dns)_[a-z_]+)\b(?=\{|\[|\))/) {
             guard let metric = Self.metric(String(match.output.2)) else { continue }
@@ -79,7 +79,7 @@ struct MonitoringTests {
         }
     }
 
-    @Test("brackets close, and a division has a ratio's bound or a panel", arguments: queries)
+    @Test("Brackets are balanced, and a division has a ratio's bound or a panel", arguments: queries)
     func syntax(_ query: Query) {
         var open: [Character] = []
         var isQuoted = false
@@ -97,7 +97,7 @@ struct MonitoringTests {
         #expect(open.isEmpty && !isQuoted, "\(query.text)")
     }
 
-    @Test("each alert has severity, summary and a section of Operations.md that is there")
+    @Test("Each alert has a severity, a summary and a section of Operations.md")
     func alerts() throws {
         let headings = Set(
             try Document("Docs/Operations.md").text.split(separator: "\n").filter { $0.hasPrefix("#") }.map { line in
@@ -119,7 +119,7 @@ struct MonitoringTests {
         }
     }
 
-    @Test("the dashboard's panels have a place of their own, and say what they show")
+    @Test("The dashboard's panels do not overlap, and have descriptions")
     func panels() throws {
         var ids: Set<Int> = []
         for panel in try Self.chartPanels() {

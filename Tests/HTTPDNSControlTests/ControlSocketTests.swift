@@ -11,7 +11,7 @@ import Testing
 struct ControlSocketTests {
     private static let ping = #"{"version":1,"command":"ping"}"# + "\n"
 
-    @Test("ping says who answers")
+    @Test("The ping command identifies the service")
     func ping() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -21,7 +21,7 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("a dump has answers, mappings and providers, and only those that are asked for")
+    @Test("A dump has answers, mappings and providers, or only the requested ones")
     func dump() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -55,7 +55,7 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("a refresh asks anew about what is cached, and forgets nothing")
+    @Test("A refresh queries cached names again without removing their answers")
     func refresh() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -100,7 +100,7 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("a watch about names tells nothing of others")
+    @Test("A watch of names reports no events of other names")
     func watchedNames() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -132,7 +132,7 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("a socket that nobody listens on is replaced")
+    @Test("A socket file without a listener is replaced")
     func stale() async throws {
         let rig = try await ControlRig()
         // As a killed process leaves it behind: bound, and closed.
@@ -145,7 +145,7 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("a socket that somebody listens on is not, nor a file that is none; both go on")
+    @Test("A socket file with a listener, or a file that is no socket, is not replaced")
     func occupied() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -177,7 +177,7 @@ struct ControlSocketTests {
         await again.shutdown()
     }
 
-    @Test("what stands at the path when it ends, and is another one, stays")
+    @Test("At its end the socket leaves another file at its path alone")
     func replaced() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -189,7 +189,7 @@ struct ControlSocketTests {
         #expect(rig.files.isEmpty)
     }
 
-    @Test("of ten that open it at once one gets it")
+    @Test("Of ten concurrent attempts to open the socket one succeeds")
     func storm() async throws {
         let rig = try await ControlRig()
         let left = try SocketAddress.newSocket(isBlocking: false)
@@ -207,7 +207,7 @@ struct ControlSocketTests {
     }
 
     @Test(
-        "a path that cannot be is refused with what to do",
+        "An impossible path is refused with advice",
         arguments: [
             ("", "invalid-path"), ("/tmp/" + String(repeating: "a", count: 103), "invalid-path"),
             ("/tmp/a\u{0}b", "invalid-path"),
@@ -221,7 +221,7 @@ struct ControlSocketTests {
         #expect(error?.description.contains("\n") == false)
     }
 
-    @Test("rubbish gets a typed reply, and the next one is served", .timeLimit(.minutes(10)))
+    @Test("An invalid request gets a typed reply, and the next one is served", .timeLimit(.minutes(10)))
     func rubbish() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -235,7 +235,7 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("a request without a line feed, and half a connection, are enough for a reply", .timeLimit(.minutes(10)))
+    @Test("A request without a line feed, on a half-closed connection, gets a reply", .timeLimit(.minutes(10)))
     func halfClosed() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -246,7 +246,7 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("the ninth connection is told so, and served when one has ended", .timeLimit(.minutes(10)))
+    @Test("The ninth connection is refused with a reply, and served once one has ended", .timeLimit(.minutes(10)))
     func tooMany() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -266,7 +266,7 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("a switch that was asked for holds, also when nobody waits for the reply", .timeLimit(.minutes(10)))
+    @Test("A requested turn of the switch happens even when no caller awaits the reply", .timeLimit(.minutes(10)))
     func hangUp() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -278,7 +278,7 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("a watcher that goes away leaves no listener behind", .timeLimit(.minutes(10)))
+    @Test("A watcher that disconnects leaves no listener behind", .timeLimit(.minutes(10)))
     func listeners() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -292,7 +292,8 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("shutting down hangs up, also on who watches; dropping it does the same", arguments: [false, true])
+    /// Dropping the socket does the same.
+    @Test("A shutdown closes all connections, those of watchers too", arguments: [false, true])
     func end(drops: Bool) async throws {
         let rig = try await ControlRig()
         var socket: ControlSocket? = try rig.open()
@@ -306,7 +307,7 @@ struct ControlSocketTests {
         #expect(throws: ControlCallError.self) { try rig.call() }
     }
 
-    @Test("the service's user and root get in, and nobody else")
+    @Test("Only the service's user and root may connect")
     func peers() {
         #expect(Peer(userID: 0).mayControl(serviceOf: 1000))
         #expect(Peer(userID: 1000).mayControl(serviceOf: 1000))

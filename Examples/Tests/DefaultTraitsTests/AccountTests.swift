@@ -19,7 +19,7 @@ struct AccountTests {
         (.v2, VendorCredential(account: "1", encryptionKey: HTTPDNSSecret { canary })),
     ]
 
-    @Test("An account of Alibaba that signs is refused with the name of the trait", arguments: signing.indices)
+    @Test("An Alibaba account that signs is refused with the name of the missing trait", arguments: signing.indices)
     func alibaba(index: Int) throws {
         let (version, credential) = Self.signing[index]
         let message = refusal {
@@ -30,7 +30,7 @@ struct AccountTests {
         #expect(message?.contains("trait Signing") == true)
     }
 
-    @Test("An encryption key of Tencent is refused with the name of the trait")
+    @Test("A Tencent encryption key is refused with the name of the missing trait")
     func tencent() throws {
         let message = refusal {
             let credential = VendorCredential(account: "1", encryptionKey: HTTPDNSSecret { Self.canary })
@@ -39,7 +39,7 @@ struct AccountTests {
         #expect(message?.contains("trait Signing") == true)
     }
 
-    @Test("An account of Alidns is refused with the name of the trait")
+    @Test("An Alidns account is refused with the name of the missing trait")
     func alidns() throws {
         let message = refusal {
             let secret = HTTPDNSSecret { Self.canary }

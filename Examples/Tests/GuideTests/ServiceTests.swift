@@ -3,7 +3,7 @@ import HTTPDNSTesting
 import Testing
 
 struct ServiceTests {
-    @Test("an answer is used until its time to live is over")
+    @Test("An answer is used until its time to live is over")
     func timeToLive() async throws {
         let clock = FakeTimeSource()
         let host = try HTTPDNSName("img.shop.example")
@@ -31,7 +31,7 @@ struct ServiceTests {
         try await client.shutdown()
     }
 
-    @Test("an answer of an interceptor stands for the network")
+    @Test("A response from an interceptor replaces the network's response")
     func stubbed() async throws {
         struct Stub: HTTPDNSClient.Interceptor {
             func intercept(

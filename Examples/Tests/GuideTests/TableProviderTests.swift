@@ -5,7 +5,7 @@ import Testing
 @testable import Guide
 
 struct TableProviderTests {
-    @Test("it keeps the contract of providers")
+    @Test("The table provider keeps the contract of providers")
     func contract() async throws {
         let dual = try HTTPDNSName("dual.test")
         let single = try HTTPDNSName("single.test")

@@ -73,7 +73,7 @@ struct HostsFileTests {
         #expect(error?.description.hasPrefix("hosts:4:") == true)
     }
 
-    @Test("All bad lines are told at once, with their columns and what is allowed")
+    @Test("All bad lines are reported together, with their columns and what is allowed")
     func texts() {
         let text = "203.0.113.7\n1.2.3 a\n203.0.113.7 ok *.x  b:80\n[::1]:53 a\n"
         let error = #expect(throws: ConfigurationFileError.self) {
@@ -93,7 +93,7 @@ struct HostsFileTests {
         )
     }
 
-    @Test("A rule knows the line on which its name stands first")
+    @Test("A rule has the line on which its name first appears")
     func location() throws {
         let rules = try ConfigurationFile.importHosts("\n# x\n203.0.113.7 a\n203.0.113.8 a b\n", name: "etc/hosts")
         let lines = Dictionary(uniqueKeysWithValues: rules.map { ($0.key.description, $0.value.location) })
@@ -103,7 +103,7 @@ struct HostsFileTests {
 
     #if YAML
     @Test(
-        "A hosts file is known by its name or its first line",
+        "A hosts file is recognized by its name or its first line",
         arguments: [
             ("hosts", "# nothing\n", 0), ("/x/lan.hosts", "203.0.113.7 a", 1),
             ("f.txt", "# c\n\n203.0.113.7 a b\n", 2),
@@ -115,7 +115,7 @@ struct HostsFileTests {
     }
 
     @Test(
-        "YAML is not taken for a hosts file",
+        "YAML is not mistaken for a hosts file",
         arguments: ["version: 1\n", "203.0.113.7: a\n", "203.0.113.7\n", "a 203.0.113.7\n"]
     )
     func noDetection(text: String) {

@@ -14,7 +14,7 @@ struct ManyMistakesTests {
         }
     }
 
-    @Test("Twenty mistakes are told in the order of the file, and how many more there are")
+    @Test("Twenty errors are listed in the order of the file, with a count of the rest")
     func moreThanTwenty() throws {
         let text = "version: 1\nmappings:\n" + (0..<23).map { "  n\($0).example: here!\n" }.joined()
         let error = try #require(mistakes(text + "cache: { entries: 0 }\n"))
@@ -23,7 +23,7 @@ struct ManyMistakesTests {
         #expect(error.description.hasSuffix("\nand 4 more mistakes"))
     }
 
-    @Test("Mistakes of all parts come together, sorted by place")
+    @Test("Errors of all sections are reported together, sorted by location")
     func allParts() throws {
         let error = try #require(
             mistakes(
@@ -38,7 +38,7 @@ struct ManyMistakesTests {
     }
 
     @Test(
-        "A name that is not allowed comes with the reason that the name itself gives",
+        "An invalid name is reported with the reason that the name itself gives",
         arguments: ["a..b", "a b", "1.2.3", "-a"]
     )
     func names(name: String) throws {
@@ -52,7 +52,7 @@ struct ManyMistakesTests {
         #expect(error.description == "f.yaml:2:13: mappings: \"\(name)\" is not a host name: \(reason)")
     }
 
-    @Test("What only the mappings themselves refuse is told with its place")
+    @Test("An error that only the mappings detect is reported with its location")
     func chain() throws {
         let lines = (0..<40).map { "  n\($0).example: { via: n\($0 + 1).example }\n" }
         let error = try #require(mistakes("version: 1\nmappings:\n" + lines.joined()))
@@ -61,7 +61,7 @@ struct ManyMistakesTests {
         #expect(error.mistakes[0].message.hasPrefix("mappings[\"n0.example\"]: "))
     }
 
-    @Test("Every place of a key that is written many times is named")
+    @Test("A key with many duplicates is reported with every location")
     func duplicates() throws {
         let lines = (0..<15).map { "  a.example: 203.0.113.\($0)\n" }
         let error = try #require(mistakes("version: 1\nmappings:\n" + lines.joined() + "cache: { entries: 0 }\n"))
@@ -70,7 +70,7 @@ struct ManyMistakesTests {
         #expect(error.mistakes[14].message.hasPrefix("cache.entries: "))
     }
 
-    @Test("More duplicates than are listed still give an error with places")
+    @Test("More duplicates than are listed still give an error with locations")
     func tooManyDuplicates() throws {
         let lines = (0..<50).map { "  a.example: 203.0.113.\($0)\n" }
         let error = try #require(mistakes("version: 1\nmappings:\n" + lines.joined()))
@@ -79,14 +79,14 @@ struct ManyMistakesTests {
         #expect(error.omitted == 29)
     }
 
-    @Test("A key without letters that is written twice is an error, too")
+    @Test("A duplicate key without letters is an error too")
     func emptyKeys() throws {
         let error = try #require(mistakes("version: 1\n\"\": x\n\"\": y\n"))
         #expect(error.mistakes.map(\.location.description) == ["f.yaml:2:1", "f.yaml:3:1"])
         #expect(error.mistakes[1].message == "\"\" is written twice: it is on line 2 already")
     }
 
-    @Test("Of several keys that are written twice each has its place")
+    @Test("Each of several duplicate keys is reported with its location")
     func twoKeysTwice() throws {
         let keys = [":8443", "b.example", ":8443", "b.example"]
         let error = try #require(mistakes("version: 1\nmappings:\n" + keys.map { "  \($0): bypass\n" }.joined()))
@@ -94,7 +94,7 @@ struct ManyMistakesTests {
         #expect(error.mistakes[2].message == "mappings[\"b.example\"] is the same name as on line 4: b.example")
     }
 
-    @Test("Keys that are equal but not scalars are an error, too", arguments: ["[a]", "{a: b}"])
+    @Test("Equal keys that are not scalars are an error too", arguments: ["[a]", "{a: b}"])
     func complexKeys(key: String) throws {
         let error = try #require(
             mistakes("version: 1\nmappings:\n  ? \(key)\n  : bypass\n  ? \(key)\n  : bypass\n")

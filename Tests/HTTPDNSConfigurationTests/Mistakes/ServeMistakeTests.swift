@@ -5,7 +5,7 @@ import Testing
 
 struct ServeMistakeTests {
     @Test(
-        "Mistakes in the part for a local provider",
+        "Errors in the section for a local provider",
         arguments: [
             MistakeCase(
                 "Accounts: secrets in clear, words and truth values that are none, an account that lacks a key",

@@ -157,7 +157,7 @@ struct VendorMistakeTests {
         #expect(example.error() == example.expected)
     }
 
-    @Test("what only the provider can tell is told with its place too")
+    @Test("An error that only the provider detects is reported with its location")
     func parameters() {
         let text = """
             version: 1

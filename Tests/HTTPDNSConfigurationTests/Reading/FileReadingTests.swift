@@ -37,7 +37,7 @@ struct FileReadingTests {
         }
     }
 
-    @Test("A client certificate is named by paths, and its key's password by its place")
+    @Test("A client certificate is named by paths, its password by the secret's source")
     func clientCertificate() throws {
         try withFolder { folder in
             for name in ["a.pem", "a.key", "ca.pem"] { try write(Array("x".utf8), folder + "/" + name) }
@@ -73,7 +73,7 @@ struct FileReadingTests {
         }
     }
 
-    @Test("What cannot be read is told with the system's reason")
+    @Test("A file that cannot be read is reported with the system's reason")
     func unreadable() throws {
         try withFolder { folder in
             #expect(
@@ -92,7 +92,7 @@ struct FileReadingTests {
     }
 
     @Test(
-        "What is not UTF-8 is told with the byte",
+        "Text that is not UTF-8 is reported with its byte",
         arguments: [
             (
                 Array("version: 1\nclient: ".utf8) + [0xff, 0x20],

@@ -176,7 +176,7 @@ struct ProviderSettingsTests {
         #expect(inspected.providers.last == settings.providers.last)
     }
 
-    @Test("Tencent's provider is made with all that its file says")
+    @Test("A Tencent provider is created with all settings of the file")
     func tencentProvider() async throws {
         let token = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).token").path
         #expect(
@@ -219,7 +219,7 @@ struct ProviderSettingsTests {
     #endif
 
     @Test(
-        "What only the provider itself refuses is told with the provider's place",
+        "An error that only the provider detects has the provider's location",
         arguments: ["https://192.0.2.53:99999/dns-query", "http://192.0.2.53/dns-query", "https://192.0.2.53/a b"]
     )
     func refused(url: String) {

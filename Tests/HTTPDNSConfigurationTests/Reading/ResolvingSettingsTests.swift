@@ -36,7 +36,7 @@ struct ResolvingSettingsTests {
         resolver: { families: v6, internal_zones: [Corp.shop.example], hedge_after: 20ms, attempt: 500ms, total: 2s, system_threads: 32 }
         """
 
-    @Test("Routes say how their providers are asked, and what may be dialled")
+    @Test("Routes set how their providers are queried and which addresses are allowed")
     func routes() throws {
         let settings = try ConfigurationFile.settings(text, name: "conf/f.yaml")
         let shop = try #require(settings.routes.first { "\($0.pattern)" == "*.shop.example" })

@@ -51,7 +51,7 @@ struct SettingsTests {
         #expect(try ConfigurationFile.settings("version: 1", name: "f.yaml").trust == HTTPDNSTrust())
     }
 
-    @Test("Parts without content are as if they were not there")
+    @Test("Sections without content have no effect")
     func emptyParts() throws {
         let text = "version: 1\nproviders:\nroutes: {}\nmappings: ~\npolicy:\ncache: { ttl: }\nclient: null\n"
         let settings = try ConfigurationFile.settings(text, name: "f.yaml")
@@ -130,7 +130,7 @@ struct SettingsTests {
         #expect(try rule("d.example") == last)
     }
 
-    @Test("Routes have their providers, fallback, families and line")
+    @Test("Routes have their providers, fallback, address families and line")
     func routes() throws {
         let settings = try ConfigurationFile.settings(
             """
@@ -175,7 +175,7 @@ struct SettingsTests {
         #expect(settings.providers[1].position.line == 9)
     }
 
-    @Test("Policy, cache and client have what is written")
+    @Test("Policy, cache and client settings are read")
     func values() throws {
         let settings = try ConfigurationFile.settings(
             """
@@ -209,7 +209,8 @@ struct SettingsTests {
         #expect(settings.maximumResponseBody == .kibibytes(64))
     }
 
-    @Test("Default headers: of all hosts and of some, lists of values, names in any case")
+    /// Names in any case.
+    @Test("Default header fields are read: for all hosts and some, with lists of values")
     func headers() throws {
         let settings = try ConfigurationFile.settings(
             """
@@ -303,7 +304,7 @@ struct SettingsTests {
         #expect(try settings("interface: 192.0.2.7").localSource == .address(HTTPDNSAddress(v4: 192, 0, 2, 7)))
     }
 
-    @Test("Connections have what is written, and what is not stays as it is in code")
+    @Test("Connection settings are read, and omitted ones keep the values of code")
     func connections() throws {
         let settings = try ConfigurationFile.settings(
             """
@@ -335,7 +336,7 @@ struct SettingsTests {
         #expect(try ConfigurationFile.parse("version: 1", name: "f.yaml").connections != connections)
     }
 
-    @Test("A host's trust is what is written about it, and for the rest what holds for all")
+    @Test("A host's trust settings win over those for all hosts, one by one")
     func trustByHost() throws {
         let text = """
             version: 1

@@ -19,7 +19,7 @@ struct SchemaTests {
         #expect(try schema.whyNot(YAMLDocument.read(example.text, file: "example")) == nil)
     }
 
-    @Test("The examples with vendors' accounts fit the schema, and are read", arguments: ["alibaba", "tencent"])
+    @Test("The examples with vendors' accounts fit the schema and are read", arguments: ["alibaba", "tencent"])
     func vendors(name: String) throws {
         let text = try String(contentsOf: Repository.file("Examples/\(name).yaml"), encoding: .utf8)
         #expect(try schema.whyNot(YAMLDocument.read(text, file: "example")) == nil)
@@ -27,7 +27,7 @@ struct SchemaTests {
     }
 
     @Test(
-        "What the parser refuses by structure, the schema refuses too",
+        "The schema refuses every structure that the parser refuses",
         arguments: [
             "{}", "version: 2", "version: 1.0", "mapings: {}", "enabled: yes", "metrics: { host_label: hosts }",
             "serve: { port: 8053 }", "serve: { ttl: 60 }", "serve: { alibaba: { secret: abc } }",
@@ -200,7 +200,7 @@ struct SchemaTests {
         for (found, table) in pairs { #expect(found == Set(table.keys), "\(table.name)") }
     }
 
-    @Test("The schema has the parser's words, and no others")
+    @Test("The schema has the parser's enumerated values, and no others")
     func words() throws {
         let providers = (schema.root["$defs"]?["provider"]?["anyOf"]?.items ?? []).map { $0["properties"] }
         let kinds = providers.flatMap { $0?["kind"]?["enum"]?.items ?? [] }.compactMap(\.text)
@@ -249,7 +249,7 @@ struct ReferenceTests {
         _ = try ConfigurationFile.settings(example.text, name: "example." + example.language)
     }
 
-    @Test("The reference names every key and word")
+    @Test("The reference names every key and value")
     func complete() throws {
         let text = try String(contentsOf: Repository.file("Docs/Configuration.md"), encoding: .utf8)
         for key in KeyTable.all.flatMap(\.keys) {

@@ -12,7 +12,7 @@ struct ConfigurationCorpusTests {
         .deletingLastPathComponent()
         .appendingPathComponent("../../../Fuzz/Corpus/mappings-file")
 
-    @Test("every input gives settings, or mistakes of one line with their places", .timeLimit(.minutes(10)))
+    @Test("Every input gives settings, or errors of one line with locations", .timeLimit(.minutes(10)))
     func corpus() throws {
         var read = 0
         var refused = 0

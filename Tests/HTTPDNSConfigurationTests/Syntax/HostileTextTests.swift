@@ -27,7 +27,7 @@ struct HostileTextTests {
         }
     }
 
-    @Test("A file cut at any place is read or refused with a place")
+    @Test("A file cut off anywhere is read, or refused with a location")
     func cut() {
         let scalars = Self.sample.unicodeScalars
         var outcomes: Set<Bool> = []
@@ -37,8 +37,9 @@ struct HostileTextTests {
         #expect(outcomes == [true, false])
     }
 
+    /// The character is left out or replaced.
     @Test(
-        "A file with any character left out or replaced is read or refused with a place",
+        "A file with any character changed is read, or refused with a location",
         arguments: ["", "[", "*", "\t", "\u{0}", "\"", "&a "]
     )
     func changed(replacement: String) {
@@ -54,7 +55,7 @@ struct HostileTextTests {
         #expect(refused > scalars.count / 8)
     }
 
-    @Test("A billion laughs are refused before they are told", .timeLimit(.minutes(10)))
+    @Test("A billion laughs are refused before they are expanded", .timeLimit(.minutes(10)))
     func billionLaughs() throws {
         var text = "version: 1\na0: &a0 [x, x]\n"
         for level in 1...40 {
@@ -103,7 +104,7 @@ struct HostileTextTests {
     }
 
     @Test(
-        "Nesting is bounded",
+        "The depth of nesting is limited",
         arguments: [
             String(repeating: "[", count: 100_000), String(repeating: "- ", count: 100_000),
             "a: " + String(repeating: "{a: ", count: 900) + "1" + String(repeating: "}", count: 900),
@@ -117,7 +118,7 @@ struct HostileTextTests {
         #expect(error?.description.contains("nested") == true)
     }
 
-    @Test("Stars and ampersands in comments and values are not taken for aliases")
+    @Test("Stars and ampersands in comments and values are not mistaken for aliases")
     func stars() throws {
         let text = "# *x and &x\nversion: 1  # R&D, *.shop\nmappings: { \"*.x\": bypass }\n"
         #expect(try ConfigurationFile.settings(text, name: "f.yaml").mappings.count == 1)

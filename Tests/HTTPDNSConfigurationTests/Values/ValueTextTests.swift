@@ -16,7 +16,7 @@ struct ValueTextTests {
     }
 
     @Test(
-        "What is no duration is refused",
+        "An invalid duration is refused",
         arguments: [
             "", "s", "5", "-1s", "+1s", "1 s", "1.5s", "1m30s", "1e3s", "5S", "\u{663}s", "1s ", "9999999999h", "25h",
         ]
@@ -36,7 +36,7 @@ struct ValueTextTests {
     }
 
     @Test(
-        "What is no byte count is refused",
+        "An invalid byte count is refused",
         arguments: [
             "", "B", "0B", "0MiB", "5", "5kB", "5 MiB", "-1B", "1.5MiB", "1025GiB", "9999999999999GiB",
             "99999999999999B",
@@ -47,7 +47,7 @@ struct ValueTextTests {
     }
 
     @Test(
-        "The unit that was meant is proposed",
+        "The error proposes the unit that was probably meant",
         arguments: [
             ("30sec", "write 30s"), ("5min", "write 5m"), ("2 hours", "write 2h"), ("30", "did you mean 30s?"),
             ("7d", "write 168h"), ("30 s", "write 30s"),
@@ -60,7 +60,7 @@ struct ValueTextTests {
         #expect(mistake?.hint == hint)
     }
 
-    @Test("A number too long for its unit proposes no other number", arguments: ["12345678d", "99999999999999999999h"])
+    @Test("A number too long for its unit leads to no proposal", arguments: ["12345678d", "99999999999999999999h"])
     func proposesNothing(text: String) {
         let mistake = #expect(throws: ValueMistake.self) {
             try DurationText.parse(text, in: .zero...(.seconds(86_400)))

@@ -3,7 +3,7 @@ import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 
-@Suite("A watcher of a file")
+@Suite("The watcher of a file")
 struct ConfigurationWatcherTests {
     private struct Refused: Error, CustomStringConvertible {
         var description: String
@@ -59,7 +59,7 @@ struct ConfigurationWatcherTests {
         await watcher.end()
     }
 
-    @Test("What is moved into place is applied, without a moment passing on the clock")
+    @Test("A file moved into place is applied without any wait")
     func applies() async throws {
         try await withWatcher { _ in
             file.set("two")
@@ -99,7 +99,7 @@ struct ConfigurationWatcherTests {
         await watcher.end()
     }
 
-    @Test("What says the same is not applied again, unless somebody demands it")
+    @Test("A file with equal content is applied again only on demand")
     func unchanged() async throws {
         try await withWatcher { watcher in
             file.set("one")
@@ -110,7 +110,7 @@ struct ConfigurationWatcherTests {
         }
     }
 
-    @Test("What is written in place is applied after its writer closed it and 100 ms passed")
+    @Test("A file written in place is applied 100 ms after its writer closed it")
     func settles() async throws {
         try await withWatcher { _ in
             file.set("half", telling: .modified)
@@ -140,7 +140,7 @@ struct ConfigurationWatcherTests {
         }
     }
 
-    @Test("A file that is gone, and comes back as it was, is in use again")
+    @Test("A file that disappears and returns unchanged is reported as recovered")
     func gone() async throws {
         try await withWatcher { _ in
             file.set(nil, telling: .touched)
@@ -155,7 +155,7 @@ struct ConfigurationWatcherTests {
         }
     }
 
-    @Test("Without events it polls, and says so once")
+    @Test("Without events the watcher polls, and reports that once")
     func polls() async throws {
         file.tellNothing()
         try await withWatcher { _ in
@@ -168,7 +168,7 @@ struct ConfigurationWatcherTests {
         }
     }
 
-    @Test("A demand that fails throws, and is told about at once")
+    @Test("A reload on demand that fails throws, and is reported immediately")
     func demandFails() async throws {
         try await withWatcher(isOnDemandOnly: true) { watcher in
             file.set("bad", telling: nil)
@@ -194,7 +194,7 @@ struct ConfigurationWatcherTests {
         while clock.sleeperCount > 0, !Task.isCancelled { await Task.yield() }
     }
 
-    @Test("A demand is answered when the watcher ends before it gets to it")
+    @Test("A reload on demand that meets the watcher's end throws")
     func endsWithDemand() async {
         let watcher = watcher()
         let renewal = Task { try await watcher.renew() }

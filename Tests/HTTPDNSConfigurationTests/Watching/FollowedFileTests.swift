@@ -73,7 +73,7 @@ struct FollowedFileTests {
         try await client.resolve(host).endpoints.first?.address.description ?? "none"
     }
 
-    @Test("A changed mapping is what the next question gets, and the status tells of it")
+    @Test("A changed mapping serves the next lookup, and the status shows the reload")
     func follows() async throws {
         try await withClient(Self.mapping("203.0.113.1")) { client, folder in
             #expect(try await address(client) == "203.0.113.1")
@@ -112,7 +112,7 @@ struct FollowedFileTests {
         }
     }
 
-    @Test("A file of nested aliases is refused while it is followed")
+    @Test("A file of nested aliases is refused while it is watched")
     func nestedAliases() async throws {
         try await withClient(Self.mapping("203.0.113.1")) { client, folder in
             try await client.reload()
@@ -193,7 +193,7 @@ struct FollowedFileTests {
         }
     }
 
-    @Test("A reload with settings of code is not undone by the next change of the file")
+    @Test("A reload with settings from code survives the next change of the file")
     func reloadStays() async throws {
         try await withClient(Self.mapping("203.0.113.1")) { client, folder in
             try folder.replace(Self.mapping("203.0.113.2"), "httpdns.yaml")
@@ -231,7 +231,7 @@ struct FollowedFileTests {
         #expect(!isSecondKept)
     }
 
-    @Test("The switch in the file turns everything off and on")
+    @Test("The kill switch in the file turns everything off and on")
     func switchInFile() async throws {
         try await withClient(Self.mapping("203.0.113.1")) { client, folder in
             #expect(client.killSwitch.isOn)
@@ -244,7 +244,7 @@ struct FollowedFileTests {
         }
     }
 
-    @Test("SIGHUP makes a client read its file that was told to heed it")
+    @Test("SIGHUP makes a client that handles it read its file again")
     func hangUp() async throws {
         try await withClient(
             Self.mapping("203.0.113.1"),
@@ -266,7 +266,7 @@ struct FollowedFileTests {
         }
     }
 
-    @Test("After shutdown nothing is read, and a demand says why")
+    @Test("After shutdown no file is read, and a reload fails with the reason")
     func ends() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -282,7 +282,7 @@ struct FollowedFileTests {
     }
 
     // `make bench` measures a release build: 500 ms at most.
-    @Test("Ten thousand rules are read and applied, and no question waits for it")
+    @Test("Ten thousand rules are reloaded, and no lookup waits for it")
     func tenThousandRules() async throws {
         func text(_ octet: Int) -> String {
             var text = "version: 1\nmappings:\n"

@@ -44,7 +44,7 @@ struct RealFileTests {
         try await body(folder)
     }
 
-    @Test("A file moved over it is applied, again and again")
+    @Test("A file that is moved into place is applied every time")
     func renamed() async throws {
         try await withFolder { folder in
             try folder.write("0", "f.yaml")
@@ -118,7 +118,7 @@ struct RealFileTests {
         }
     }
 
-    @Test("A link on the way that leads to another folder is followed")
+    @Test("A link in the path that leads to another folder is followed")
     func releaseLink() async throws {
         try await withFolder { folder in
             for number in 1...2 {
@@ -137,7 +137,7 @@ struct RealFileTests {
         }
     }
 
-    @Test("A folder that is removed and made again is watched again")
+    @Test("A folder that is removed and created again is watched again")
     func folderAgain() async throws {
         try await withFolder { folder in
             try folder.makeFolder("a/b")
@@ -175,7 +175,7 @@ struct RealFileTests {
         }
     }
 
-    @Test("Rights that are taken away are told about, and given back they are noticed", .enabled(if: getuid() != 0))
+    @Test("Removed permissions are reported, and restored ones are noticed", .enabled(if: getuid() != 0))
     func rights() async throws {
         try await withFolder { folder in
             try folder.write("1", "f.yaml")

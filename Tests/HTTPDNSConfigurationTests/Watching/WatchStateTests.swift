@@ -9,7 +9,7 @@ struct WatchStateTests {
         return clock
     }
 
-    @Test("A file that is as it was when it was read is not read, and nothing is due")
+    @Test("An unchanged file is not read, and no timer is set")
     func idle() {
         var clock = started()
         clock.pass(3_600_000)
@@ -25,7 +25,7 @@ struct WatchStateTests {
         #expect(clock.journal == ["1000 read"])
     }
 
-    @Test("A file that was moved into place is read at once")
+    @Test("A file moved into place is read immediately")
     func moved() {
         var clock = started()
         clock.pass(50)
@@ -34,7 +34,7 @@ struct WatchStateTests {
         #expect(clock.journal == ["50 read"])
     }
 
-    @Test("Files moved into place one after the other are read one by one, with no starving")
+    @Test("Files moved into place in turn are each read, without starvation")
     func storm() {
         var clock = started()
         for number in 2..<102 {
@@ -56,7 +56,7 @@ struct WatchStateTests {
         #expect(clock.journal == ["400 read"])
     }
 
-    @Test("A file created in place is not read before its writer has closed it")
+    @Test("A file created in place is not read before its writer closed it")
     func created() {
         var clock = started(.absent(2))
         clock.event(.created, .version(1))
@@ -68,7 +68,7 @@ struct WatchStateTests {
         #expect(clock.journal == ["700 read"])
     }
 
-    @Test("A writer that keeps the file open and says nothing more delays it by ten seconds")
+    @Test("A writer that keeps the file open in silence delays it by ten seconds")
     func keptOpen() {
         var clock = started()
         clock.event(.modified, .version(2, inode: 1))
@@ -76,7 +76,7 @@ struct WatchStateTests {
         #expect(clock.journal == ["10000 read"])
     }
 
-    @Test("A file that is written again and again is read once a second all the same")
+    @Test("A file that is written constantly is read once a second nevertheless")
     func restless() {
         var clock = started()
         for number in 0..<50 {
@@ -149,7 +149,7 @@ struct WatchStateTests {
         #expect(clock.journal == ["10000 read"])
     }
 
-    @Test("A link that is swapped and leads to the very same file keeps nobody waiting")
+    @Test("A link swapped to the very same file delays no reader")
     func swapToSame() {
         var clock = started(.version(1))
         clock.events([.touched, .diverted], .version(1))
@@ -158,7 +158,7 @@ struct WatchStateTests {
     }
 
     /// The file was moved into place, and written to again before anybody looked.
-    @Test("What a look shows is read by what was told until then, also at a deadline", arguments: [false, true])
+    @Test("A check is interpreted by the events until then, also at a deadline", arguments: [false, true])
     func toldMeanwhile(isOnTime: Bool) {
         var clock = started()
         clock.toldMeanwhile = [.modified]
@@ -169,7 +169,7 @@ struct WatchStateTests {
         #expect(clock.journal == ["400 read"])
     }
 
-    @Test("A file that no event told of has changed unseen, whatever was told before")
+    @Test("A change without an event is detected, whatever events came before")
     func unexplained() {
         var clock = started()
         clock.event(.closed)
@@ -202,7 +202,7 @@ struct WatchStateTests {
         #expect(clock.deadline == 12_000)
     }
 
-    @Test("A file that changed while it was read is looked at anew")
+    @Test("A file that changed while it was read is checked again")
     func changedMeanwhile() {
         var clock = started()
         clock.outcome = .changedMeanwhile
@@ -213,7 +213,7 @@ struct WatchStateTests {
         #expect(clock.journal == ["0 read", "1000 read"])
     }
 
-    @Test("On demand it is read at once, settled or not, also when nothing is watched", arguments: [false, true])
+    @Test("On demand the file is read immediately, even when nothing is watched", arguments: [false, true])
     func demanded(isOnDemandOnly: Bool) {
         var clock = WatchedClock(.version(1), known: .version(1), isOnDemandOnly: isOnDemandOnly)
         clock.begin()
@@ -223,7 +223,7 @@ struct WatchStateTests {
         #expect(clock.journal == ["0 read on demand"])
     }
 
-    @Test("When nothing is watched, nothing is read, retried or due by itself")
+    @Test("Without watching the file is read on demand only, and never retried")
     func onDemandOnly() {
         var clock = WatchedClock(.version(2), known: .version(1), isOnDemandOnly: true)
         clock.outcome = .failed("bad")
@@ -235,7 +235,7 @@ struct WatchStateTests {
     }
 }
 
-@Suite("What is said about a watched file")
+@Suite("Reports about a watched file")
 struct WatchWarningTests {
     private func broken(_ cause: String) -> WatchedClock {
         var clock = WatchedClock(.version(1), known: .version(1))
@@ -284,7 +284,7 @@ struct WatchWarningTests {
         #expect(clock.journal.filter { $0.contains("warn") } == ["1000 warn bad", "34600 warn worse"])
     }
 
-    @Test("After a good file the same cause is told again")
+    @Test("After a good file the same cause is reported again")
     func again() {
         var clock = broken("bad")
         clock.event(.replaced, .version(2))
@@ -297,7 +297,7 @@ struct WatchWarningTests {
         #expect(clock.journal.filter { $0.contains("warn") } == ["1000 warn bad", "2200 warn bad"])
     }
 
-    @Test("A file that is bad and never rests is told about after five seconds")
+    @Test("A bad file that changes constantly is reported after five seconds")
     func restless() {
         var clock = broken("bad")
         for number in 2..<200 {
@@ -307,7 +307,7 @@ struct WatchWarningTests {
         #expect(clock.journal.filter { $0.contains("warn") } == ["5000 warn bad"])
     }
 
-    @Test("Whoever demands a reading is told at once")
+    @Test("A reading on demand is reported immediately")
     func demanded() {
         var clock = broken("bad")
         clock.demand()
@@ -330,7 +330,7 @@ struct WatchWarningTests {
         #expect(clock.deadline == nil)
     }
 
-    @Test("A file that is gone and comes back as it was is in use again")
+    @Test("A file that disappears and returns unchanged is in use again")
     func backUnchanged() {
         var clock = broken("missing")
         clock.event(.touched, .absent(2))

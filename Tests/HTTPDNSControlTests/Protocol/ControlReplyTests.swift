@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Replies of the control socket")
 struct ControlReplyTests {
-    @Test("an event comes out as it went in, but for its time")
+    @Test("An event decodes as it was encoded, except for its time")
     func event() throws {
         var event = HTTPDNSResolver.Event(.changed, at: MonotonicTime(nanoseconds: 5))
         event.host = try HTTPDNSName("img.shop.test")
@@ -29,27 +29,27 @@ struct ControlReplyTests {
         #expect(read.event?.resolverEvent(at: MonotonicTime(nanoseconds: 5)) == event)
     }
 
-    @Test("every kind of event has its way back", arguments: HTTPDNSResolver.Event.Kind.all)
+    @Test("Every kind of event can be decoded", arguments: HTTPDNSResolver.Event.Kind.all)
     func kinds(_ kind: HTTPDNSResolver.Event.Kind) {
         let event = HTTPDNSResolver.Event(kind, at: MonotonicTime(nanoseconds: 1))
         #expect(ControlEvent(event).resolverEvent(at: event.time) == event)
     }
 
-    @Test("every source of addresses has its way back", arguments: HTTPDNSResolver.Resolution.Source.all)
+    @Test("Every source of addresses can be decoded", arguments: HTTPDNSResolver.Resolution.Source.all)
     func sources(_ source: HTTPDNSResolver.Resolution.Source) {
         var event = HTTPDNSResolver.Event(.changed, at: MonotonicTime(nanoseconds: 1))
         event.source = source
         #expect(ControlEvent(event).resolverEvent(at: event.time) == event)
     }
 
-    @Test("a fault says code, message and hint")
+    @Test("An error reply has code, message and hint")
     func fault() throws {
         let reply = ControlReply(to: nil, ControlFault(.idle, "a \"b\"", hint: "c"))
         let text = String(decoding: reply.line, as: UTF8.self)
         #expect(text == #"{"error":{"code":"idle","hint":"c","message":"a \"b\""},"version":1}"# + "\n")
     }
 
-    @Test("a reply that is too long becomes a fault that says so")
+    @Test("A reply that is too long becomes an error that says so")
     func tooLong() throws {
         var event = ControlEvent(HTTPDNSResolver.Event(.changed, at: MonotonicTime(nanoseconds: 1)))
         event.addresses = Array(

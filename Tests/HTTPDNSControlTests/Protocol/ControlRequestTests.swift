@@ -20,12 +20,12 @@ struct ControlRequestTests {
         ),
     ]
 
-    @Test("what may be asked is read", arguments: acceptedLines)
+    @Test("Every valid request is read", arguments: acceptedLines)
     func accepted(line: String, command: ControlRequest.Command) throws {
         #expect(try ControlRequest(line: Array(line.utf8)).command == command)
     }
 
-    @Test("names are read as patterns in one spelling")
+    @Test("Names are read as patterns in one spelling")
     func patterns() throws {
         let line = #"{"version":1,"command":"dump","names":["IMG.Shop.Test.","*.cdn.test"]}"#
         let names = try ["img.shop.test", "*.cdn.test"].map { try HTTPDNSRoute.Pattern($0) }
@@ -59,7 +59,7 @@ struct ControlRequestTests {
         (#"{"version":1,"command":"watch","interval":null}"#, "bad-request", #"not a number from 0.2 to 60"#),
     ]
 
-    @Test("what may not is refused, with its code and what is wrong on one line", arguments: refusedLines)
+    @Test("An invalid request is refused with its code and a reason on one line", arguments: refusedLines)
     func refused(line: String, code: String, message: String) throws {
         let fault = #expect(throws: ControlFault.self) { try ControlRequest(line: Array(line.utf8)) }
         #expect(fault?.code.description == code)
@@ -68,7 +68,7 @@ struct ControlRequestTests {
         #expect(fault?.hint != nil)
     }
 
-    @Test("a line of 64 KiB is read, one octet more is not")
+    @Test("A line of 64 KiB is read, and a line with one byte more is refused")
     func length() throws {
         let request = Array(#"{"version":1,"command":"ping"}"#.utf8)
         let blanks = [UInt8](repeating: 0x20, count: ControlProtocol.maximumLine - request.count)
@@ -77,7 +77,7 @@ struct ControlRequestTests {
         #expect(fault?.code == .lineTooLong)
     }
 
-    @Test("a refresh names at most a thousand hosts")
+    @Test("A refresh names at most a thousand hosts")
     func refreshLimit() throws {
         func line(_ count: Int) -> [UInt8] {
             let names = (0..<count).map { "\"n\($0).test\"" }.joined(separator: ",")
@@ -87,7 +87,7 @@ struct ControlRequestTests {
         #expect(throws: ControlFault.self) { try ControlRequest(line: line(1001)) }
     }
 
-    @Test("what resolve-test writes is what a service reads", arguments: acceptedLines.map(\.1))
+    @Test("Requests that resolve-test writes are read by a service", arguments: acceptedLines.map(\.1))
     func written(_ command: ControlRequest.Command) throws {
         let line = ControlRequest(command).line
         #expect(line.last == UInt8(ascii: "\n"))

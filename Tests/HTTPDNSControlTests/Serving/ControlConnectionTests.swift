@@ -17,7 +17,7 @@ struct ControlConnectionTests {
         String(decoding: connection.pendingOutput, as: UTF8.self)
     }
 
-    @Test("a request that comes octet by octet is performed once, at its line feed")
+    @Test("A request that arrives byte by byte is performed once, at its line feed")
     func pieces() {
         var connection = ControlConnection(at: start)
         let actions = Self.ping.utf8.flatMap { connection.received([$0], at: start) }
@@ -25,7 +25,7 @@ struct ControlConnectionTests {
         #expect(!connection.wantsInput)
     }
 
-    @Test("requests that come together are performed one after the other")
+    @Test("Requests that arrive together are performed one after the other")
     func pipelining() {
         var connection = ControlConnection(at: start)
         #expect(
@@ -38,7 +38,7 @@ struct ControlConnectionTests {
         #expect(connection.wantsInput)
     }
 
-    @Test("a watch goes on beside other requests, and a second one is refused")
+    @Test("A watch runs beside other requests, and a second watch is refused")
     func watching() {
         var connection = ControlConnection(at: start)
         #expect(connection.received(Array(Self.watch.utf8), at: start) == [.perform(Self.watchRequest)])
@@ -51,7 +51,7 @@ struct ControlConnectionTests {
         #expect(connection.received(Array(Self.watch.utf8), at: start) == [.perform(Self.watchRequest)])
     }
 
-    @Test("a bad line is answered, and the next one performed")
+    @Test("A bad line gets a reply, and the next request is performed")
     func badLine() {
         var connection = ControlConnection(at: start)
         #expect(connection.received(Array(("nonsense\n" + Self.ping).utf8), at: start) == [.perform(Self.pingRequest)])
@@ -73,7 +73,7 @@ struct ControlConnectionTests {
         #expect(connection.wrote(connection.pendingOutput.count, at: start) == [.close])
     }
 
-    @Test("who closes his half is answered yet; a last line needs no line feed")
+    @Test("A half-closed connection gets its replies, and needs no last line feed")
     func halfClosed() {
         var connection = ControlConnection(at: start)
         #expect(connection.received(Self.ping.utf8.dropLast(), at: start).isEmpty)
@@ -84,7 +84,7 @@ struct ControlConnectionTests {
         #expect(connection.wrote(3, at: start) == [.close])
     }
 
-    @Test("who closes his half and asked nothing is gone")
+    @Test("A half-closed connection without a request is closed")
     func nothingAsked() {
         var connection = ControlConnection(at: start)
         #expect(connection.inputEnded(at: start) == [.close])
@@ -108,7 +108,7 @@ struct ControlConnectionTests {
         #expect(connection.wrote(connection.pendingOutput.count, at: second(160)) == [.close])
     }
 
-    @Test("octets that make no request do not keep a connection alive")
+    @Test("Bytes that make no request do not keep a connection alive")
     func trickle() {
         var connection = ControlConnection(at: start)
         for number in 1...59 { #expect(connection.received([0x20], at: second(Int64(number))).isEmpty) }
@@ -127,7 +127,7 @@ struct ControlConnectionTests {
         #expect(connection.timePassed(at: second(19)) == [.close])
     }
 
-    @Test("a reader that is more than nine mebibytes behind is dropped at once")
+    @Test("A reader that is over nine mebibytes behind is dropped immediately")
     func backlog() {
         var connection = ControlConnection(at: start)
         let line = [UInt8](repeating: 1, count: 1 << 20)
