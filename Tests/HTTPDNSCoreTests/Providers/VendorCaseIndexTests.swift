@@ -457,7 +457,7 @@ struct VendorCaseIndexTests {
         ),
     ]
 
-    @Test("a case of theirs", arguments: 1...58)
+    @Test("A case of theirs", arguments: 1...58)
     func vendorCase(number: Int) throws {
         #expect(Self.cases.count == 58)
         let vendorCase = try #require(Self.cases.first { $0.number == number })

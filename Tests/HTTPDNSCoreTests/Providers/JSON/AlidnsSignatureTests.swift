@@ -36,7 +36,7 @@ struct AlidnsSignatureTests {
         )
     }
 
-    @Test("canary: neither secret nor signature stands in any error of a query that fails")
+    @Test("No error of a failed query contains the secret or the signature")
     func canary() async throws {
         let failures: [@Sendable (ScriptedExchange.Sent) async throws -> ServiceReply] = [
             { .status(403, to: $0) }, { .status(400, to: $0) }, { .status(200, to: $0, body: Array("<html>".utf8)) },
@@ -78,7 +78,7 @@ struct AlidnsSignatureTests {
         }
     }
 
-    @Test("a secret that is gone fails the query with its place, and nothing is sent")
+    @Test("A missing secret fails the query with its source, and nothing is sent")
     func goneSecret() async throws {
         let isThere = Lock(true)
         let secret = HTTPDNSSecret {

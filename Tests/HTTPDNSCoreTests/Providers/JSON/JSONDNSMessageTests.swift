@@ -6,7 +6,7 @@ import Testing
 private let question = DNSQuestion.a("one.test")
 private let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
 
-@Suite("JSON DNS: what an answer says")
+@Suite("JSON DNS: answers")
 struct JSONDNSMessageTests {
     private func outcome(_ text: String, _ question: DNSQuestion = question) throws -> DNSOutcome {
         try JSONDNSMessage(parsing: Array(text.utf8)).response(to: question).outcome()
@@ -38,7 +38,7 @@ struct JSONDNSMessageTests {
         }
     }
 
-    @Test("the documented samples of the services are read")
+    @Test("The documented samples of the services are read")
     func samples() throws {
         let example = DNSQuestion(name: DNSName(try HTTPDNSName("www.example.com")), type: .a)
         let aliases = """
@@ -148,7 +148,7 @@ struct JSONDNSMessageTests {
         #expect(code == (isAccepted ? nil : .wrongQuestion))
     }
 
-    @Test("only an answer that says that the query failed may leave the question out")
+    @Test("Only an answer with an error status may omit the question")
     func noQuestion() throws {
         #expect(refusal(#"{"Status":0}"#) == .wrongQuestion)
         #expect(refusal(#"{"Status":3}"#) == .wrongQuestion)
@@ -237,7 +237,7 @@ struct JSONDNSMessageTests {
         )
     }
 
-    @Test("at most sixteen addresses are kept")
+    @Test("At most sixteen addresses are kept")
     func manyAddresses() throws {
         let records = (0..<200).map { JSONText.record(question, "127.0.1.\($0)") }.joined(separator: ",")
         guard case .addresses(let addresses, _, _) = try outcome(members: #""Status":0,"Answer":[\#(records)]"#) else {

@@ -37,7 +37,7 @@ struct JSONDNSOverTheWireTests {
     }
 
     @Test(
-        "it keeps the contract of providers, against nginx over TLS",
+        "The JSON DNS provider keeps the contract of providers, against nginx over TLS",
         .enabled(if: ServerRig.isAvailable([.nginx]))
     )
     func compatibility() async throws {

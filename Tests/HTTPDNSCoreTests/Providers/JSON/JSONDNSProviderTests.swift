@@ -10,7 +10,7 @@ private let loopback6 = HTTPDNSAddress(family: .v6, high: 0, low: 1)
 
 @Suite("JSON DNS provider: requests and answers")
 struct JSONDNSProviderTests {
-    @Test("both families are asked for by name and type, and both are answered")
+    @Test("Both families are requested by name and type, and both are answered")
     func bothFamilies() async throws {
         let scripted = try ScriptedJSONService { .jsonLoopback(to: $0) }
         let answer = try await scripted.resolve()
@@ -26,7 +26,7 @@ struct JSONDNSProviderTests {
     }
 
     @Test(
-        "each service has its own URL and addresses, and takes a client subnet or not",
+        "Each service has its own URL and addresses, with or without a client subnet",
         arguments: [
             (HTTPDNSJSONProvider.Service.google, "https://dns.google/resolve", ["8.8.8.8", "8.8.4.4"], true),
             (.cloudflare, "https://cloudflare-dns.com/dns-query", ["1.1.1.1", "1.0.0.1"], false),
@@ -50,7 +50,7 @@ struct JSONDNSProviderTests {
     }
 
     @Test(
-        "a client subnet is cut to what RFC 7871 lets out",
+        "A client subnet is cut to the prefix lengths of RFC 7871",
         arguments: [
             ("198.51.100.7/32", "198.51.100.0/24"), ("198.51.100.0/24", "198.51.100.0/24"),
             ("198.51.0.0/16", "198.51.0.0/16"), ("0.0.0.0/0", "0.0.0.0/0"), ("2001:db8:1:2:3::/80", "2001:db8:1::/56"),
@@ -65,7 +65,7 @@ struct JSONDNSProviderTests {
         #expect(request.parameters["edns_client_subnet"] == expected)
     }
 
-    @Test("another service that speaks alike is asked at its URL, whose own query is kept")
+    @Test("A compatible service is asked at its URL, whose own query is kept")
     func ownService() async throws {
         let scripted = try ScriptedJSONService(url: "https://192.0.2.7:8443/dns?tenant=a") { .jsonLoopback(to: $0) }
         _ = try await scripted.resolve("one.test", .v4)
@@ -75,7 +75,7 @@ struct JSONDNSProviderTests {
     }
 
     @Test(
-        "settings that cannot serve are refused with what to do",
+        "Settings that cannot serve are refused with advice",
         arguments: [
             ("https://dns.example/resolve", "give the addresses of the service as bootstrap"),
             ("http://192.0.2.1/resolve", "must begin with https://"), ("192.0.2.1", "its url cannot be used"),
@@ -93,7 +93,7 @@ struct JSONDNSProviderTests {
         #expect(error?.message.contains("canary") == false)
     }
 
-    @Test("Age is taken off, max-age bounds, for addresses and absences")
+    @Test("Age is subtracted and max-age bounds, for addresses and absences")
     func freshness() async throws {
         let scripted = try ScriptedJSONService { sent in
             let fields: HTTPFields = [.age: "5", .cacheControl: "max-age=50"]
@@ -170,7 +170,7 @@ struct JSONDNSProviderTests {
         #expect(error.code == code && error.message.hasSuffix(text), "\(error)")
     }
 
-    @Test("a family that fails does not fail the other")
+    @Test("A failed family does not fail the other")
     func partialFailure() async throws {
         let scripted = try ScriptedJSONService { sent in
             sent.question.type == .a ? .jsonLoopback(to: sent) : .json(to: sent, #""Status":0,"Answer":7"#)
@@ -184,7 +184,7 @@ struct JSONDNSProviderTests {
         #expect(error.code == .badResponse && error.message.contains("\"Answer\" is a number"))
     }
 
-    @Test("after shutdown nothing is sent, and queries throw shutDown")
+    @Test("After shutdown nothing is sent, and queries throw shutDown")
     func shutdown() async throws {
         let scripted = try ScriptedJSONService { .jsonLoopback(to: $0) }
         await scripted.provider.shutdown()

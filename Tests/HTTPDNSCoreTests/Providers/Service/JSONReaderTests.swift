@@ -1,12 +1,12 @@
 import HTTPDNSCore
 import Testing
 
-@Suite("JSON texts of strangers")
+@Suite("Untrusted JSON")
 struct JSONReaderTests {
     private func read(_ text: String) throws(JSONError) -> JSONValue { try JSONReader.read(Array(text.utf8)) }
 
     @Test(
-        "every kind of value is read",
+        "Every kind of value is read",
         arguments: [
             ("null", .null), ("true", .bool(true)), (" false ", .bool(false)), ("0", .number(0)), ("-0", .number(0)),
             ("12.5e1", .number(125)), ("1E+2", .number(100)), ("-1e-1", .number(-0.1)), ("1e999", .number(.infinity)),
@@ -22,7 +22,7 @@ struct JSONReaderTests {
     }
 
     @Test(
-        "what RFC 8259 does not allow is refused, with its place",
+        "Text that RFC 8259 does not allow is refused with its position",
         arguments: [
             ("", 0), (" ", 1), ("nul", 0), ("nulls", 4), ("TRUE", 0), ("01", 2), ("-", 0), ("+1", 0), (".5", 0),
             ("1.", 2), ("1e", 2), ("1e+", 3), ("NaN", 0), ("0x10", 1), ("1 2", 2), ("[1", 2), ("[1,", 3), ("[1,]", 3),
@@ -48,7 +48,7 @@ struct JSONReaderTests {
     }
 
     @Test(
-        "octets that are no UTF-8 are refused",
+        "Octets that are not UTF-8 are refused",
         arguments: [[0x22, 0xff, 0x22], [0x22, 0xc0, 0xaf, 0x22], [0xfe, 0xff]]
     )
     func notUTF8(octets: [UInt8]) {
@@ -56,7 +56,7 @@ struct JSONReaderTests {
     }
 
     @Test(
-        "depth has a limit, whatever the rest says",
+        "Depth is limited, whatever else the text has",
         arguments: [
             ("[", "]"), (#"{"a":"#, "}"), (#"[{"a":"#, "}]"),
         ]
@@ -73,7 +73,7 @@ struct JSONReaderTests {
         #expect(throws: JSONError.self) { try read(String(repeating: open, count: 10_000)) }
     }
 
-    @Test("numbers have a longest form")
+    @Test("The length of numbers is limited")
     func longNumber() throws {
         let longest = String(repeating: "9", count: JSONReader.maximumNumberOctets)
         #expect(try read(longest) == .number(1e64))
@@ -81,7 +81,7 @@ struct JSONReaderTests {
         #expect(throws: JSONError.self) { try read("1e" + String(repeating: "0", count: 60_000) + "1") }
     }
 
-    @Test("a text cut anywhere is refused")
+    @Test("A text cut off anywhere is refused")
     func cut() throws {
         let text = Array(#"{"Status":0,"Answer":[{"name":"a\u00e9.","TTL":1e1,"ok":true,"none":null}]}"#.utf8)
         #expect(throws: Never.self) { try JSONReader.read(text) }
@@ -90,7 +90,7 @@ struct JSONReaderTests {
         }
     }
 
-    @Test("every error is one line of ASCII, without words of the text")
+    @Test("Every error is one line of ASCII and quotes nothing of the text")
     func errors() {
         for text in ["{\"secret\u{1b}\":1,\"secret\u{1b}\":2}", "[secret]", "{\"a\":\"secret"] {
             let error = #expect(throws: JSONError.self) { try read(text) }

@@ -18,7 +18,7 @@ struct SecretTests {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
     }
 
-    @Test("a file is read at each use, without line ends at its end")
+    @Test("A file is read at each use, without line ends at its end")
     func rotates() throws {
         let path = try file(Array("\(Self.canary)\r\n\n".utf8))
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -30,7 +30,7 @@ struct SecretTests {
     }
 
     @Test(
-        "a file that others may read or write is refused, with its mode and what to do",
+        "A file that others may read or write is refused, with its mode and advice",
         arguments: [
             (0o600, true), (0o400, true), (0o640, true), (0o440, true), (0o644, false), (0o660, false), (0o602, false),
         ]
@@ -48,7 +48,7 @@ struct SecretTests {
         #expect(error?.description.contains("chmod 600") == true)
     }
 
-    @Test("a file system that hangs holds up neither other tasks nor other secrets")
+    @Test("A file system that hangs delays neither other tasks nor other secrets")
     func hangs() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "secret-\(UUID())").path
         try #require(mkfifo(path, 0o600) == 0)
@@ -72,14 +72,14 @@ struct SecretTests {
         for task in waiting.dropFirst() { #expect(try await task.value == Self.canary) }
     }
 
-    @Test("an environment variable and a closure give theirs")
+    @Test("An environment variable and a closure give their secrets")
     func others() throws {
         setenv("HTTPDNS_SECRET_TEST", Self.canary, 1)
         #expect(try HTTPDNSSecret.environment("HTTPDNS_SECRET_TEST").read() == Self.canary)
         #expect(try HTTPDNSSecret { Self.canary }.read() == Self.canary)
     }
 
-    @Test("what cannot be read says where it is and why, never what it is")
+    @Test("An unreadable secret is reported with its source and the reason only")
     func unreadable() throws {
         let empty = try file(Array("\n".utf8))
         let binary = try file(Array(Self.canary.utf8) + [0xff])
@@ -99,7 +99,7 @@ struct SecretTests {
         }
     }
 
-    @Test("no text of a secret has it inside")
+    @Test("No text form of a secret contains the secret")
     func redacted() {
         let secret = HTTPDNSSecret { Self.canary }
         var dumped = ""

@@ -85,7 +85,7 @@ struct TencentAnswerTests {
         #expect(try one("2001:db8::5,90", .v6) == HTTPDNSProviderAnswer(v6: v6))
     }
 
-    @Test("what is missing or broken for one family fails that one alone, and is no absence")
+    @Test("A missing or broken part fails its own family alone, and is no absence")
     func brokenFamily() throws {
         let v4 = addresses("192.0.2.5", life: 120)
         for lists in ["192.0.2.5,120", "192.0.2.5,120-2001:db8::5,x", "192.0.2.5,120-192.0.2.6,60"] {
@@ -134,7 +134,7 @@ struct TencentAnswerTests {
     }
 
     @Test(
-        "without the client's address at its end a text is no answer",
+        "A text without the client's address at its end is no answer",
         arguments: [
             "", "|", "192.0.2.5", "192.0.2.5,60", "www.example.com.:192.0.2.5,60", "www.example.com.:192.0.2.5,60|",
             "www.example.com.:192.0.2.5,60|203.0.113", "www.example.com.:192.0.2.5,60|203.0.113.7|",

@@ -66,7 +66,7 @@ struct TencentCanaryTests {
     }
 
     @Test(
-        "the log of a resolver at its most talkative has none, nor has any of its errors",
+        "A resolver's log at trace level and its errors have no secrets",
         arguments: failures.indices
     )
     func log(index: Int) async throws {
@@ -77,7 +77,7 @@ struct TencentCanaryTests {
         }
     }
 
-    @Test("nothing that is said about an answered query has one", arguments: ScriptedTencent.Access.allCases)
+    @Test("No text about an answered query has a secret", arguments: ScriptedTencent.Access.allCases)
     func answered(access: ScriptedTencent.Access) async throws {
         let body = try TencentBody.written(TencentBody.both, access, key: Self.secret)
         let scripted = try ScriptedTencent(access, secret: HTTPDNSSecret { Self.secret }) { $0.reply(body) }

@@ -46,7 +46,7 @@ struct TencentConfigurationTests {
         #expect(settings.accountRefusalStatuses.isEmpty && settings.addressStore == nil)
     }
 
-    @Test("one of token and key is needed, and not both")
+    @Test("Either a token or a key is needed, and not both")
     func secrets() throws {
         let word = "one of two"
         #expect(try refusal { $0.credential = VendorCredential(account: "1") }?.contains(word) == true)
@@ -68,20 +68,20 @@ struct TencentConfigurationTests {
     }
 
     @Test(
-        "tokens that would break a URL are refused at once, and not repeated",
+        "A token that would break a URL is refused immediately, without repeating it",
         arguments: [canary, "a&b", "a?", "é", "%41"]
     )
     func tokens(text: String) throws {
         #expect(try refusal(secret: text)?.contains("token") == true)
     }
 
-    @Test("a secret that cannot be read is told with its place")
+    @Test("A secret that cannot be read is reported with its source")
     func missing() throws {
         #expect(try refusal { $0.credential.secret = .file("/nowhere/tc") }?.contains("/nowhere/tc") == true)
     }
 
     @Test(
-        "statuses that pass by themselves cannot refuse an account",
+        "A temporary status cannot be configured as an account refusal",
         arguments: [200, 302, 399, 408, 429, 500, 501, 0, -1]
     )
     func statuses(status: Int) throws {
@@ -91,13 +91,16 @@ struct TencentConfigurationTests {
     }
 
     #if Signing
-    @Test("keys of more than 16 octets are refused at once, and not repeated", arguments: [canary, "éééééééée"])
+    @Test(
+        "A key of more than 16 octets is refused immediately, without repeating it",
+        arguments: [canary, "éééééééée"]
+    )
     func keys(text: String) throws {
         #expect(try refusal(.aes, secret: text)?.contains("1 to 16 octets") == true)
     }
 
     @Test(
-        "the account of encrypted queries is a number; with a token it is not sent",
+        "The account of encrypted queries is a number, and is not sent with a token",
         arguments: ["", "a", "1&b", "12345678901"]
     )
     func accounts(account: String) throws {

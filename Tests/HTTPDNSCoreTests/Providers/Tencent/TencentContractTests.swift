@@ -52,7 +52,7 @@ struct TencentContractTests {
         return configuration
     }
 
-    @Test("it keeps the contract, alone and in batches", arguments: ScriptedTencent.Access.allCases)
+    @Test("The Tencent provider keeps the contract, singly and in batches", arguments: ScriptedTencent.Access.allCases)
     func compatibility(access: ScriptedTencent.Access) async throws {
         var fixture = ProviderCompatibility.Fixture(
             dualStackName: try HTTPDNSName("dual.test"),

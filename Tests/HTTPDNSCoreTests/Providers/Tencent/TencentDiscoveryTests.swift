@@ -10,7 +10,7 @@ struct TencentDiscoveryTests {
         try TencentServiceList.read(Array(text.utf8), port: 8443)
     }
 
-    @Test("the vendor's sample: addresses at the port of the URL, for an hour")
+    @Test("The vendor's sample gives addresses at the URL's port, for an hour")
     func sample() throws {
         let discovery = try list("log:1|domain:0|ip:192.0.2.53;192.0.2.54|ttl:60\n")
         #expect(discovery.endpoints.map(\.description) == ["192.0.2.53:8443", "192.0.2.54:8443"])
@@ -18,7 +18,7 @@ struct TencentDiscoveryTests {
     }
 
     @Test(
-        "a list holds for 1 to 1440 minutes, and for an hour where it says something else",
+        "A list is valid for 1 to 1440 minutes, and for an hour if it states otherwise",
         arguments: [
             ("1", 1), ("1440", 1440), ("0", 60), ("1441", 60), ("-1", 60), ("", 60), ("x", 60), ("9999999999", 60),
         ]
@@ -27,7 +27,7 @@ struct TencentDiscoveryTests {
         #expect(try list("ip:192.0.2.53|ttl:\(text)").lifetime == .seconds(60 * minutes))
     }
 
-    @Test("IPv4 alone is kept; a list without addresses changes nothing")
+    @Test("Only IPv4 addresses are kept, and a list without addresses changes nothing")
     func addresses() throws {
         let mixed = try list("ip:192.0.2.53;2001:db8::1;bad;192.0.2.999;|ttl:60|new:a:b")
         #expect(mixed.endpoints.map(\.description) == ["192.0.2.53:8443"])

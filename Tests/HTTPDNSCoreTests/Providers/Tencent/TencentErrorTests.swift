@@ -67,7 +67,7 @@ struct TencentErrorTests {
         #expect(scripted.exchange.sent.last?.endpoint.address == first)
     }
 
-    @Test("a rate limit has the service's Retry-After", arguments: [("30", Duration.seconds(30)), ("soon", nil)])
+    @Test("A rate limit has the service's Retry-After", arguments: [("30", Duration.seconds(30)), ("soon", nil)])
     func rateLimit(value: String, wait: Duration?) async throws {
         let scripted = try scripted { $0.reply("", status: 429, fields: [.retryAfter: value]) }
         let error = try #require(try await scripted.error())
@@ -102,7 +102,7 @@ struct TencentErrorTests {
         #expect(scripted.exchange.sent.count == 1)
     }
 
-    @Test("a new token takes a refused account up again; the old one does not")
+    @Test("A new token enables a refused account again, and the old one does not")
     func newToken() async throws {
         let token = Lock("1")
         let scripted = try scripted(refusals: [401], secret: HTTPDNSSecret { token.withLock { $0 } }) { sent in

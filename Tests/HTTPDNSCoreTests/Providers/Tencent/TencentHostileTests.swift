@@ -22,7 +22,7 @@ struct TencentHostileTests {
         return try await scripted.error()
     }
 
-    @Test("the good answers that the following ones are made from", arguments: ScriptedTencent.Access.allCases)
+    @Test("The unmodified answers of the following tests are accepted", arguments: ScriptedTencent.Access.allCases)
     func good(access: ScriptedTencent.Access) async throws {
         let body = try TencentBody.written(TencentBody.both, access)
         let answer = try await ScriptedTencent(access) { $0.reply(body) }.resolve()
@@ -49,7 +49,7 @@ struct TencentHostileTests {
         }
     }
 
-    @Test("every prefix of a good list of services is refused, or has the same addresses")
+    @Test("Every prefix of a good server list is refused, or has the same addresses")
     func discoveryPrefixes() throws {
         let body = Array(TencentBody.services.utf8)
         let whole = try TencentServiceList.read(body, port: 443)
@@ -64,7 +64,7 @@ struct TencentHostileTests {
         }
     }
 
-    @Test("an empty answer names the likely cause", arguments: ScriptedTencent.Access.allCases, ["", "\n", "\r\n"])
+    @Test("An empty answer names the likely cause", arguments: ScriptedTencent.Access.allCases, ["", "\n", "\r\n"])
     func empty(access: ScriptedTencent.Access, body: String) async throws {
         let error = try #require(try await error(access, body))
         #expect(error.code == .badResponse)
@@ -83,7 +83,7 @@ struct TencentHostileTests {
     }
 
     @Test(
-        "other texts are refused, and never taken for an absence",
+        "Other texts are refused, and never taken for an absence",
         arguments: [
             "error", "err: bad token", "{\"code\":1}", "0", "-1", "null", "error|203.0.113.7", "a b|203.0.113.7",
         ]
@@ -92,7 +92,7 @@ struct TencentHostileTests {
         #expect(try await error(.token, text)?.code == .badResponse)
     }
 
-    @Test("a batch whose answer has half of the names answers those; one with none fails")
+    @Test("A batch answer with half of the names serves those; one with none fails")
     func halfABatch() async throws {
         let scripted = try ScriptedTencent { $0.reply(TencentBody.both) }
         let answers = try await scripted.batch(["a.test", Self.name, "b.test"])
@@ -121,7 +121,7 @@ struct TencentHostileTests {
         #expect(try await error(.token, try TencentBody.written(TencentBody.both, .aes))?.code == .badResponse)
     }
 
-    @Test("truncated cipher text is refused at every length")
+    @Test("Truncated cipher text is refused at every length")
     func truncated() async throws {
         let body = try TencentBody.written(TencentBody.both, .aes)
         for count in 0..<body.count {
@@ -130,7 +130,7 @@ struct TencentHostileTests {
         #expect(try await error(.aes, String(body.prefix(32)))?.message.contains("cut off") == true)
     }
 
-    @Test("odd hex, and what is none, are refused")
+    @Test("An odd number of hexadecimal digits and other characters are refused")
     func oddHex() async throws {
         let body = try TencentBody.written(TencentBody.both, .aes)
         for text in [body + "0", "0x" + body, body + " 00", body.replacing("a", with: "g"), " " + body, "é" + body] {

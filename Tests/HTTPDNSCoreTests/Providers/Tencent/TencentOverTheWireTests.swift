@@ -23,7 +23,7 @@ struct TencentOverTheWireTests {
         try await VendorWire.error(steps, .both, timeLimit: timeLimit, provider)
     }
 
-    @Test("the request is one line with the parameters, and the answer is read")
+    @Test("A request is one line with the parameters, and the answer is read")
     func exchange() async throws {
         let text = try await VendorWire.request(answered: TencentBody.both, provider)
         #expect(text.hasPrefix("GET /d?dn=www.example.com;"))
@@ -31,7 +31,7 @@ struct TencentOverTheWireTests {
     }
 
     @Test(
-        "Nothing of the request is in the error, whatever part of a response repeats it",
+        "An error quotes nothing of the request, whatever the response repeats",
         arguments: [
             "HTTP/1.1 200 ECHO\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n",
             "HTTP/1.1 403 ECHO\r\nContent-Type: ECHO\r\nContent-Length: 0\r\n\r\n",

@@ -49,13 +49,13 @@ struct TencentRequestTests {
         #expect(scripted.exchange.sent.map { $0.parameters["dn"] } == ["www.example.com;1700000600"])
     }
 
-    @Test("without an expiry names stand alone")
+    @Test("Without an expiry a query has the name alone")
     func noExpiry() async throws {
         let target = try await sent(settings: { $0.sendsExpiry = false }).request.url.target
         #expect(target == "/d?dn=www.example.com&token=800900\(Self.flags)")
     }
 
-    @Test("a client subnet is cut, and its address passed on in clear beside names in clear")
+    @Test("A client subnet is cut, and its address sent in clear beside names in clear")
     func clientSubnets() async throws {
         let v4 = try await sent(clientSubnet: HTTPDNSAddressBlock("203.0.113.7/32"))
         #expect(v4.parameters["ip"] == "203.0.113.0")
@@ -132,7 +132,7 @@ struct TencentRequestTests {
         #expect(plain.parameters["ip"] == "203.0.113.0")
     }
 
-    @Test("no two encrypted texts have the same vector")
+    @Test("No two encrypted texts have the same vector")
     func vectors() async throws {
         let scripted = try ScriptedTencent(
             .aes,

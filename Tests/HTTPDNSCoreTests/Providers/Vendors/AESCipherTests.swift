@@ -58,7 +58,10 @@ struct AESCipherTests {
         }
     }
 
-    @Test("keys of other lengths are none, vectors of other lengths fail", arguments: [AESCipher.Mode.cbc, .gcm])
+    @Test(
+        "Keys of other lengths are refused, and vectors of other lengths fail",
+        arguments: [AESCipher.Mode.cbc, .gcm]
+    )
     func lengths(mode: AESCipher.Mode) throws {
         for count in [0, 8, 15, 17, 24, 32] {
             #expect(AESCipher(mode, key: [UInt8](repeating: 0, count: count)) == nil)

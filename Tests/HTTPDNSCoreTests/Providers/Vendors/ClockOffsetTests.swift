@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Vendors: their clock")
+@Suite("Vendors: clock")
 struct ClockOffsetTests {
     private let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 1), port: 443)
 
@@ -15,7 +15,7 @@ struct ClockOffsetTests {
     }
 
     @Test(
-        "dates of HTTP are read, leap days and the ends of years and centuries too",
+        "HTTP dates are read, with leap days and the ends of years and centuries",
         arguments: [
             ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
             ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600), ("Wed, 01 Mar 2000 00:00:00 GMT", 951_868_800),
@@ -29,7 +29,7 @@ struct ClockOffsetTests {
     }
 
     @Test(
-        "other forms are not read",
+        "Other forms of dates are refused",
         arguments: [
             "", "1700000000", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
             "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 6 Nov 1994 08:49:37 GMT",

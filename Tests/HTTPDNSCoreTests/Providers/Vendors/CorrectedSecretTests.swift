@@ -44,7 +44,7 @@ final class CorrectedSecretTests: Sendable {
     }
 
     @Test(
-        "after the correction the next question asks at once, also about a failed name",
+        "After a correction the next lookup asks immediately, even for a failed name",
         arguments: [true, false]
     )
     func corrected(isMissing: Bool) async throws {
@@ -62,7 +62,7 @@ final class CorrectedSecretTests: Sendable {
         await resolver.shutdown()
     }
 
-    @Test("a stale answer serves meanwhile, and the pauses between the tries are kept")
+    @Test("A stale answer serves meanwhile, and the pauses between the tries are kept")
     func stale() async throws {
         let scripted = try scripted()
         let resolver = try resolver(scripted, .none)

@@ -36,7 +36,7 @@ struct HexadecimalTests {
         #expect(Base64Text.octets(encoded) == Array(text.utf8))
     }
 
-    @Test("every octet comes through Base64")
+    @Test("Every octet survives Base64")
     func everyOctet() {
         #expect(Base64Text.octets("+/+/") == [0xfb, 0xff, 0xbf])
     }

@@ -21,13 +21,13 @@ final class ServiceAddressBookTests {
 
     private func numbers(_ endpoints: [HTTPDNSEndpoint]) -> [UInt8] { endpoints.map { $0.address.bytes[3] } }
 
-    @Test("a query tries three addresses at most, in the order of the settings")
+    @Test("A query tries at most three addresses, in the order of the settings")
     func order() {
         #expect(numbers(makeBook(1...9).attempts(at: start)) == [1, 2, 3])
         #expect(numbers(makeBook(1...1).attempts(at: start)) == [1])
     }
 
-    @Test("the address that answered last comes first")
+    @Test("The address that answered last is asked first")
     func favourite() {
         book.succeeded(Self.endpoint(3))
         #expect(numbers(book.attempts(at: start)) == [3, 1, 2])
@@ -54,7 +54,7 @@ final class ServiceAddressBookTests {
         #expect(numbers(book.attempts(at: start + .seconds(3))) == [1])
     }
 
-    @Test("what is no address of the service cannot fail")
+    @Test("A failure of an unknown address changes nothing")
     func stranger() {
         book.failed(Self.endpoint(9), at: start)
         #expect(numbers(book.attempts(at: start)) == [1, 2, 3])
@@ -70,7 +70,7 @@ final class ServiceAddressBookTests {
         #expect(begins(at: start + .seconds(301 + 24 * 3600)))
     }
 
-    @Test("a vendor's own lifetime counts, and the age of what was stored")
+    @Test("A vendor's own lifetime counts, and so does the age of a stored list")
     func lifetimes() {
         #expect(begins(at: start))
         book.learned(ServiceDiscovery(endpoints: [Self.endpoint(7)], lifetime: .seconds(3600)), at: start)
@@ -125,7 +125,7 @@ final class ServiceAddressBookTests {
         #expect(!book.isDisabled)
     }
 
-    @Test("a list without end is cut")
+    @Test("An endless list is cut")
     func bounded() {
         book = makeBook(1...1)
         let many = (0..<60_000).map {

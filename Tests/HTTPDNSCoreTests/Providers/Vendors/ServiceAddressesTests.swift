@@ -160,7 +160,7 @@ struct ServiceAddressesTests {
         }
     }
 
-    @Test("a store that was damaged has no time that brings the process down", arguments: [Int64.min, -1, .max])
+    @Test("A damaged store with absurd times does not crash the process", arguments: [Int64.min, -1, .max])
     func damagedTime(receivedAt: Int64) async {
         let store = MemoryStore([
             HTTPDNSStoredResolution(
@@ -209,7 +209,7 @@ struct ServiceAddressesTests {
         #expect(disabled.isDisabled && store.contents.isEmpty)
     }
 
-    @Test("a shutdown ends a discovery, and begins no other")
+    @Test("A shutdown ends a discovery, and no other begins")
     func shutdown() async {
         let addresses = addresses()
         let started = OneShot<Void>()
