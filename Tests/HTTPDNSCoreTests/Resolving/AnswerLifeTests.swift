@@ -3,7 +3,7 @@ import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 
-@Suite("Lives and keys of answers", .timeLimit(.minutes(10)))
+@Suite("Lifetimes and keys of answers", .timeLimit(.minutes(10)))
 struct AnswerLifeTests {
     @Test("invariant 1: an answer that was on its way for 2 s has lost them, and is not fresh a nanosecond too long")
     func countsFromSending() async throws {

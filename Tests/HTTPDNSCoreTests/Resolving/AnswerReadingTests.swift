@@ -22,7 +22,7 @@ struct AnswerReadingTests {
     )
 
     @Test(
-        "both families come to one outcome",
+        "Both families are merged into one outcome",
         arguments: [
             (
                 found4, found6,
@@ -67,7 +67,7 @@ struct AnswerReadingTests {
         #expect(AnswerReading(HTTPDNSProviderAnswer(v4: v4, v6: v6), families: .both) == expected)
     }
 
-    @Test("a family that was not asked for is not read")
+    @Test("A family that was not asked for is ignored")
     func ignoresOthers() {
         let answer = HTTPDNSProviderAnswer(v4: AnswerReadingTests.found4, v6: AnswerReadingTests.found6)
         let expected = AnswerReading.addresses(
@@ -79,7 +79,7 @@ struct AnswerReadingTests {
         #expect(AnswerReading(answer, families: .v4) == expected)
     }
 
-    @Test("doubles are dropped, and 16 addresses of a family are kept")
+    @Test("Duplicates are dropped, and 16 addresses of a family are kept")
     func bounds() {
         let many = (0..<200).flatMap { number in
             let address = HTTPDNSAddress(v4: 203, 0, 113, UInt8(number))

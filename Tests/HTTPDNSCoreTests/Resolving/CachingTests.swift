@@ -64,7 +64,7 @@ struct CachingTests {
         #expect(try fixture.immediate("img.test") == nil)
     }
 
-    @Test("a time to live of 0 serves those who wait, and nobody after them")
+    @Test("A time to live of 0 serves the waiting callers, and no later ones")
     func zeroLife() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], timeToLive: .zero, about: "img.test")
@@ -81,7 +81,7 @@ struct CachingTests {
     }
 
     @Test(
-        "a negative answer lives for its own time, from 1 to 300 s, and 5 s without SOA",
+        "A negative answer lives for its own time, 1 to 300 s, and 5 s without SOA",
         arguments: [
             (Duration?.none, Duration.seconds(5)), (.zero, .seconds(1)), (.seconds(60), .seconds(60)),
             (.seconds(86_400), .seconds(300)), (.seconds(-5), .seconds(1)),
@@ -107,7 +107,7 @@ struct CachingTests {
         #expect(try fixture.immediate("no.test") == nil)
     }
 
-    @Test("failures are cached for 1 s, growing to 30 s, and a definite answer ends the row")
+    @Test("Failures are cached for 1 s, growing to 30 s until a definite answer")
     func backsOff() async throws {
         let fixture = try ResolverFixture { $0.cache.staleLimit = .zero }
         let host = try HTTPDNSName("pay.test")

@@ -7,7 +7,7 @@ import Testing
 struct ClientSubnetTests {
     private func block(_ text: String) -> HTTPDNSAddressBlock { HTTPDNSAddressBlock(text)! }
 
-    @Test("clients of one /24 or /56 share one query and one answer")
+    @Test("Clients of one /24 or /56 share one query and one answer")
     func cut() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -21,7 +21,7 @@ struct ClientSubnetTests {
     }
 
     @Test(
-        "an answer of scope 0 is shared by all networks, one without a scope is not",
+        "An answer of scope 0 is shared by all networks, one without a scope is not",
         arguments: [true, false]
     )
     func scopeZero(holdsForAllClients: Bool) async throws {
@@ -38,7 +38,7 @@ struct ClientSubnetTests {
         #expect(fixture.resolver.counters.cacheEntries == (holdsForAllClients ? 1 : 51))
     }
 
-    @Test("a shared answer serves past its life, and is renewed for the asking network")
+    @Test("A shared answer serves past its life, and is renewed for the asking network")
     func sharedStale() async throws {
         let fixture = try ResolverFixture { $0.cache.refreshesAhead = false }
         var answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(60))

@@ -13,10 +13,10 @@ extension FlightTable {
 
 private let start = MonotonicTime(nanoseconds: 0)
 
-@Suite("State of flights")
+@Suite("State of lookups in flight")
 struct FlightTableTests {
 
-    @Test("the first who asks starts the flight, the others take a place in it")
+    @Test("The first caller starts a lookup, and the others wait for it")
     func joins() {
         var table = Table()
         let first = table.join("a", 1)!
@@ -31,7 +31,7 @@ struct FlightTableTests {
         #expect(table.join("a", 4)!.starts)
     }
 
-    @Test("only the last who leaves ends the work, and its key is free")
+    @Test("Only the last waiter to leave ends the lookup and frees its key")
     func leaves() {
         var table = Table()
         let first = table.join("a", 1)!
@@ -45,7 +45,8 @@ struct FlightTableTests {
         #expect(table.join("a", 3)!.starts)
     }
 
-    @Test("100,000 who join and leave one flight take time proportional to their number", .timeLimit(.minutes(10)))
+    /// 100,000 waiters.
+    @Test("Joining and leaving one lookup takes linear time", .timeLimit(.minutes(10)))
     func leavesFast() {
         var table = Table()
         let start = ContinuousClock.now
@@ -56,7 +57,7 @@ struct FlightTableTests {
         #expect(ContinuousClock.now - start < .seconds(10))
     }
 
-    @Test("work that is attached when all have left is given back to be cancelled")
+    @Test("Work attached after all waiters left is returned for cancellation")
     func attachesLate() {
         var table = Table()
         let seat = table.join("a", 1)!.seat
@@ -78,7 +79,7 @@ struct FlightTableTests {
         #expect(table.land(new.seat.flight)?.isCurrent == true)
     }
 
-    @Test("one flight too many is refused, and one more who shares a flight is not")
+    @Test("A lookup beyond the limit is refused, but sharing one in flight is not")
     func boundsFlights() throws {
         var table = Table()
         let budget = FlightBudget(2)
@@ -91,7 +92,7 @@ struct FlightTableTests {
         #expect(table.join("c", 5, at: start, mayStart: budget.take)?.starts == true)
     }
 
-    @Test("a flight that is let land goes on when all have left, and is joined")
+    @Test("A lookup allowed to complete goes on without waiters, and can be joined")
     func landsWithoutWaiters() {
         var table = Table()
         let seat = table.join("a", 1)!.seat
@@ -117,7 +118,7 @@ struct FlightTableTests {
         #expect(!table.isUnderWay("a"))
     }
 
-    @Test("a question that needs a whole answer joins no flight that completes one")
+    @Test("A lookup for a whole answer does not join one that completes an answer")
     func partial() {
         var table = Table()
         let flight = table.open("a", isPartial: true, at: start, mayStart: { true })!
@@ -126,7 +127,7 @@ struct FlightTableTests {
         #expect(table.land(flight)?.isCurrent == false)
     }
 
-    @Test("ending everything gives back all who wait and all work")
+    @Test("Ending everything returns all waiters and all work")
     func removesAll() {
         var table = Table()
         let seat = table.join("a", 1)!.seat

@@ -4,10 +4,10 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Names of the inside of a network", .timeLimit(.minutes(10)))
+@Suite("Internal names", .timeLimit(.minutes(10)))
 struct InternalNameTests {
     @Test(
-        "an internal name goes to a provider only by a route for it or its zone",
+        "An internal name goes to a provider only by a route for it or its zone",
         arguments: [
             ("redis.default", nil), ("redis.default.svc", nil), ("db.corp", nil), ("a.corp.shop.example", nil),
             ("corp.shop.example", nil), ("img.shop.example", "*.shop.example"), ("a.lab", "*.lab"),
@@ -27,7 +27,7 @@ struct InternalNameTests {
         #expect(try fixture.resolver.route(for: HTTPDNSName(host))?.pattern.description == pattern)
     }
 
-    @Test("names outside DNS are answered without a lookup, unless a route names them")
+    @Test("Names outside DNS are answered without a lookup, unless a route names them")
     func outsideDNS() async throws {
         let fixture = try ResolverFixture {
             $0.routes.append(HTTPDNSRoute(try .init("*.alt"), .providers(["doh"], fallback: .none)))
@@ -48,7 +48,7 @@ struct InternalNameTests {
         #expect(try await fixture.resolve("map.onion").addresses == ["203.0.113.9"])
     }
 
-    @Test("a reload that makes a zone internal takes the providers' answers out of use")
+    @Test("A reload that makes a zone internal discards the providers' answers for it")
     func reload() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "a.corp.test")
@@ -60,7 +60,7 @@ struct InternalNameTests {
         #expect(try await fixture.resolve("a.corp.test").source == .system)
     }
 
-    @Test("the list of top-level domains is whole")
+    @Test("The list of top-level domains is complete")
     func rootZone() {
         #expect(RootZone.names.count == 1437)
         #expect(["com", "de", "cn", "arpa", "dev", "zip", "xn--fiqs8s", "zw"].allSatisfy { RootZone.contains($0) })
@@ -69,7 +69,7 @@ struct InternalNameTests {
         )
     }
 
-    @Test("a trailing dot is kept for the system resolver, and makes no other difference")
+    @Test("A trailing dot is kept for the system resolver, and matters nowhere else")
     func trailingDot() async throws {
         let plain = try HTTPDNSName("img.shop.example")
         for text in ["img.shop.example.", "IMG.Shop.Example.", "img.shop.example\u{3002}"] {
@@ -88,7 +88,7 @@ struct InternalNameTests {
         #expect(fixture.system.questions.map(\.isAbsolute) == [false, true])
     }
 
-    @Test("addresses of the system resolver live as long as the settings say", arguments: [5, 30, 300] as [Int64])
+    @Test("Addresses of the system resolver live as long as the settings specify", arguments: [5, 30, 300] as [Int64])
     func systemTimeToLive(seconds: Int64) async throws {
         let fixture = try ResolverFixture {
             $0.routes = []

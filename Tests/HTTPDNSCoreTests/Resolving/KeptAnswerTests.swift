@@ -3,7 +3,7 @@ import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 
-@Suite("What a failure may not take away", .timeLimit(.minutes(10)))
+@Suite("Answers kept after a failure", .timeLimit(.minutes(10)))
 struct KeptAnswerTests {
     @Test("A failed refresh keeps the provider's fresh answer, even with a system fallback")
     func keepsFreshAnswer() async throws {
@@ -22,14 +22,14 @@ struct KeptAnswerTests {
         #expect(fixture.system.questions.isEmpty)
     }
 
-    @Test("an answer for one use is not called stale by those who waited for it")
+    @Test("An answer for one use is not stale for the callers that waited for it")
     func answerForOneUse() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], timeToLive: .zero, about: "img.test")
         #expect(try await fixture.resolve("img.test").isStale == false)
     }
 
-    @Test("a question without a family is refused, and spoils nobody's answer")
+    @Test("A lookup without a family is refused, and does not affect other answers")
     func noFamily() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -40,7 +40,7 @@ struct KeptAnswerTests {
         #expect(try await fixture.resolve("img.test").addresses == ["203.0.113.1"])
     }
 
-    @Test("a stale answer that is about to end does not shorten the wait for a new one")
+    @Test("A stale answer about to end does not shorten the wait for a new one")
     func lastOfStale() async throws {
         let fixture = try ResolverFixture { $0.cache.staleLimit = .milliseconds(200) }
         try fixture.say(["203.0.113.1"], timeToLive: .seconds(10), about: "img.test")

@@ -24,7 +24,7 @@ struct LastResortTests {
         }
     }
 
-    @Test("while a source has addresses, it is as if there were no rule")
+    @Test("Last-resort addresses have no effect while a source has addresses")
     func silent() async throws {
         let fixture = try fixture()
         try fixture.say(["203.0.113.1"], about: "pay.test")
@@ -65,7 +65,7 @@ struct LastResortTests {
         #expect(try await fixture.resolve("pay.test").addresses == ["203.0.113.2"])
     }
 
-    @Test("they stand in for a definite no, and behind via rules")
+    @Test("Last-resort addresses serve after a definite denial, and behind via rules")
     func definite() async throws {
         let fixture = try fixture(fallback: .none)
         #expect(try await fixture.resolve("pay.test").source == .lastResort)
@@ -85,7 +85,7 @@ struct LastResortTests {
         #expect(error?.code == .nameNotFound)
     }
 
-    @Test("they do not serve what is switched off, nor after shutdown")
+    @Test("Last-resort addresses do not serve names switched off, nor after shutdown")
     func off() async throws {
         let fixture = try fixture()
         fixture.resolver.killSwitch.turnOff()
@@ -101,14 +101,14 @@ struct LastResortTests {
         )
     }
 
-    @Test("a rule of last resort without an address is refused")
+    @Test("A rule of last resort without an address is refused")
     func empty() {
         #expect(throws: HTTPDNSResolver.ConfigurationError.self) {
             try ResolverFixture { $0.mappings = [try HTTPDNSMapping.Key("pay.test"): .lastResort([])] }
         }
     }
 
-    @Test("their serving after a wait is told")
+    @Test("Last-resort addresses served after a wait are reported")
     func event() async throws {
         let fixture = try fixture()
         var listener = fixture.resolver.listener

@@ -3,7 +3,7 @@ import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 
-@Suite("Many questions", .timeLimit(.minutes(10)))
+@Suite("Many lookups", .timeLimit(.minutes(10)))
 struct ManyQuestionsTests {
     /// What callers saw.
     private struct Tally {
@@ -88,7 +88,7 @@ struct ManyQuestionsTests {
         #expect(counters.providers["doh"]?.queries == 1 && counters.providers["doh"]?.answers == 1)
     }
 
-    @Test("200 names whose answers never end do not keep 100 others from theirs")
+    @Test("200 names that hang do not keep 100 others from their answers")
     func slowNames() async throws {
         let fixture = try ResolverFixture()
         let resolver = fixture.resolver

@@ -3,7 +3,7 @@ import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 
-@Suite("Resolving before anybody asks", .timeLimit(.minutes(10)))
+@Suite("Resolving ahead of use", .timeLimit(.minutes(10)))
 struct PreresolvingTests {
     private func names(_ count: Int) throws -> [HTTPDNSName] { try (0..<count).map { try HTTPDNSName("n\($0).test") } }
 
@@ -49,7 +49,7 @@ struct PreresolvingTests {
         #expect(try fixture.immediate("db")?.source == .system)
     }
 
-    @Test("a question for a name that is on its way in a batch shares its answer")
+    @Test("A lookup of a name in a batch in flight shares its answer")
     func shared() async throws {
         let fixture = try ResolverFixture(batchLimit: 5)
         let names = try names(5)
@@ -122,7 +122,7 @@ struct PreresolvingTests {
         #expect(Set(fixture.system.questions) == Set(names))
     }
 
-    @Test("the names of the settings are resolved from the start on")
+    @Test("The names in the settings are resolved from the start")
     func atStart() async throws {
         let names = try names(3)
         let fixture = try ResolverFixture(batchLimit: 5) { $0.preresolve = names }
@@ -134,7 +134,7 @@ struct PreresolvingTests {
         #expect(fixture.provider.queries.count == 1)
     }
 
-    @Test("each name of a batch is known as soon as its own query is answered")
+    @Test("Each name of a batch is available as soon as its own query is answered")
     func oneBatchAtATime() async throws {
         let fixture = try ResolverFixture(batchLimit: 5)
         let names = try names(10)

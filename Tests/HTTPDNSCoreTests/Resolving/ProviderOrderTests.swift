@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Providers of a route", .timeLimit(.minutes(10)))
 struct ProviderOrderTests {
-    @Test("the next provider is asked when one fails, and the answer says who failed")
+    @Test("When a provider fails, the next is asked, and the answer lists the failure")
     func goesOn() async throws {
         let fixture = try ResolverFixture(providers: ["ali", "backup"])
         try fixture.providers[0].say(.failure(.unavailable), about: HTTPDNSName("pay.test"))
@@ -70,7 +70,7 @@ struct ProviderOrderTests {
         #expect(try await fixture.resolve("pay.test").source == .provider)
     }
 
-    @Test("the system's \"unknown\" behind failed providers is a failure, not an answer")
+    @Test("The system's \"unknown\" after failed providers is a failure, not an answer")
     func fallbackUnknown() async throws {
         let fixture = try ResolverFixture(fallback: .system)
         try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("pay.test"))
@@ -79,7 +79,7 @@ struct ProviderOrderTests {
         #expect(error?.attempts.map(\.failure) == ["503", "does not know the name"])
     }
 
-    @Test("a dead provider costs the hedge delay, and no more")
+    @Test("A dead provider costs the hedge delay, and no more")
     func hedges() async throws {
         let fixture = try ResolverFixture(providers: ["dead", "alive"], fallback: .system)
         try fixture.providers[0].say(.silence, about: HTTPDNSName("pay.test"))
@@ -108,7 +108,7 @@ struct ProviderOrderTests {
         #expect(alone.provider.queries.map(\.timeLimit) == [.seconds(3)])
     }
 
-    @Test("a provider that listens to nothing is left behind at the limit")
+    @Test("A provider that ignores cancellation is left behind at the time limit")
     func leavesStubborn() async throws {
         let fixture = try ResolverFixture(isStubborn: true)
         try fixture.provider.say(.silence, about: HTTPDNSName("pay.test"))
@@ -140,7 +140,7 @@ struct ProviderOrderTests {
         #expect(try await local.resolve("one.test").addresses == ["127.0.0.2"])
     }
 
-    @Test("what a provider throws becomes one line, whatever it holds")
+    @Test("A provider's error becomes one line, whatever it contains")
     func escapesFailures() async throws {
         let fixture = try ResolverFixture()
         let hostile = HTTPDNSProviderError(
@@ -153,7 +153,7 @@ struct ProviderOrderTests {
         #expect((error?.message.count ?? .max) < 400)
     }
 
-    @Test("a canonical name is passed on when it differs")
+    @Test("A canonical name is passed on when it differs")
     func canonicalName() async throws {
         let fixture = try ResolverFixture()
         let address = HTTPDNSAddress(v4: 203, 0, 113, 1)

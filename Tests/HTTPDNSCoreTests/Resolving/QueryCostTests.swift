@@ -3,7 +3,7 @@ import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 
-@Suite("Queries that a name in use costs", .timeLimit(.minutes(10)))
+@Suite("Queries for a name in use", .timeLimit(.minutes(10)))
 struct QueryCostTests {
     /// Uses a name each ten seconds, and waits for what a use started.
     private func use(_ host: String, for time: Duration, _ fixture: ResolverFixture) async throws {
@@ -21,7 +21,7 @@ struct QueryCostTests {
     }
 
     @Test(
-        "a name with IPv4 addresses alone is asked for as often as its time to live says",
+        "A name with only IPv4 addresses is queried as often as its time to live says",
         arguments: [(600, 6...7), (3600, 2...2), (300, 13...14)] as [(Int64, ClosedRange<Int>)]
     )
     func absentFamily(timeToLive: Int64, expected: ClosedRange<Int>) async throws {
@@ -36,7 +36,7 @@ struct QueryCostTests {
         #expect(expected.contains(fixture.provider.queries.count), "\(fixture.provider.queries.count)")
     }
 
-    @Test("a family that failed is asked for alone, and each time after a longer pause")
+    @Test("A failed family is queried alone, after growing pauses")
     func failedFamily() async throws {
         let fixture = try ResolverFixture(ticket: 1000)
         var answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(600))
@@ -51,7 +51,7 @@ struct QueryCostTests {
         #expect(fixture.provider.queries.last?.families == .both)
     }
 
-    @Test("the absence of a family that failed before is not asked about again")
+    @Test("The absence of a family that failed before is not queried again")
     func failedThenAbsent() async throws {
         let fixture = try ResolverFixture(ticket: 1000)
         var answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(600))
@@ -65,7 +65,7 @@ struct QueryCostTests {
         #expect(try fixture.immediate("img.test")?.addresses == ["203.0.113.1"])
     }
 
-    @Test("IPv6 addresses are asked for only while the machine has a route to some")
+    @Test("IPv6 addresses are queried only while the machine has an IPv6 route")
     func noRoute() async throws {
         let hasRoute = Lock(false)
         let fixture = try ResolverFixture {
@@ -90,7 +90,7 @@ struct QueryCostTests {
         #expect(try await fixture.resolve("later.test").addresses == ["203.0.113.1", "2001:db8::1"])
     }
 
-    @Test("with a setting for both families the machine's routes say nothing")
+    @Test("With both families in the settings the machine's routes do not matter")
     func explicitFamilies() async throws {
         let fixture = try ResolverFixture {
             $0.hasIPv6Route = { false }
@@ -100,7 +100,7 @@ struct QueryCostTests {
         #expect(fixture.provider.queries.map(\.families) == [.both])
     }
 
-    @Test("the system resolver is asked for both families on every machine")
+    @Test("The system resolver is asked for both families on every machine")
     func systemFamilies() async throws {
         let fixture = try ResolverFixture {
             $0.hasIPv6Route = { false }

@@ -69,7 +69,7 @@ struct RefreshAheadTests {
         #expect(fixture.resolver.counters.refreshesFailed == 3)
     }
 
-    @Test("a name that nobody uses is not asked for again")
+    @Test("A name without use is not refreshed")
     func unused() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1", "2001:db8::1"], about: "img.test")
@@ -79,7 +79,7 @@ struct RefreshAheadTests {
         #expect(fixture.provider.queries.count == 1)
     }
 
-    @Test("switched off, nothing is asked before the end of a life")
+    @Test("Without refresh ahead nothing is queried before an answer expires")
     func switchedOff() async throws {
         let fixture = try ResolverFixture { $0.cache.refreshesAhead = false }
         try fixture.say(["203.0.113.1", "2001:db8::1"], about: "img.test")
@@ -89,7 +89,7 @@ struct RefreshAheadTests {
         #expect(fixture.resolver.counters.refreshesStarted == 0)
     }
 
-    @Test("a negative answer is not asked for ahead")
+    @Test("A negative answer is not refreshed ahead")
     func negative() async throws {
         let fixture = try ResolverFixture()
         _ = try? await fixture.resolve("gone.test")

@@ -17,7 +17,7 @@ private final class Tally: Sendable {
 }
 
 /// Everything at once on the real clock, for the thread sanitizer: `make sanitize`.
-@Suite("A resolver under everything at once", .timeLimit(.minutes(10)))
+@Suite("A resolver under full load", .timeLimit(.minutes(10)))
 struct ResolverStressTests {
     private static let names = 50
     private static let tasks = 200

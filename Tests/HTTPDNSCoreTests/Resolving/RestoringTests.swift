@@ -182,7 +182,7 @@ struct RestoringTests {
         #expect(try fixture.immediate("img.test")?.addresses == ["203.0.113.9"])
     }
 
-    @Test("a resolver without a client loads its store with the first question")
+    @Test("A resolver without a client loads its store at the first lookup")
     func loadsByItself() async throws {
         let store = try await filled()
         calendar.move(by: 20_000)
@@ -192,7 +192,7 @@ struct RestoringTests {
         #expect(fixture.provider.queries.isEmpty && fixture.resolver.counters.restored == 1)
     }
 
-    @Test("the first question waits for a store that hangs no longer than its own limit")
+    @Test("The first lookup waits for a hanging store no longer than its own limit")
     func hangingStore() async throws {
         let gate = OneShot<Void>()
         let store = MemoryStore(gate: gate)
@@ -208,7 +208,7 @@ struct RestoringTests {
     }
 
     @Test(
-        "a resolver without a client resolves ahead from the first question or start()",
+        "A resolver without a client preresolves from the first lookup or start()",
         arguments: [true, false]
     )
     func resolvesAhead(starts: Bool) async throws {
@@ -220,7 +220,7 @@ struct RestoringTests {
     }
 
     @Test(
-        "a snapshot of an absurd age ends no process, whatever the limits",
+        "A snapshot of an absurd age does not crash the process, whatever the limits",
         arguments: [Int64.min, .max, 0],
         [Int64.max, 60]
     )
@@ -244,7 +244,7 @@ struct RestoringTests {
         }
     }
 
-    @Test("a change is saved 30 s later, and not once for each answer")
+    @Test("A change is saved 30 s later, and not once for each answer")
     func savesLater() async throws {
         let time = FakeTimeSource()
         let store = MemoryStore { time.now() }
@@ -264,7 +264,7 @@ struct RestoringTests {
         #expect(store.saves.count == 1)
     }
 
-    @Test("negative answers, failures and the system's answers are not kept")
+    @Test("Negative answers, failures and the system's answers are not stored")
     func keepsProvidersAnswers() async throws {
         let store = MemoryStore()
         let fixture = try fixture(store) {
@@ -278,7 +278,7 @@ struct RestoringTests {
         #expect(store.kept.map(\.host.description) == ["img.test"])
     }
 
-    @Test("a store that fails costs an event each time, and nothing else")
+    @Test("A failing store causes an event each time, and has no other effect")
     func broken() async throws {
         let store = MemoryStore()
         store.breakDown()
@@ -293,7 +293,7 @@ struct RestoringTests {
         #expect(await listener.wait(for: .storeFailed) == nil)
     }
 
-    @Test("a store that does not answer is waited for no longer than a second")
+    @Test("A store that does not respond is awaited for at most a second")
     func silent() async throws {
         let gate = OneShot<Void>()
         let fixture = try fixture(MemoryStore(gate: gate))
@@ -339,7 +339,7 @@ struct RestoringTests {
         #expect(try damaged.immediate("n1.test") == nil)
     }
 
-    @Test("what could not be saved is saved with the next answer")
+    @Test("Answers that could not be saved are saved with the next answer")
     func savesAgain() async throws {
         let store = MemoryStore()
         let fixture = try fixture(store)
@@ -359,7 +359,7 @@ struct RestoringTests {
         #expect(await listener.wait(for: .snapshotSaved)?.count == 2)
     }
 
-    @Test("what could not be saved is saved at the shutdown, also when nothing new came")
+    @Test("Answers that could not be saved are saved at shutdown, without a new answer")
     func savesAtTheEnd() async throws {
         let store = MemoryStore()
         let fixture = try fixture(store)

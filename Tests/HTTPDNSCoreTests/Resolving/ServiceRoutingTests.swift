@@ -55,7 +55,7 @@ struct ServiceRoutingTests {
         #expect(fixture.provider.queries[0].wantsServices)
     }
 
-    @Test("an alias and a target lead to another name's addresses, and the identity stays", arguments: [true, false])
+    @Test("An alias or a target leads to another name's addresses and keeps the identity", arguments: [true, false])
     func elsewhere(isAlias: Bool) async throws {
         let fixture = try fixture()
         let edge = try HTTPDNSName("edge.test")
@@ -172,7 +172,7 @@ struct ServiceRoutingTests {
         #expect(try await texts(waiting) == ["203.0.113.2:443", "203.0.113.1:443"])
     }
 
-    @Test("without the route's setting nobody asks for records")
+    @Test("Without the route's setting HTTPS records are not queried")
     func switchedOff() async throws {
         let fixture = try fixture { $0.routes[0].usesServices = false }
         try say(

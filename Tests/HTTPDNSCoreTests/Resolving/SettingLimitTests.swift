@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Limits in a resolver's settings")
 struct SettingLimitTests {
-    @Test("limits that no resolver can work with are refused, with the setting's name")
+    @Test("An impossible limit is refused with the setting's name")
     func refused() throws {
         let cases: [(String, @Sendable (inout HTTPDNSResolver.Configuration) -> Void)] = [
             ("query is not above zero", { $0.attemptLimit = .zero }),

@@ -26,7 +26,7 @@ struct ShadowTests {
     }
 
     @Test(
-        "what a comparison comes to",
+        "A comparison gives the expected verdict",
         arguments: [
             (["203.0.113.1"], ["203.0.113.1", "203.0.113.2"], "shadowAgreed"),
             (["203.0.113.1"], ["203.0.113.2"], "shadowDiffered"),
@@ -66,7 +66,7 @@ struct ShadowTests {
         #expect(fixture.resolver.counters.questions == 6, "comparing is no question")
     }
 
-    @Test("answers that have an address in common agree")
+    @Test("Answers with a common address agree")
     func agreed() async throws {
         let fixture = try fixture()
         try fixture.say(["203.0.113.1", "203.0.113.99"], about: "img.test")
@@ -74,7 +74,7 @@ struct ShadowTests {
         #expect(await counted(fixture) == [1, 0, 0])
     }
 
-    @Test("a provider that fails is counted as failed, also while it is left alone")
+    @Test("A failing provider is counted as failed, even while it is in quarantine")
     func failed() async throws {
         let fixture = try fixture()
         fixture.provider.say(.failure(.unavailable), about: try HTTPDNSName("img.test"))
@@ -83,7 +83,7 @@ struct ShadowTests {
         #expect(fixture.system.questions.count == 1, "the fallback is not asked for the comparison")
     }
 
-    @Test("an answer of which the policy lets nothing through is no answer")
+    @Test("An answer that the policy refuses completely counts as a failure")
     func policy() async throws {
         let fixture = try fixture()
         try fixture.say(["10.0.0.1"], about: "img.test")
@@ -91,7 +91,7 @@ struct ShadowTests {
         #expect(await counted(fixture) == [0, 0, 1])
     }
 
-    @Test("a request that fails by the system is compared as well, and fails all the same")
+    @Test("A lookup that fails by the system is compared too, and fails")
     func systemFails() async throws {
         let fixture = try fixture(system: nil)
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -101,7 +101,7 @@ struct ShadowTests {
         #expect(await counted(fixture) == [0, 1, 0])
     }
 
-    @Test("a difference is told once, with what both said")
+    @Test("A difference is reported once, with both answers")
     func event() async throws {
         let fixture = try fixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -115,7 +115,7 @@ struct ShadowTests {
         #expect(await listener.wait(for: .shadowDiffered) == nil)
     }
 
-    @Test("of a rollout only those within it are compared")
+    @Test("Of a rollout only lookups within it are compared")
     func rollout() async throws {
         let fixture = try fixture { $0.routes[0].rollout = HTTPDNSRoute.Rollout(percent: 0) }
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -124,7 +124,7 @@ struct ShadowTests {
         #expect(fixture.provider.queries.isEmpty)
     }
 
-    @Test("switched to use, the route serves at once what was found in the shadow")
+    @Test("A route switched from shadow to use serves the shadow's answers immediately")
     func toUse() async throws {
         let fixture = try fixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -137,7 +137,7 @@ struct ShadowTests {
         #expect(fixture.provider.queries.count == 1)
     }
 
-    @Test("a shutdown leaves no comparison behind")
+    @Test("A shutdown leaves no comparison behind")
     func shutdown() async throws {
         let fixture = try fixture()
         fixture.provider.hold()

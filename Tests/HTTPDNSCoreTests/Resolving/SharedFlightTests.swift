@@ -3,7 +3,7 @@ import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 
-@Suite("One flight for many who ask", .timeLimit(.minutes(10)))
+@Suite("One lookup in flight for many callers", .timeLimit(.minutes(10)))
 struct SharedFlightTests {
     @Test("(32) 1,000 misses at once make 1 query, and all get the answer")
     func coalesces() async throws {
@@ -26,7 +26,7 @@ struct SharedFlightTests {
         #expect(fixture.provider.queries.count == 1)
     }
 
-    @Test("misses at once without a gate make 1 query too", arguments: 0..<20)
+    @Test("Concurrent misses make one query even when it completes fast", arguments: 0..<20)
     func coalescesFast(round: Int) async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -55,7 +55,7 @@ struct SharedFlightTests {
         #expect(fixture.provider.queries.count == 1)
     }
 
-    @Test("when the last who waits leaves, the flight is cancelled and its key is free")
+    @Test("When the last waiter leaves, the lookup is cancelled and its key is free")
     func cancelsLast() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -70,7 +70,7 @@ struct SharedFlightTests {
         #expect(try await next.addresses == ["203.0.113.1"])
     }
 
-    @Test("a task that is cancelled already asks nobody")
+    @Test("A task that is already cancelled sends no query")
     func cancelledBefore() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -82,7 +82,7 @@ struct SharedFlightTests {
         #expect(fixture.provider.queries.isEmpty)
     }
 
-    @Test("cancelling and landing at the same moment leaves nobody waiting", arguments: 0..<50)
+    @Test("Cancelling and completing at the same moment leaves no caller waiting", arguments: 0..<50)
     func cancelRaces(round: Int) async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], timeToLive: .zero, about: "img.test")
@@ -133,7 +133,7 @@ struct SharedFlightTests {
         #expect(fixture.provider.queries.count == 1)
     }
 
-    @Test("a limit of nothing times out at once, and still takes what is cached")
+    @Test("A zero limit times out immediately, but still serves cached answers")
     func noTime() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -146,7 +146,7 @@ struct SharedFlightTests {
         #expect(try await fixture.resolve("img.test") { $0.timeLimit = .zero }.isCached)
     }
 
-    @Test("a flight that everyone grew tired of goes on, for those who ask later")
+    @Test("A lookup whose waiters timed out goes on for later callers")
     func outlivesShortLimits() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -181,7 +181,7 @@ struct SharedFlightTests {
         #expect(fixture.provider.queries.count == 3)
     }
 
-    @Test("questions that differ in family or route do not share a flight")
+    @Test("Lookups that differ in family or route are not shared")
     func keepsApart() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1", "2001:db8::1"], about: "img.test")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Order of sources", .timeLimit(.minutes(10)))
 struct SourceOrderTests {
-    @Test("the request's own endpoints win over mappings and providers, and need no waiting")
+    @Test("The request's own endpoints win over mappings and providers, without a wait")
     func pinned() throws {
         let fixture = try ResolverFixture {
             $0.mappings = [try HTTPDNSMapping.Key("img.test"): .addresses(["203.0.113.1"])]
@@ -33,7 +33,7 @@ struct SourceOrderTests {
         #expect(fixture.provider.queries.isEmpty && fixture.system.questions.isEmpty)
     }
 
-    @Test("special literals are refused")
+    @Test("Special literals are refused")
     func specialLiterals() throws {
         let fixture = try ResolverFixture()
         let error = #expect(throws: HTTPDNSResolver.Error.self) { try fixture.immediate("169.254.169.254") }
@@ -41,7 +41,7 @@ struct SourceOrderTests {
         #expect(error?.message.contains("169.254.169.254 in policy.allow") == true)
     }
 
-    @Test("localhost is both loopbacks, whatever mappings and bypass say")
+    @Test("The name localhost is both loopbacks, whatever mappings and bypass are set")
     func localhost() throws {
         let fixture = try ResolverFixture()
         #expect(try fixture.immediate("localhost")?.addresses == ["127.0.0.1", "::1"])
@@ -70,7 +70,7 @@ struct SourceOrderTests {
         #expect(cached.generation == 3)
     }
 
-    @Test("a rule's own time to live is passed on")
+    @Test("A rule's own time to live is passed on")
     func mappingLife() throws {
         let mapping = HTTPDNSMapping(.addresses([.init(HTTPDNSAddress(v4: 203, 0, 113, 8))]), timeToLive: .seconds(30))
         let fixture = try ResolverFixture { $0.mappings = [try HTTPDNSMapping.Key("img.test"): mapping] }
@@ -144,7 +144,7 @@ struct SourceOrderTests {
         #expect(try fixture.immediate("self.test")?.addresses == ["127.0.0.1", "::1"])
     }
 
-    @Test("the identity goes over to another name only while every rule on the way says so")
+    @Test("The identity moves to another name only if every via rule on the path says so")
     func identity() throws {
         let taken = HTTPDNSMapping(.via(try HTTPDNSName("b.test"), takesIdentity: true))
         let kept = HTTPDNSMapping(.via(try HTTPDNSName("b.test"), takesIdentity: false))
@@ -164,7 +164,7 @@ struct SourceOrderTests {
         #expect(try identity(kept, second) == nil)
     }
 
-    @Test("an error behind via names the name that was asked for, and the way")
+    @Test("An error behind via rules has the requested name and the chain of rules")
     func viaError() async throws {
         let fixture = try ResolverFixture { $0.mappings = [try HTTPDNSMapping.Key("cdn.test"): .via("edge.test")] }
         let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("cdn.test") }
@@ -207,7 +207,7 @@ struct SourceOrderTests {
         #expect(try fixture.immediate("img.shop.test") { $0.bypass = true } == nil)
     }
 
-    @Test("internal names go to a provider only by a route that names them exactly")
+    @Test("An internal name goes to a provider only by a route that names it exactly")
     func internalNames() async throws {
         let fixture = try ResolverFixture {
             $0.routes.append(HTTPDNSRoute(.exact(try HTTPDNSName("intranet")), .providers(["doh"], fallback: .none)))
@@ -224,7 +224,7 @@ struct SourceOrderTests {
         #expect(fixture.provider.queries.count == 1)
     }
 
-    @Test("families filter every source, and an error names the family that is missing")
+    @Test("Families filter every source, and an error names the missing family")
     func families() async throws {
         let fixture = try ResolverFixture {
             $0.mappings = [try HTTPDNSMapping.Key("map.test"): .addresses(["203.0.113.1"])]

@@ -49,7 +49,7 @@ struct StaleAnswerTests {
         #expect(fixture.provider.queries.count == 2)
     }
 
-    @Test("the 300 ms count from the start of the lookup, not from each question")
+    @Test("The 300 ms count from the start of the lookup, not from each caller")
     func waitsOnce() async throws {
         let fixture = try await warm()
         fixture.time.advance(by: .seconds(10))
@@ -72,7 +72,7 @@ struct StaleAnswerTests {
         fixture.provider.release()
     }
 
-    @Test("one outage of a name is one event, and the next outage another")
+    @Test("Each outage of a name causes one event")
     func tellsOnce() async throws {
         let fixture = try await warm()
         let listener = fixture.resolver.listener
@@ -94,7 +94,7 @@ struct StaleAnswerTests {
         #expect(count == 2)
     }
 
-    @Test("an answer that comes within the 300 ms wins over the stale one")
+    @Test("An answer within the 300 ms wins over the stale one")
     func newerInTime() async throws {
         let fixture = try await warm()
         fixture.time.advance(by: .seconds(10))
@@ -127,7 +127,8 @@ struct StaleAnswerTests {
         #expect(counters.staleHits == 5 && counters.staleServedAfterWait == 2 && counters.staleServed == 7)
     }
 
-    @Test("at once while all providers are quarantined for what they did to another name")
+    /// They failed for another name.
+    @Test("A stale answer serves immediately while all providers are in quarantine")
     func atOnceInQuarantine() async throws {
         let fixture = try await warm(providers: ["ali", "backup"])
         fixture.time.advance(by: .seconds(10))

@@ -27,7 +27,7 @@ struct SystemFallbackTests {
         #expect(!fixture.resolver.providerHealth[0].isHealthy)
     }
 
-    @Test("While every provider rests, the system resolver is asked without waiting")
+    @Test("While all providers are in quarantine the system resolver is asked immediately")
     func resting() async throws {
         let fixture = try fixture()
         try await quarantine(fixture)
@@ -37,7 +37,7 @@ struct SystemFallbackTests {
         #expect(fixture.provider.queries.count == 1)
     }
 
-    @Test("After the quarantine one query is a probe, and no question waits for it")
+    @Test("After the quarantine one query is a probe, and no lookup waits for it")
     func probe() async throws {
         let fixture = try fixture()
         try await quarantine(fixture)
@@ -62,7 +62,7 @@ struct SystemFallbackTests {
         #expect(try await fixture.resolve("inside.test").addresses == ["203.0.113.1"])
     }
 
-    @Test("A provider that owes answers is waited for no longer than its hedge delay")
+    @Test("A suspect provider is awaited for no longer than its hedge delay")
     func suspect() async throws {
         let fixture = try fixture()
         async let first = fixture.resolve("a.test")

@@ -8,7 +8,7 @@ import Testing
 struct RolloutTests {
     /// Worked out by another program, from the description alone.
     @Test(
-        "the place of a key is the same in every process and every release",
+        "A key's position is the same in every process and every release",
         arguments: [
             ("user-1", "*.shop.test", 8051), ("user-2", "*.shop.test", 8615), ("", "*", 1435),
             ("img.shop.test", "img.shop.test", 3186), ("käse", "*", 3610),
@@ -62,7 +62,7 @@ struct RolloutTests {
         #expect(fixture.resolver.counters.rolledOut == counters.rolledOut, "without a rollout nothing is counted")
     }
 
-    @Test("outside of it a question takes the system path, and says so")
+    @Test("Outside of a rollout a lookup takes the system path, and the result says so")
     func heldBack() async throws {
         let fixture = try resolver(HTTPDNSRoute.Rollout(percent: 0))
         let resolution = try await fixture.resolve("img.test")
@@ -71,7 +71,7 @@ struct RolloutTests {
         #expect(fixture.resolver.counters.heldBack == 1)
     }
 
-    @Test("by process, one draw decides for all that is asked", arguments: [(0, true), (2499, true), (2500, false)])
+    @Test("A rollout by process decides once for all lookups", arguments: [(0, true), (2499, true), (2500, false)])
     func byProcess(place: UInt64, isWithin: Bool) async throws {
         let fixture = try resolver(HTTPDNSRoute.Rollout(percent: 25, by: .process), place: place)
         for key in ["user-1", "user-2", "user-3"] {
@@ -80,7 +80,7 @@ struct RolloutTests {
         }
     }
 
-    @Test("a question without a key is placed by its host name")
+    @Test("A lookup without a key is positioned by its host name")
     func withoutKey() async throws {
         let fixture = try resolver(HTTPDNSRoute.Rollout(percent: 50, by: .key))
         let place = RolloutPlace.of("img.test", in: .any)
@@ -92,7 +92,7 @@ struct RolloutTests {
         #expect(try await outside.resolve("img.test").source == .system)
     }
 
-    @Test("a mapping stands before every route, and is for all")
+    @Test("A mapping wins over every route, and is outside of the rollout")
     func mapped() throws {
         let fixture = try resolver(HTTPDNSRoute.Rollout(percent: 0))
         try fixture.resolver.mappings.apply { $0["img.test"] = .addresses(["203.0.113.7"]) }
@@ -100,7 +100,7 @@ struct RolloutTests {
         #expect(fixture.resolver.counters.heldBack == 0)
     }
 
-    @Test("a percentage out of range or too fine is refused", arguments: [-1, 100.01, 12.345, .nan, .infinity])
+    @Test("A percentage that is out of range or too fine is refused", arguments: [-1, 100.01, 12.345, .nan, .infinity])
     func faults(percent: Double) {
         let error = #expect(throws: HTTPDNSResolver.ConfigurationError.self) {
             try self.resolver(HTTPDNSRoute.Rollout(percent: percent))
@@ -108,7 +108,10 @@ struct RolloutTests {
         #expect(error?.message.contains("route \"*\": its rollout is \(percent) percent") == true)
     }
 
-    @Test("two decimals are exact", arguments: [(0.01, 1), (0.29, 29), (33.33, 3333), (99.99, 9999), (100, 10_000)])
+    @Test(
+        "Two decimals of a percentage are exact",
+        arguments: [(0.01, 1), (0.29, 29), (33.33, 3333), (99.99, 9999), (100, 10_000)]
+    )
     func decimals(percent: Double, share: UInt64) {
         let rollout = HTTPDNSRoute.Rollout(percent: percent)
         #expect(rollout.share == share)

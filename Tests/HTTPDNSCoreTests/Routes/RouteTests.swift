@@ -35,12 +35,12 @@ struct RouteTests {
         #expect(try resolver.route(for: HTTPDNSName(host))?.pattern.description == pattern)
     }
 
-    @Test("without \"*\" a name that no route covers is bypassed")
+    @Test("Without \"*\" a name outside of all routes bypasses the providers")
     func bypasses() throws {
         #expect(try resolver([route("*.shop.example", "a")]).route(for: HTTPDNSName("other.test")) == nil)
     }
 
-    @Test("routes that cannot work are refused, with place and reason")
+    @Test("Impossible routes are refused, with location and reason")
     func refuses() throws {
         let cases: [([HTTPDNSRoute], String)] = [
             ([try route("a.test", "c")], "there is no provider \"c\"; defined are a, b"),
@@ -68,7 +68,7 @@ struct RouteTests {
         ])
     }
 
-    @Test("settings that contradict themselves are refused")
+    @Test("Contradictory settings are refused")
     func refusesSettings() throws {
         let cases: [(String, (inout HTTPDNSResolver.Configuration) throws -> Void)] = [
             ("unique", { $0.providers = [ScriptedProvider(name: "a"), ScriptedProvider(name: "a")] }),
@@ -94,7 +94,7 @@ struct RouteTests {
         }
     }
 
-    @Test("a pattern is a name, \"*.\" and a name, or \"*\"")
+    @Test("A pattern is a name, \"*.\" and a name, or \"*\"")
     func readsPatterns() throws {
         #expect(try HTTPDNSRoute.Pattern("*") == .any)
         #expect(try HTTPDNSRoute.Pattern("*.Shop.example.") == .suffix(HTTPDNSName("shop.example")))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Where services lead")
+@Suite("Endpoints from HTTPS records")
 struct ServiceSelectionTests {
     private static let host = HTTPDNSName(canonical: "shop.test")
     private static let edge = HTTPDNSName(canonical: "edge.test")
@@ -50,7 +50,7 @@ struct ServiceSelectionTests {
     }
 
     @Test(
-        "without a usable record the name's own addresses are used",
+        "Without a usable record the name's own addresses are used",
         arguments: [
             (nil, .noRecord),
             (.some(.none(timeToLive: nil)), .noRecord),
@@ -65,7 +65,7 @@ struct ServiceSelectionTests {
         #expect(selection.received(answer, about: Self.host, using: &generator) == [.done(.plain(reason))])
     }
 
-    @Test("a record without a target leads to the name itself, at the record's port first")
+    @Test("A record without a target leads to the name itself, at the record's port first")
     mutating func ownTarget() {
         var selection = ServiceSelection(host: Self.host, families: .both)
         let services = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 8443), life: 20)
@@ -80,7 +80,7 @@ struct ServiceSelectionTests {
         #expect(selection.received(answer, about: Self.host, using: &generator) == [.done(.candidates(expected))])
     }
 
-    @Test("a record's target is asked for its addresses, which come before the name's own")
+    @Test("A record's target is resolved, and its addresses precede the name's own")
     mutating func target() {
         var selection = ServiceSelection(host: Self.host, families: .both)
         let services = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge), life: 50)
@@ -103,7 +103,7 @@ struct ServiceSelectionTests {
         #expect(selection.received(second, about: Self.edge, using: &generator) == [.done(.candidates(expected))])
     }
 
-    @Test("a target that the name's CNAME led to is known already, family by family")
+    @Test("A target that the name's CNAME leads to is not resolved again, per family")
     mutating func canonicalName() {
         var selection = ServiceSelection(host: Self.host, families: .both)
         let services = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge))
@@ -119,7 +119,7 @@ struct ServiceSelectionTests {
     }
 
     @Test(
-        "hints serve only a family whose own answer failed or is missing",
+        "Hints serve only a family whose own answer failed or is missing",
         arguments: [
             (found(2), .addresses([v6(2)], timeToLive: .seconds(60), canonicalName: nil), [v4(2), v6(2)]),
             (.failed(error), .addresses([v6(2)], timeToLive: .seconds(60), canonicalName: nil), [v4(8), v6(2)]),
@@ -171,7 +171,7 @@ struct ServiceSelectionTests {
         #expect(candidates.timeToLive == .seconds(60))
     }
 
-    @Test("records follow each other by priority, those without a usable protocol left out")
+    @Test("Records are used by priority, without those of unusable protocols")
     mutating func priorities() {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         let services = Self.bindings(
@@ -193,7 +193,7 @@ struct ServiceSelectionTests {
         #expect(Self.endpoints(last) == expected)
     }
 
-    @Test("records of one priority are shuffled, and stay before those of the next")
+    @Test("Records of one priority are shuffled, and precede those of the next")
     mutating func shuffle() {
         var orders: Set<[UInt16?]> = []
         for _ in 0..<64 {
@@ -237,7 +237,7 @@ struct ServiceSelectionTests {
         }
     }
 
-    @Test("an alias is followed, with the addresses of its target before the name's own")
+    @Test("An alias is followed, and its target's addresses precede the name's own")
     mutating func alias() {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(4)))
@@ -280,7 +280,7 @@ struct ServiceSelectionTests {
         #expect(Self.endpoints(last) == expected)
     }
 
-    @Test("an alias whose target has nothing leaves the name's own addresses")
+    @Test("An alias whose target has no addresses leaves the name's own")
     mutating func emptyAlias() {
         for (services, v4, reason) in [
             (.some(.none(timeToLive: nil)), .nameError(timeToLive: nil), .noAddress),
@@ -294,7 +294,7 @@ struct ServiceSelectionTests {
         }
     }
 
-    @Test("eight aliases are followed, a ninth is as if there were none", arguments: [8, 9])
+    @Test("Eight aliases are followed, and a ninth is ignored", arguments: [8, 9])
     mutating func aliasChain(length: Int) throws {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         var name = Self.host
@@ -315,7 +315,7 @@ struct ServiceSelectionTests {
         #expect(Self.endpoints(last)?.first == ServiceEndpoint(address: Self.v4(2)))
     }
 
-    @Test("aliases that lead back are as if there were none", arguments: [1, 2, 3])
+    @Test("A loop of aliases is ignored", arguments: [1, 2, 3])
     mutating func aliasLoop(length: Int) throws {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         let names = [Self.host, Self.edge, Self.pool].prefix(length)
@@ -339,7 +339,7 @@ struct ServiceSelectionTests {
         #expect("\(failure)".hasPrefix("edge.test has an HTTPS record in alias mode with the target \".\""))
     }
 
-    @Test("what nobody awaits, comes twice or comes too late changes nothing")
+    @Test("Unexpected, repeated and late answers change nothing")
     mutating func strays() {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         #expect(selection.received(Self.answer(Self.found(9)), about: Self.edge, using: &generator).isEmpty)
@@ -381,7 +381,7 @@ struct ServiceSelectionTests {
         #expect(error.code == .timedOut)
     }
 
-    @Test("of many addresses 16 of a family are kept")
+    @Test("Of many addresses 16 of a family are kept")
     mutating func bounds() {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         let many = (0..<12).map { Self.v4($0) }

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPDNSCore
 
 /// What other processes, crashes and full disks do to a snapshot.
-@Suite("Snapshot on disk in trouble")
+@Suite("Failures of a snapshot on disk")
 struct DiskSnapshotFailureTests {
     private let folder: StoreFolder
 
@@ -20,7 +20,7 @@ struct DiskSnapshotFailureTests {
         }
     }
 
-    @Test("a folder that may not be written is told so, and what was saved stays")
+    @Test("A folder without write permission is an error, and the saved file stays")
     func unwritableFolder() async throws {
         let store = HTTPDNSDiskStore(path: folder.file)
         try await store.save([])
@@ -43,7 +43,7 @@ struct DiskSnapshotFailureTests {
         #expect(try folder.names == ["answers.snapshot"])
     }
 
-    @Test("a disk with no room left is told so, the process lives, and what was saved stays")
+    @Test("A full disk is an error, the process lives, and the saved file stays")
     func fullDisk() async throws {
         try await HTTPDNSDiskStore(path: folder.file).save([try .sample()])
         let before = try folder.contents
@@ -63,7 +63,7 @@ struct DiskSnapshotFailureTests {
         #expect(try folder.names == ["answers.snapshot"])
     }
 
-    @Test("a process that is killed while it saves leaves a whole file, old or new")
+    @Test("A process killed while it saves leaves a whole file, old or new")
     func killed() async throws {
         let old = try Self.answers(2000, by: "old")
         let new = try Self.answers(3000, by: "new")
@@ -104,7 +104,7 @@ struct DiskSnapshotFailureTests {
         #expect(try folder.names == (kept + [directory, "answers.snapshot"]).sorted())
     }
 
-    @Test("two processes that save at once leave one's file or the other's at every moment")
+    @Test("Two processes that save concurrently always leave one whole file")
     func twoWriters() async throws {
         let reader = HTTPDNSDiskStore(path: folder.file)
         let done = Counter()

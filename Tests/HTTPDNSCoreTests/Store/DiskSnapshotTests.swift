@@ -24,7 +24,7 @@ struct DiskSnapshotTests {
         #expect(try await store.load() == [])
     }
 
-    @Test("no file and no folder are no error: nothing was saved yet")
+    @Test("A missing file or folder is no error before the first save")
     func nothingThere() async throws {
         #expect(try await store.load() == [])
         #expect(try await HTTPDNSDiskStore(path: "\(folder.path)/none/answers.snapshot").load() == [])
@@ -48,7 +48,7 @@ struct DiskSnapshotTests {
         }
     }
 
-    @Test("a path in the working directory is one too")
+    @Test("A path in the working directory is accepted")
     func relative() async throws {
         await #expect(processExitsWith: .success) { [path = folder.path as String] in
             guard chdir(path) == 0 else { exit(3) }
@@ -59,7 +59,7 @@ struct DiskSnapshotTests {
         #expect(try folder.names == ["plain"])
     }
 
-    @Test("of more answers than the limits allow those received last are kept")
+    @Test("Of more answers than the limits allow those received last are kept")
     func limits() async throws {
         let all = try (0..<1000).map { try HTTPDNSStoredResolution.sample("host\($0).test", receivedAt: Int64($0)) }
         let newestFirst = Array(all.reversed())
@@ -103,7 +103,7 @@ struct DiskSnapshotTests {
         }
     }
 
-    @Test("a file that is no snapshot is neither used nor replaced")
+    @Test("A file that is no snapshot is neither used nor replaced")
     func foreign() async throws {
         let text = Array("127.0.0.1 localhost\n".utf8)
         try folder.write(text)
@@ -112,7 +112,7 @@ struct DiskSnapshotTests {
         #expect(try folder.contents == text)
     }
 
-    @Test("a file with more bytes than allowed is refused without being read, and replaced")
+    @Test("A file above the byte limit is refused without being read, and replaced")
     func tooLarge() async throws {
         try folder.write(SnapshotFormat.magic)
         // No disk has to hold it, and no memory could: 10 GB of holes.
@@ -122,7 +122,7 @@ struct DiskSnapshotTests {
         #expect(try await store.load() == [])
     }
 
-    @Test("whatever is no regular file is neither read nor replaced, and holds nothing up", .timeLimit(.minutes(10)))
+    @Test("Anything but a regular file is neither read nor replaced, and blocks nothing", .timeLimit(.minutes(10)))
     func notRegular() async throws {
         let fifo = "\(folder.path)/fifo"
         #expect(mkfifo(fifo, 0o600) == 0)
@@ -136,7 +136,7 @@ struct DiskSnapshotTests {
         await expect(.notReadable, "no regular file") { try await HTTPDNSDiskStore(path: "/dev/zero").load() }
     }
 
-    @Test("a symbolic link is neither followed nor replaced")
+    @Test("A symbolic link is neither followed nor replaced")
     func symbolicLink() async throws {
         try folder.write(try await savedOctets(), to: "real")
         try FileManager.default.removeItem(atPath: folder.file)
@@ -146,7 +146,7 @@ struct DiskSnapshotTests {
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.file) == "\(folder.path)/real")
     }
 
-    @Test("a file that others may write is refused, and the next save makes it safe", arguments: [0o620, 0o602, 0o666])
+    @Test("A file that others may write is refused, and the next save secures it", arguments: [0o620, 0o602, 0o666])
     func writableByOthers(mode: Int) async throws {
         try folder.write(try await savedOctets())
         #expect(chmod(folder.file, mode_t(mode)) == 0)
@@ -155,7 +155,7 @@ struct DiskSnapshotTests {
         #expect(try await store.load() == [])
     }
 
-    @Test("a file of another user is refused", .enabled(if: geteuid() == 0, "only root can give files away"))
+    @Test("A file of another user is refused", .enabled(if: geteuid() == 0, "only root can give files away"))
     func otherOwner() async throws {
         try folder.write(try await savedOctets())
         #expect(chown(folder.file, 65_534, 65_534) == 0)
@@ -190,7 +190,7 @@ struct DiskSnapshotTests {
     }
 
     @Test(
-        "a path that can be no file is told what is wrong with it",
+        "A path that cannot be a file is refused with the reason",
         arguments: [
             ("", "the path is empty"), ("answers\0.snapshot", "holds a NUL"), ("/tmp/", "the path of a folder"),
             ("..", "the path of a folder"), ("/etc/passwd/answers", "a part of the path is a file"),
@@ -202,7 +202,7 @@ struct DiskSnapshotTests {
         await expect(.notWritable, words) { try await store.save([]) }
     }
 
-    @Test("a folder that is not there is told to be created")
+    @Test("A missing folder is an error that advises to create it")
     func noFolder() async {
         let store = HTTPDNSDiskStore(path: "\(folder.path)/none/answers.snapshot")
         await expect(.notWritable, "No such file or directory; create the folder") { try await store.save([]) }

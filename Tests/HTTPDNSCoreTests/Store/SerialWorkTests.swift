@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Blocking work, one piece after the other")
+@Suite("Blocking work in sequence")
 struct SerialWorkTests {
     /// Keeps the bodies of threads until the test runs them.
     private final class Threads: Sendable {
@@ -70,7 +70,7 @@ struct SerialWorkTests {
         #expect(try await HTTPDNSDiskStore(path: folder.file).load() == answers[7])
     }
 
-    @Test("many saves at once from many tasks leave the file of one of them")
+    @Test("Many concurrent saves leave the file of one of them")
     func storm() async throws {
         let folder = try StoreFolder()
         let store = HTTPDNSDiskStore(path: folder.file)

@@ -28,7 +28,7 @@ struct SnapshotCodecTests {
         #expect(try SnapshotDecoder.decode(Self.encode([])) == [])
     }
 
-    @Test("the octets of version 1 are these")
+    @Test("The octets of version 1 are fixed")
     func golden() throws {
         var resolution = try HTTPDNSStoredResolution.sample(
             "a.test",
@@ -55,7 +55,7 @@ struct SnapshotCodecTests {
         #expect(file[24..<28].reduce(0) { $0 << 8 | UInt32($1) } == checksum.value)
     }
 
-    @Test("the least entry has the octets that the reader counts with")
+    @Test("The smallest entry has the size that the reader assumes")
     func minimum() throws {
         var least = try HTTPDNSStoredResolution.sample("a")
         least.route = ""
@@ -65,7 +65,7 @@ struct SnapshotCodecTests {
         #expect(try SnapshotDecoder.decode(one) == [least])
     }
 
-    @Test("a file cut off anywhere, or with an octet more, is refused")
+    @Test("A file cut off anywhere, or with an octet more, is refused")
     func truncations() throws {
         let file = Self.encode(try HTTPDNSStoredResolution.variety())
         var notCorrupt: [Int] = []
@@ -84,7 +84,7 @@ struct SnapshotCodecTests {
         #expect(throws: SnapshotFault.self) { try SnapshotDecoder.decode(file + [0]) }
     }
 
-    @Test("a file with any one bit flipped is refused")
+    @Test("A file with any single bit flipped is refused")
     func bitFlips() throws {
         var file = Self.encode(try HTTPDNSStoredResolution.variety())
         var accepted: [Int] = []
@@ -123,7 +123,7 @@ struct SnapshotCodecTests {
         #expect(accepted == [])
     }
 
-    @Test("a count of entries that cannot be there is refused before room is made for them", arguments: [0, 6, .max])
+    @Test("An impossible count of entries is refused before memory is reserved", arguments: [0, 6, .max])
     func counts(count: UInt32) throws {
         let file = Self.encode(try HTTPDNSStoredResolution.variety())
         let fault = #expect(throws: SnapshotFault.self) { try SnapshotDecoder.decode(Self.mended(file, count: count)) }
@@ -133,7 +133,7 @@ struct SnapshotCodecTests {
         }
     }
 
-    @Test("another format is told apart from another file")
+    @Test("Another format version is distinguished from another kind of file")
     func otherFiles() throws {
         var file = Self.encode(try HTTPDNSStoredResolution.variety())
         file[11] = 99
@@ -155,7 +155,7 @@ struct SnapshotCodecTests {
 
     /// Offsets are those of the golden octets.
     @Test(
-        "what makes no sense in an entry is refused, whatever the checksum says",
+        "An invalid value in an entry is refused, whatever the checksum is",
         arguments: [
             Nonsense("no families", offset: 16, value: 0), Nonsense("a third family", offset: 16, value: 5),
             Nonsense("IPv6 asked for, IPv4 answered", offset: 16, value: 2),
@@ -187,7 +187,7 @@ struct SnapshotCodecTests {
         }
     }
 
-    @Test("answers that no snapshot may hold are left out, and the others are written")
+    @Test("Answers that no snapshot may hold are omitted, and the others are written")
     func leftOut() throws {
         let good = try HTTPDNSStoredResolution.sample("good.test")
         var others = [
@@ -207,7 +207,7 @@ struct SnapshotCodecTests {
         #expect(try SnapshotDecoder.decode(file) == [good])
     }
 
-    @Test("what does not fit into the limit is left out, and what is smaller still goes in")
+    @Test("An answer beyond the byte limit is omitted, and smaller ones are still written")
     func byteLimit() throws {
         let small = try (0..<3).map { try HTTPDNSStoredResolution.sample("\($0).small.test") }
         var large = try HTTPDNSStoredResolution.sample("large.test")

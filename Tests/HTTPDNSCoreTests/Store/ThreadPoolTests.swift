@@ -30,7 +30,7 @@ struct ThreadPoolTests {
         func runFirst() { state.withLock { $0.bodies.removeFirst() }() }
     }
 
-    @Test("Work starts a thread each up to the limit, and waits for those beyond it")
+    @Test("Work starts a thread each up to the limit, and waits beyond it")
     func limit() {
         let threads = Threads(allowed: .max)
         let pool = ThreadPool(limit: 2, startThread: threads.start)

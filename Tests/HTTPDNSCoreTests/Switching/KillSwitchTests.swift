@@ -14,7 +14,7 @@ struct KillSwitchTests {
 
     /// Whose word `turnOn` takes back.
     @Test(
-        "an operator takes back an operator's word, file and environment their own",
+        "Operators undo each other's turns; file and environment undo only their own",
         arguments: Origin.allCases,
         Origin.allCases
     )

@@ -68,7 +68,7 @@ struct SwitchedOffTests {
         #expect(fixture.resolver.counters.switchedOff == 1)
     }
 
-    @Test("one route off leaves the others on, also behind via rules")
+    @Test("Switching one route off leaves the others on, even behind via rules")
     func oneRoute() async throws {
         let fixture = try fixture()
         fixture.resolver.killSwitch.turnOff(.route(try HTTPDNSRoute.Pattern("*.shop.test")), by: .socket)
@@ -110,7 +110,7 @@ struct SwitchedOffTests {
         fixture.provider.release()
     }
 
-    @Test("One route switched off leaves the questions that wait for others alone")
+    @Test("Switching one route off does not affect lookups waiting for others")
     func othersWhileWaiting() async throws {
         let fixture = try fixture()
         fixture.provider.hold()
@@ -184,7 +184,7 @@ struct SwitchedOffTests {
         #expect(fixture.system.questions.count == 32)
     }
 
-    @Test("The newest turn of the switch alone looks up ahead")
+    @Test("Only the newest turn of the kill switch looks up ahead")
     func lookAheadTwice() async throws {
         let fixture = try await lookingAhead()
         fixture.resolver.killSwitch.turnOn()
@@ -197,7 +197,7 @@ struct SwitchedOffTests {
         #expect(Set(fixture.system.questions).count == 200 && fixture.system.questions.count == 200)
     }
 
-    @Test("A name switched off moves the questions of its via rules, and no others", .timeLimit(.minutes(1)))
+    @Test("Switching a name off moves the lookups of its via rules, and no others", .timeLimit(.minutes(1)))
     func viaWhileWaiting() async throws {
         let fixture = try fixture()
         try fixture.system.say(.success([Self.systemAddress]), about: HTTPDNSName("alias.test"))
@@ -223,7 +223,7 @@ struct SwitchedOffTests {
         #expect(fixture.system.questions.map(\.description) == ["alias.test"])
     }
 
-    @Test("A question meets the switch at whatever moment it turns", .timeLimit(.minutes(1)), arguments: 1...8)
+    @Test("A lookup follows the kill switch at whatever moment it turns", .timeLimit(.minutes(1)), arguments: 1...8)
     func turnsWhileDeciding(reading: Int) async throws {
         let clock = TurningClock(at: reading)
         let fixture = try fixture { $0.timeSource = clock }
@@ -236,7 +236,7 @@ struct SwitchedOffTests {
         fixture.provider.release()
     }
 
-    @Test("turns of the switch are told, with who turned it")
+    @Test("Turns of the kill switch are reported, with their origin")
     func events() async throws {
         let fixture = try fixture()
         var listener = fixture.resolver.listener

@@ -13,7 +13,7 @@ import Darwin
 @Suite("Errors of getaddrinfo")
 struct AddressInfoErrorTests {
     @Test(
-        "each says what it means and what to do",
+        "Each error has its meaning and advice",
         arguments: [
             (EAI_NONAME, .nameNotFound, "mapping"), (-5, .noAddresses, "other family"),
             (-9, .noAddresses, "other family"), (EAI_AGAIN, .failed, "/etc/resolv.conf"),

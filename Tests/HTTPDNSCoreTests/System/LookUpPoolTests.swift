@@ -19,7 +19,7 @@ struct LookUpPoolTests {
         #expect(pool.activeThreads == 2 && pool.queuedLookUps == 19_998)
     }
 
-    @Test("Threads double while lookups wait, up to the maximum and the number that wait")
+    @Test("Threads double while lookups wait, up to the maximum and the number waiting")
     func growth() {
         var pool = pool(threads: 2, growingTo: 7)
         for id in 1...8 as ClosedRange<LookUpPool.ID> {
@@ -36,7 +36,7 @@ struct LookUpPoolTests {
         #expect(pool.activeThreads == 0)
     }
 
-    @Test("a thread takes what waits in order, and ends when nothing does")
+    @Test("A thread takes waiting lookups in order, and ends when none is left")
     func end() {
         var pool = pool(threads: 1)
         _ = pool.submit(1)
@@ -50,7 +50,7 @@ struct LookUpPoolTests {
         #expect(pool.submit(4) == .startThread)
     }
 
-    @Test("an abandoned lookup that waits is never run")
+    @Test("An abandoned lookup that waits never runs")
     func abandonQueued() {
         var pool = pool(threads: 1)
         _ = pool.submit(1)
@@ -76,7 +76,7 @@ struct LookUpPoolTests {
         #expect((pool.activeThreads, pool.abandonedThreads) == (1, 0))
     }
 
-    @Test("a thread that comes back from an abandoned lookup works on while there is room")
+    @Test("A thread that returns from an abandoned lookup ends when there is no work")
     func comeBack() {
         var pool = pool(threads: 1)
         _ = pool.submit(1)
@@ -87,7 +87,7 @@ struct LookUpPoolTests {
         #expect((pool.activeThreads, pool.abandonedThreads) == (0, 0))
     }
 
-    @Test("no more threads than workers and abandoned ones together, whatever hangs")
+    @Test("Threads are bounded by workers plus abandoned threads, whatever hangs")
     func bound() {
         var pool = pool(threads: 2, abandoned: 3)
         var threads = 0
@@ -114,7 +114,7 @@ struct LookUpPoolTests {
         #expect((pool.activeThreads, pool.abandonedThreads, pool.queuedLookUps) == (0, 0, 0))
     }
 
-    @Test("a thread that comes back makes room for a stuck one")
+    @Test("A thread that returns makes room for a stuck one")
     func stuck() {
         var pool = pool(threads: 1, abandoned: 1)
         _ = pool.submit(1)
@@ -133,7 +133,7 @@ struct LookUpPoolTests {
         #expect((pool.activeThreads, pool.abandonedThreads) == (0, 0))
     }
 
-    @Test("when no thread can be started, and none is there, all that waits is given back")
+    @Test("Without any thread all waiting lookups are returned")
     func noThread() {
         var pool = pool(threads: 2)
         _ = pool.submit(1)
@@ -146,7 +146,7 @@ struct LookUpPoolTests {
         #expect(pool.next(after: 2) == 3)
     }
 
-    @Test("the queue keeps its order and its memory through any removals")
+    @Test("The queue keeps its order and its memory through any removals")
     func queue() {
         var queue = ArrivalQueue<LookUpPool.ID>()
         for round in 0..<100 as Range<LookUpPool.ID> {

@@ -40,7 +40,7 @@ struct SystemResolverTests {
         }
     }
 
-    @Test("the addresses come back in their order, and the threads end")
+    @Test("Addresses are returned in their order, and the threads end")
     func addresses() async throws {
         let expected = [HTTPDNSAddress(family: .v6, high: 0, low: 1), loopback2, HTTPDNSAddress(v4: 127, 0, 0, 1)]
         let resolver = resolver { _, _ in .success(expected) }
@@ -57,7 +57,7 @@ struct SystemResolverTests {
         #expect(await code(resolver, host, .v6) == .noAddresses)
     }
 
-    @Test("a failed look-up throws its error")
+    @Test("A failed lookup throws its error")
     func failure() async {
         let resolver = resolver { _, _ in .failure(SystemResolverError(code: .nameNotFound, message: "no")) }
         #expect(await code(resolver, host) == .nameNotFound)
@@ -83,7 +83,7 @@ struct SystemResolverTests {
         while resolver.threads.abandoned > 0 || resolver.threads.active > 0, !Task.isCancelled { await Task.yield() }
     }
 
-    @Test("a hanging look-up ends at once when its task is cancelled, and no other does")
+    @Test("Cancelling a task ends its hanging lookup immediately, and no other")
     func cancellation() async throws {
         let gate = ThreadGate()
         let resolver = resolver(threads: 2) { _, _ in
@@ -100,7 +100,7 @@ struct SystemResolverTests {
         #expect(try await other == [loopback2])
     }
 
-    @Test("a task that is cancelled already starts no look-up")
+    @Test("A task that is already cancelled starts no lookup")
     func cancelledBefore() async {
         let calls = Lock(0)
         let resolver = resolver { _, _ in
@@ -200,7 +200,7 @@ struct SystemResolverTests {
         #expect(try await resolver.resolve(host, families: .both, timeLimit: .seconds(1)) == [loopback2])
     }
 
-    @Test("without a thread from the system the look-up throws overloaded")
+    @Test("Without a thread from the system a lookup throws overloaded")
     func noThread() async throws {
         let resolver = SystemResolver(
             threads: 1,
@@ -214,7 +214,7 @@ struct SystemResolverTests {
         #expect(resolver.threads.active == 0)
     }
 
-    @Test("a time limit of zero throws timedOut without a look-up")
+    @Test("A time limit of zero throws timedOut without a lookup")
     func noTime() async throws {
         let resolver = resolver { _, _ in .success([loopback2]) }
         let error = await #expect(throws: SystemResolverError.self) {
@@ -225,9 +225,9 @@ struct SystemResolverTests {
     }
 }
 
-@Suite("getaddrinfo", .timeLimit(.minutes(10)))
+@Suite("Getaddrinfo", .timeLimit(.minutes(10)))
 struct AddressInfoTests {
-    @Test("localhost is found in the hosts file, each address once")
+    @Test("The name localhost is found in the hosts file, each address once")
     func localhost() async throws {
         let addresses = try await SystemResolver().resolve(
             try HTTPDNSName("localhost"),
@@ -237,7 +237,7 @@ struct AddressInfoTests {
         #expect(addresses == [HTTPDNSAddress(v4: 127, 0, 0, 1)])
     }
 
-    @Test("a name that cannot be is an error that names it, and says what to do")
+    @Test("An impossible name is an error that has the name and advice")
     func unknownName() async throws {
         // .invalid never resolves (RFC 6761 section 6.4); without a name server it cannot be asked for.
         let host = try HTTPDNSName("nothing.invalid")

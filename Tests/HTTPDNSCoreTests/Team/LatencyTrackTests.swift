@@ -4,12 +4,12 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("What a team knows of latencies, budgets and queues")
+@Suite("Latencies, budgets and queues of a pool")
 struct LatencyTrackTests {
     private let start = FakeTimeSource().now()
 
     @Test(
-        "the 95th percentile is at most a quarter too high, and never too low",
+        "The 95th percentile is at most a quarter too high, and never too low",
         arguments: [1, 2, 3, 7, 19, 52, 180, 900, 4000]
     )
     func percentile(_ milliseconds: Int) throws {
@@ -36,7 +36,7 @@ struct LatencyTrackTests {
         #expect(negative.percentile95 == .microseconds(100))
     }
 
-    @Test("what is long ago is forgotten: after more answers, and after time")
+    @Test("Old latencies are forgotten after more answers, and after time")
     func forgets() throws {
         var busy = LatencyHistogram(at: start)
         for _ in 0..<500 { busy.add(.seconds(1), at: start) }
@@ -49,7 +49,7 @@ struct LatencyTrackTests {
         #expect(try #require(quiet.percentile95) < .milliseconds(13))
     }
 
-    @Test("the mean moves by an eighth for each answer, and by more after a silence")
+    @Test("The mean moves by an eighth for each answer, and by more after a silence")
     func mean() {
         var track = LatencyTrack(at: start)
         #expect(track.mean == nil)
@@ -88,7 +88,7 @@ struct LatencyTrackTests {
         #expect(taken(at: start + .seconds(10)) == 1)
     }
 
-    @Test("a queue keeps the order of arrival through any removals")
+    @Test("A queue keeps the order of arrival through any removals")
     func queue() {
         var random = SplitMix(seed: 7)
         var queue = ArrivalQueue<Int>()

@@ -71,7 +71,7 @@ struct MemberHealthTests {
         #expect(subject.standing == .healthy)
     }
 
-    @Test("a query is overdue after eight usual times, where others are answered")
+    @Test("A query is overdue after eight usual latencies if other queries are answered")
     func overdue() throws {
         var subject = Subject()
         func isOverdue(_ query: (id: UInt64, at: MonotonicTime), after time: Duration) -> Bool {
@@ -101,7 +101,7 @@ struct MemberHealthTests {
         #expect(!isOverdue(last, after: usual - .milliseconds(1)) && isOverdue(last, after: usual))
     }
 
-    @Test("a cancelled query is no silence")
+    @Test("A cancelled query is no silence")
     func drops() {
         var subject = Subject()
         let first = subject.send()
@@ -137,7 +137,7 @@ struct MemberHealthTests {
         #expect(subject.restLeft == .seconds(1))
     }
 
-    @Test("a probe that is given up may be repeated at once")
+    @Test("A probe that is given up may be repeated immediately")
     func probeDropped() throws {
         var subject = Subject()
         try subject.fail(subject.send())
@@ -161,7 +161,7 @@ struct MemberHealthTests {
         #expect(subject.restLeft == .milliseconds(milliseconds))
     }
 
-    @Test("however many queries fail together, they count as one failure")
+    @Test("Queries that fail together count as one failure")
     func failsTogether() throws {
         var subject = Subject()
         let queries = (0..<100).map { _ in subject.send() }
@@ -171,7 +171,7 @@ struct MemberHealthTests {
         #expect(subject.restLeft == .seconds(1))
     }
 
-    @Test("a time-out is about the name, if the provider answered something else meanwhile")
+    @Test("A time-out concerns the name if the provider answered meanwhile")
     func slowName() throws {
         var subject = Subject()
         let slow = subject.send()
@@ -186,7 +186,7 @@ struct MemberHealthTests {
         #expect(subject.standing == .quarantined)
     }
 
-    @Test("a time-out of a query that had less time than the hedge delay proves nothing")
+    @Test("A time-out of a query with less time than the hedge delay proves nothing")
     func shortLimit() throws {
         var subject = Subject()
         let query = subject.send()
@@ -195,7 +195,7 @@ struct MemberHealthTests {
         #expect(subject.standing == .healthy)
     }
 
-    @Test("as many names must fail as were answered recently, 3 at least and 16 at most")
+    @Test("As many names must fail as were answered recently, 3 to 16")
     func shareOfFailures() throws {
         for (answers, needed) in [(0, 3), (3, 3), (4, 4), (10, 10), (100, 16)] {
             var subject = Subject()
@@ -211,7 +211,7 @@ struct MemberHealthTests {
     }
 
     @Test(
-        "a server failure is about the name, until three different names had one in a row",
+        "A server failure concerns the name, until three different names fail in a row",
         arguments: [HTTPDNSProviderError.Code.serverFailure, .refused]
     )
     func serverFailures(_ code: HTTPDNSProviderError.Code) throws {
@@ -263,7 +263,7 @@ struct MemberHealthTests {
         #expect(subject.health.consecutiveFailures == 1)
     }
 
-    @Test("a shutdown is no failure")
+    @Test("A shutdown is no failure")
     func shutdown() throws {
         var subject = Subject()
         try subject.fail(subject.send(), .shutDown)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Names that are asked for in one moment", .timeLimit(.minutes(10)))
+@Suite("Concurrent lookups gathered into batches", .timeLimit(.minutes(10)))
 struct NameGatheringTests {
     private let time = FakeTimeSource()
 
@@ -59,7 +59,7 @@ struct NameGatheringTests {
         return texts
     }
 
-    @Test("20 names of one burst are four queries of a provider that takes five")
+    @Test("Twenty concurrent names are four queries of a provider that takes five")
     func burst() async throws {
         let hosts = try hosts(20)
         let provider = provider(5, known: Array(hosts.dropFirst()))
@@ -75,7 +75,7 @@ struct NameGatheringTests {
         team.shutdown()
     }
 
-    @Test("fewer names than a query takes go together when the first has waited")
+    @Test("Fewer names than a query takes are sent together after a short wait")
     func window() async throws {
         let hosts = try hosts(4)
         let provider = provider(5, known: hosts)
@@ -96,7 +96,7 @@ struct NameGatheringTests {
         team.shutdown()
     }
 
-    @Test("names that are asked for in other families go apart")
+    @Test("Names queried in other families are sent apart")
     func kinds() async throws {
         let hosts = try hosts(4)
         let provider = provider(2, known: hosts)
@@ -109,7 +109,7 @@ struct NameGatheringTests {
         team.shutdown()
     }
 
-    @Test("one name that the service refuses does not fail the others of its query")
+    @Test("One name that the service refuses does not fail the others of its query")
     func refusedName() async throws {
         struct Picky: HTTPDNSProvider {
             let inner: ScriptedProvider
@@ -138,7 +138,7 @@ struct NameGatheringTests {
         team.shutdown()
     }
 
-    @Test("one who leaves does not end the query of the others; the last one does")
+    @Test("A cancelled waiter does not end the query of the others; the last one does")
     func cancellation() async throws {
         let hosts = try hosts(3)
         let provider = provider(3, known: hosts)
@@ -164,7 +164,7 @@ struct NameGatheringTests {
         team.shutdown()
     }
 
-    @Test("names that share a query share its place in the budget")
+    @Test("Names that share a query count once in the budget")
     func budget() async throws {
         let hosts = try hosts(4)
         let provider = provider(4, known: hosts)

@@ -3,13 +3,13 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("When a provider's negative answers are final")
+@Suite("Trust in a provider's negative answers")
 struct NegativeAnswerTrustTests {
     private typealias Simulation = TeamSimulation
 
     private func host(_ number: Int) throws -> HTTPDNSName { try HTTPDNSName("n\(number).test") }
 
-    @Test("Nothing is earned before the first answer, and an unconfirmed one earns nothing")
+    @Test("No trust is earned before the first answer or by an unconfirmed one")
     func start() throws {
         var trust = NegativeAnswerTrust()
         #expect(!trust.isEarned && !trust.isContradicted)
@@ -49,7 +49,7 @@ struct NegativeAnswerTrustTests {
         #expect(!trust.isEarned)
     }
 
-    @Test("Questions wait for the one that asks another provider, and end with its outcome")
+    @Test("Lookups wait for the one that asks another provider, and share its outcome")
     func held() throws {
         var team = Simulation([
             ("first", Simulation.negative(after: .milliseconds(5))),
@@ -61,7 +61,7 @@ struct NegativeAnswerTrustTests {
         #expect(team.sentTo("second") == 1)
     }
 
-    @Test("When the other provider has addresses, every question that waited is asked there")
+    @Test("When the other provider has addresses, every waiting lookup asks it")
     func contradicted() throws {
         var team = Simulation([
             ("liar", Simulation.negative(after: .milliseconds(5))),
@@ -77,7 +77,7 @@ struct NegativeAnswerTrustTests {
         #expect(team.text(later) == "honest at 70 ms: addresses")
     }
 
-    @Test("A question waits for another one no longer than the hedge delay")
+    @Test("A lookup waits for another one no longer than the hedge delay")
     func impatient() throws {
         var team = Simulation([
             ("first", Simulation.negative(after: .milliseconds(5))), ("second", Simulation.blackHole),
@@ -89,7 +89,7 @@ struct NegativeAnswerTrustTests {
         for id in ids { #expect(team.text(id).hasPrefix("first at")) }
     }
 
-    @Test("A provider that rests is not asked about the word of a healthy one")
+    @Test("A provider in quarantine is not asked to confirm a healthy one")
     func resting() throws {
         var team = Simulation([
             ("first", Simulation.negative(after: .milliseconds(5))), ("second", Simulation.failing()),
@@ -101,7 +101,7 @@ struct NegativeAnswerTrustTests {
         #expect(team.text(id) == "first at 15 ms: nothing" && team.sentTo("second") == 1)
     }
 
-    @Test("A question that is given up while it waits for another one leaves that one alone")
+    @Test("Cancelling a lookup that waits for another one leaves that one alone")
     func givenUp() throws {
         var team = Simulation([
             ("first", Simulation.negative(after: .milliseconds(5))),

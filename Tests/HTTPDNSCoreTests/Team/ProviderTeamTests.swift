@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("A team of providers at work", .timeLimit(.minutes(10)))
+@Suite("A pool of providers at work", .timeLimit(.minutes(10)))
 struct ProviderTeamTests {
     /// A hundred later lookups never ask it.
     @Test("A black-holed first provider costs the hedge delay once")
@@ -63,7 +63,8 @@ struct ProviderTeamTests {
         #expect(probes.map(\.isLate) == [true])
     }
 
-    @Test("five thousand cold names at once: eight at a time, each asked once, all answered")
+    /// All are answered.
+    @Test("Five thousand cold names are queried eight at a time, each once")
     func manyNames() async throws {
         let fixture = TeamFixture(
             ["ali"],
@@ -162,7 +163,7 @@ struct ProviderTeamTests {
         #expect(try await fixture.team.ask(fixture.assignment()).text == "ali: addresses")
     }
 
-    @Test("a shutdown ends all questions and queries, and later questions at once")
+    @Test("A shutdown ends all lookups and queries, and later lookups immediately")
     func shutsDown() async throws {
         let fixture = TeamFixture(
             ["ali"],
@@ -181,7 +182,7 @@ struct ProviderTeamTests {
         #expect(fixture.providers[0].queries.count == 1)
     }
 
-    @Test("an answer with one family missing is definite, and kept as it is")
+    @Test("An answer with one family missing is definite, and kept unchanged")
     func partial() async throws {
         let fixture = TeamFixture()
         let failure = HTTPDNSProviderAnswer.Family.failed(HTTPDNSProviderError(code: .timedOut, message: "no answer"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("A team asked about many names", .timeLimit(.minutes(10)))
+@Suite("A pool asked about many names", .timeLimit(.minutes(10)))
 struct TeamBatchTests {
     private func hosts(_ count: Int) throws -> [HTTPDNSName] {
         try (0..<count).map { try HTTPDNSName("n\($0).test") }
@@ -26,7 +26,7 @@ struct TeamBatchTests {
         #expect(await fixture.team.ask(try fixture.assignment(), batch: []).isEmpty)
     }
 
-    @Test("names that a batch left open are asked singly, of the other providers too")
+    @Test("Names that a batch left open are queried singly, at other providers too")
     func leftOpen() async throws {
         let fixture = TeamFixture(batchLimit: 10)
         let hosts = try hosts(3)
@@ -38,7 +38,7 @@ struct TeamBatchTests {
         #expect(fixture.providers[1].batches.isEmpty)
     }
 
-    @Test("a provider without batches is asked about each name, within its limit")
+    @Test("A provider without batches is queried for each name, within its limit")
     func singles() async throws {
         let fixture = TeamFixture(
             ["ali"],
@@ -67,7 +67,7 @@ struct TeamBatchTests {
         #expect(fixture.providers[0].queries.count == 1)
     }
 
-    @Test("a cancelled batch returns at once, each of its names cancelled")
+    @Test("A cancelled batch returns immediately, with each name cancelled")
     func cancels() async throws {
         let fixture = TeamFixture(["ali"], batchLimit: 2)
         fixture.providers[0].hold()

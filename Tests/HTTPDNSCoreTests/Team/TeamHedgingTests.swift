@@ -4,11 +4,11 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("A team's hedges, deadlines and second opinions")
+@Suite("Hedges, deadlines and second opinions of a pool")
 struct TeamHedgingTests {
     private typealias Simulation = TeamSimulation
 
-    @Test("one healthy provider is asked alone")
+    @Test("One healthy provider is queried alone")
     func alone() throws {
         var team = TeamSimulation([
             ("ali", Simulation.answering(after: .milliseconds(20))), ("backup", Simulation.answering(after: .zero)),
@@ -39,7 +39,7 @@ struct TeamHedgingTests {
         #expect(team.reports.map(\.isLate) == [false, true])
     }
 
-    @Test("of a burst to a slow provider ten questions are hedged, later one in ten")
+    @Test("Of a burst to a slow provider ten lookups are hedged, then one in ten")
     func hedgeBudget() throws {
         let limits = HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1000)
         var team = TeamSimulation(
@@ -58,7 +58,7 @@ struct TeamHedgingTests {
         #expect(team.sent.count { $0.provider == "quick" } == 13)
     }
 
-    @Test("after four delays of silence a question goes on without a budget")
+    @Test("After four hedge delays of silence a lookup is hedged outside of the budget")
     func hedgesAwayFromDead() throws {
         var team = TeamSimulation([
             ("dead", Simulation.blackHole), ("quick", Simulation.answering(after: .milliseconds(10))),
@@ -68,7 +68,8 @@ struct TeamHedgingTests {
         for id in ids { #expect(["quick at 60 ms: addresses", "quick at 210 ms: addresses"].contains(team.text(id))) }
     }
 
-    @Test("a failure is followed by the next provider at once, and kept in the answer")
+    /// The failure is kept in the answer.
+    @Test("After a failure the next provider is asked immediately")
     func goesOn() throws {
         var team = TeamSimulation([
             ("ali", Simulation.failing(after: .milliseconds(12))),
@@ -94,7 +95,7 @@ struct TeamHedgingTests {
     }
 
     @Test(
-        "no transient failure is an answer",
+        "A transient failure is never an answer",
         arguments: [
             HTTPDNSProviderError.Code.timedOut, .unreachable, .httpStatus, .badResponse, .serverFailure, .refused,
             .rateLimited,
@@ -202,7 +203,8 @@ struct TeamHedgingTests {
         #expect(team.text(late).hasPrefix("failed at 2 s, timed out: a: not asked: no time was left in 0 ms"))
     }
 
-    @Test("when all fail before the deadline it is no time-out, and nobody is waited for")
+    /// No provider is awaited any longer.
+    @Test("When all providers fail before the deadline, the lookup is not a time-out")
     func allFail() throws {
         var team = TeamSimulation([("a", Simulation.failing()), ("b", Simulation.blackHole)])
         let id = try team.ask()
@@ -210,7 +212,7 @@ struct TeamHedgingTests {
         #expect(team.text(id) == "failed at 1 s: a: 503 in 0 ms; b: no answer in 1 s")
     }
 
-    @Test("with a second opinion addresses win over \"no such name\", whoever is first")
+    @Test("With a second opinion addresses win over \"no such name\", in any order")
     func secondOpinion() throws {
         for order in [["liar", "honest"], ["honest", "liar"]] {
             var team = TeamSimulation([
@@ -268,7 +270,7 @@ struct TeamHedgingTests {
         #expect(team.text(unheard) == "a at 175 ms: nothing")
     }
 
-    @Test("Without a second opinion a trusted provider's negative answer is as good as any")
+    @Test("Without a second opinion a trusted provider's negative answer is final")
     func oneOpinion() throws {
         var team = TeamSimulation([
             ("a", Simulation.answering(after: .milliseconds(5))), ("b", Simulation.answering(after: .zero)),

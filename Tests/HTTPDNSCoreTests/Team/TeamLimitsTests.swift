@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("How much a team asks its providers")
+@Suite("Limits of a pool's providers")
 struct TeamLimitsTests {
     private typealias Simulation = TeamSimulation
 
@@ -44,7 +44,7 @@ struct TeamLimitsTests {
         #expect(team.state.members[0].inFlight == 0)
     }
 
-    @Test("where all are busy it looks again, each time after as long as it has waited")
+    @Test("While all providers are busy a lookup checks again after doubling pauses")
     func looksAgain() throws {
         var team = TeamSimulation(
             [
@@ -82,7 +82,7 @@ struct TeamLimitsTests {
         #expect(looks == [50, 100, 200, 400, 800, 1600].map { .milliseconds($0) })
     }
 
-    @Test("a query that never had its turn fails its asker, not its provider's health")
+    @Test("A query that never left the queue does not count against the provider")
     func timesOutInQueue() throws {
         var team = TeamSimulation(
             [("a", Simulation.answering(after: .milliseconds(400)))],
@@ -124,7 +124,7 @@ struct TeamLimitsTests {
         #expect(team.text(again).hasPrefix("a"))
     }
 
-    @Test("a query that left the queue unsent is not taken off the budget")
+    @Test("A query that left the queue unsent is not charged to the budget")
     func budgetGivenBack() throws {
         var team = TeamSimulation(
             [("a", Simulation.answering(after: .milliseconds(10)))],
@@ -140,7 +140,7 @@ struct TeamLimitsTests {
         #expect(team.text(next) == "a at 20 ms: addresses")
     }
 
-    @Test("a provider that does not let go of a query loses its place later, not for ever")
+    @Test("A query that ignores cancellation holds its slot only for a while")
     func stubborn() throws {
         var team = TeamSimulation(
             [("a", Simulation.blackHole)],
@@ -159,7 +159,7 @@ struct TeamLimitsTests {
         #expect(team.state.members[0].inFlight == 0)
     }
 
-    @Test("slow names lose their places to names that wait, as many as wait")
+    @Test("Slow queries lose as many slots to waiting names as there are waiting names")
     func makesRoom() async throws {
         let fixture = TeamFixture(
             ["ali"],
@@ -196,7 +196,7 @@ struct TeamLimitsTests {
         fixture.team.shutdown()
     }
 
-    @Test("slow names keep their places where no answer was ever seen")
+    @Test("Slow queries keep their slots while the provider has never answered")
     func keepsPlaces() async throws {
         let fixture = TeamFixture(
             ["ali"],

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Whom a team asks first")
+@Suite("Order of a pool's providers")
 struct TeamOrderTests {
     private typealias Simulation = TeamSimulation
 
@@ -27,7 +27,7 @@ struct TeamOrderTests {
         #expect(team.sent.dropFirst(before).map(\.provider) == ["fine", "failed", "silent"])
     }
 
-    @Test("with order fastest the least latency comes first, unknown ones last")
+    @Test("With order fastest the lowest latency is first, and unknown ones last")
     func fastest() throws {
         var team = TeamSimulation([
             ("slow", Simulation.answering(after: .milliseconds(40))),
@@ -67,7 +67,7 @@ struct TeamOrderTests {
         #expect(team.text(old).hasPrefix("known"))
     }
 
-    @Test("when all rest, the one whose rest ends first is the last hope, and it alone")
+    @Test("When all providers rest, only the one whose rest ends first is asked")
     func lastHope() throws {
         var team = TeamSimulation([("a", Simulation.failing()), ("b", Simulation.failing())])
         try team.ask(["b"])
@@ -133,7 +133,7 @@ struct TeamOrderTests {
         #expect(team.sentTo("sick") == 3)
     }
 
-    @Test("a probe counts as the asker's own query when all others fail")
+    @Test("A probe counts as the lookup's own query when all others fail")
     func probeSaves() throws {
         var team = TeamSimulation([
             ("back", Simulation.failing()), ("gone", Simulation.answering(after: .zero)),
@@ -149,7 +149,7 @@ struct TeamOrderTests {
         #expect(team.sentTo("back") == 2)
     }
 
-    @Test("a cancelled question ends its queries, and proves nothing about the provider")
+    @Test("A cancelled lookup ends its queries, and proves nothing about the provider")
     func cancels() throws {
         var team = TeamSimulation([("a", Simulation.blackHole), ("b", Simulation.blackHole)])
         let id = try team.ask()

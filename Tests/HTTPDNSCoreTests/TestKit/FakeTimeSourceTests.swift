@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The hand-driven clock", .timeLimit(.minutes(10)))
 struct FakeTimeSourceTests {
-    @Test("it stands still until it is moved, and never goes back")
+    @Test("The clock stands still until it is moved, and never goes back")
     func moves() {
         let time = FakeTimeSource(start: MonotonicTime(nanoseconds: 5))
         #expect(time.now() == MonotonicTime(nanoseconds: 5))
@@ -13,7 +13,7 @@ struct FakeTimeSourceTests {
         #expect(time.now() == MonotonicTime(nanoseconds: 12))
     }
 
-    @Test("a sleeper wakes at its deadline and not before")
+    @Test("A sleeper wakes at its deadline and not before")
     func wakes() async throws {
         let time = FakeTimeSource()
         let start = time.now()
@@ -36,7 +36,7 @@ struct FakeTimeSourceTests {
         try await time.sleep(until: start)
     }
 
-    @Test("a cancelled sleeper ends at once, and leaves the clock")
+    @Test("A cancelled sleeper ends immediately, and leaves the clock")
     func cancels() async {
         let time = FakeTimeSource()
         let task = Task { try await time.sleep(until: time.now() + .seconds(1)) }

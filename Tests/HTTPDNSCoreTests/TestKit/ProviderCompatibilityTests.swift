@@ -94,7 +94,7 @@ struct ProviderCompatibilityTests {
         return await ProviderCompatibility(fixture).violations().map(\.rule)
     }
 
-    @Test("a provider that keeps the contract passes")
+    @Test("A provider that keeps the contract passes")
     func passes() async throws {
         #expect(try await violations().isEmpty)
     }
@@ -109,7 +109,8 @@ struct ProviderCompatibilityTests {
         }
     }
 
-    @Test("a table of ten lines passes, without a word about time limits and shutdown")
+    /// It does nothing about time limits and shutdown.
+    @Test("A ten-line provider of a table passes")
     func table() async throws {
         let dual = try HTTPDNSName("dual.test")
         let single = try HTTPDNSName("v4.test")
@@ -124,7 +125,7 @@ struct ProviderCompatibilityTests {
         #expect(await ProviderCompatibility(fixture).violations().isEmpty)
     }
 
-    @Test("a provider that only ends when it is cancelled passes where that is said")
+    @Test("A provider that ends only when cancelled passes if the suite permits that")
     func cancelledAlone() async throws {
         let rules = ["a query ends at its time limit", "a batch ends at its time limit"]
         for keepsTimeLimits in [true, false] {
@@ -140,7 +141,7 @@ struct ProviderCompatibilityTests {
         }
     }
 
-    @Test("the resolver ends a query at its limit whose provider keeps none")
+    @Test("The resolver enforces the time limit of a provider that ignores it")
     func limitOfResolver() async throws {
         struct Sleeper: HTTPDNSProvider {
             let name = "sleeper"
@@ -161,7 +162,7 @@ struct ProviderCompatibilityTests {
         await resolver.shutdown()
     }
 
-    @Test("a provider that listens to nothing is found out in each rule about time")
+    @Test("A provider that ignores cancellation is detected by each rule about time")
     func findsStubborn() async throws {
         let found = try await violations(isStubborn: true)
         #expect(
@@ -173,12 +174,12 @@ struct ProviderCompatibilityTests {
         )
     }
 
-    @Test("a provider without a name is found out")
+    @Test("A provider without a name is detected")
     func findsNameless() async throws {
         #expect(try await violations(name: "") == ["it has a name"])
     }
 
-    @Test("a provider that passes over the families is found out")
+    @Test("A provider that ignores the families is detected")
     func findsFamilies() async throws {
         let found = try await violations { inner, query in
             var query = query
@@ -192,7 +193,7 @@ struct ProviderCompatibilityTests {
         )
     }
 
-    @Test("a provider that calls an unknown name empty is found out")
+    @Test("A provider that calls an unknown name empty is detected")
     func findsEmptyForUnknown() async throws {
         let unknown = try HTTPDNSName("unknown.test")
         let found = try await violations { inner, query in
@@ -202,7 +203,7 @@ struct ProviderCompatibilityTests {
         #expect(found == ["a name that does not exist is a name error"])
     }
 
-    @Test("a provider that loses addresses is found out, alone and under load")
+    @Test("A provider that loses addresses is detected, alone and under load")
     func findsLostAddresses() async throws {
         let found = try await violations { inner, query in
             var answer = try await inner.resolve(query)
@@ -216,7 +217,7 @@ struct ProviderCompatibilityTests {
         )
     }
 
-    @Test("a provider whose cancellation looks like a failure is found out")
+    @Test("A provider whose cancellation looks like a failure is detected")
     func findsWrongCancellation() async throws {
         let found = try await violations { inner, query in
             do {
@@ -228,7 +229,7 @@ struct ProviderCompatibilityTests {
         #expect(found == ["a cancelled query ends with CancellationError"])
     }
 
-    @Test("a provider that answers after its shutdown is found out")
+    @Test("A provider that answers after its shutdown is detected")
     func findsUndead() async throws {
         let dual = try HTTPDNSName("dual.test")
         let addresses = addresses
@@ -244,7 +245,7 @@ struct ProviderCompatibilityTests {
         )
     }
 
-    @Test("a provider with batches passes, whatever their size", arguments: [1, 2, 3, 100])
+    @Test("A provider with batches passes, whatever their size", arguments: [1, 2, 3, 100])
     func passesWithBatches(_ limit: Int) async throws {
         #expect(try await violations(batchLimit: limit, bendBatch: { try await $0.resolve($1, batch: $2) }).isEmpty)
     }
@@ -275,7 +276,7 @@ struct ProviderCompatibilityTests {
         }
     }
 
-    @Test("a provider whose batches pass over families, time limit or shutdown is found out")
+    @Test("A batch that ignores families, time limit or shutdown is detected")
     func findsCarelessBatches() async throws {
         let dual = try HTTPDNSName("dual.test")
         let silent = try HTTPDNSName("silent.test")
@@ -306,7 +307,7 @@ struct ProviderCompatibilityTests {
         #expect(undead == ["a shutdown refuses later batches with code shut-down"])
     }
 
-    @Test("a provider that allows no name in a batch is found out")
+    @Test("A provider that allows no name in a batch is detected")
     func findsEmptyBatches() async throws {
         struct Empty: HTTPDNSProvider {
             let inner: ScriptedProvider
