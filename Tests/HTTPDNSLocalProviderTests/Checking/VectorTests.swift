@@ -30,7 +30,8 @@ struct VectorTests {
             + "&s=8e2fa28e4034f684d2ac33b1d2017801176e5fe39bd64c2a62d904986176848a",
     ]
 
-    @Test("Alibaba version 2: good until the second they end, and not with a digit changed", arguments: v2)
+    /// Not with a digit changed.
+    @Test("Alibaba's version 2 signatures are valid until the second they end", arguments: v2)
     func version2(target: String) throws {
         #expect(try alibaba().refusal(target) == "200 ok")
         #expect(try alibaba(at: 1_700_000_600).refusal(target) == "200 ok")
@@ -44,8 +45,9 @@ struct VectorTests {
         #expect(try alibaba().refusal(target + "&sdns-x=1").hasPrefix("403"))
     }
 
+    /// The vendor's is verified.
     @Test(
-        "Alibaba version 1, the vendor's own (VERIFIED) and ours",
+        "Alibaba's version 1 signatures match the vendor's vector and ours",
         arguments: [
             (Int64(1_534_316_000), "/1/sign_d?host=www.aliyun.com&t=1534316400&s=60c71e98b6d7fcbb366243e224eab457"),
             (
@@ -67,7 +69,8 @@ struct VectorTests {
         #expect(try Served(serve, at: seconds).refusal(target.replacing("www.", with: "ww.")) == "403 InvalidSignature")
     }
 
-    @Test("Alibaba's schedule centre, the vendor's own (VERIFIED) and ours")
+    /// The vendor's is verified.
+    @Test("Signatures of Alibaba's schedule center match the vendor's vector and ours")
     func schedule() throws {
         let vendor = "/1/ss?region=cn&n=abcdef2345&t=1632912372&s=de7be63a9f19cf11e9d455d7d4f23cb4"
         let ours = "/1/ss?n=0123456789ab&t=1700000000&s=716d2009c9534fbe53505d59989b637d"
@@ -95,7 +98,7 @@ struct VectorTests {
         #expect(try Served(at: 1_614_927_253).refusal(target) == "403 InvalidAccount")
     }
 
-    @Test("Tencent's AES: the names, and the expiry behind them")
+    @Test("Tencent's AES covers the names and the expiry behind them")
     func tencent() throws {
         let serve = "tencent: { id: \"77\", encryption_key: \(try Secrets.shared.place("dnspodpass")) }"
         let plain = "/d?id=77&alg=aes&dn=000102030405060708090a0b0c0d0e0f38d6de1c8480194edec2947eca9d7fa1"

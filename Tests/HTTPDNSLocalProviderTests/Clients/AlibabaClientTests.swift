@@ -49,7 +49,7 @@ extension OverTheNetwork {
             }
         }
 
-        @Test("over HTTPS with the generated certificate, discovery included")
+        @Test("A query and its discovery work over HTTPS with the generated certificate")
         func discovery() async throws {
             let client = Client(isSigned: true, encryption: .gcm)
             try await Serving.run(try client.serve(), settings: { $0.tls = .generated() }) { serving in
@@ -74,7 +74,7 @@ extension OverTheNetwork {
             }
         }
 
-        @Test("the account is switched off: the client learns it and asks no more")
+        @Test("When the account is switched off, the client learns it and asks no more")
         func switchedOff() async throws {
             try await Serving.run("alibaba: { account: \"123456\", disabled: true }") { serving in
                 let provider = try Client().provider(serving.url) { $0.discoversAddresses = true }
@@ -89,7 +89,7 @@ extension OverTheNetwork {
             }
         }
 
-        @Test("a wrong secret is refused, and told without a word of it", arguments: Client.all.filter(\.isSigned))
+        @Test("A wrong secret is refused without repeating it", arguments: Client.all.filter(\.isSigned))
         func wrongSecret(client: Client) async throws {
             try await Serving.run(try client.serve()) { serving in
                 let wrong = "ffffffffffffffffffffffffffffffff"
@@ -101,7 +101,7 @@ extension OverTheNetwork {
             }
         }
 
-        @Test("no secret where one is wanted, and one where none is known", arguments: AlibabaProvider.Version.allCases)
+        @Test("A missing secret and an unknown secret are refused", arguments: AlibabaProvider.Version.allCases)
         func unsigned(version: AlibabaProvider.Version) async throws {
             let signed = Client(version: version, isSigned: true)
             try await Serving.run(try signed.serve()) { serving in
@@ -167,7 +167,7 @@ extension OverTheNetwork {
             }
         }
 
-        @Test("no prefix of a good body is an answer", arguments: Client.all.filter { !$0.isSigned })
+        @Test("No prefix of a good body is an answer", arguments: Client.all.filter { !$0.isSigned })
         func prefixes(client: Client) async throws {
             try await Serving.run(try client.serve()) { serving in
                 let provider = try client.provider(serving.url)
@@ -190,7 +190,7 @@ extension OverTheNetwork {
         }
 
         @Test(
-            "statuses and words of errors become what the client has for them",
+            "The client maps the service's statuses and error codes",
             arguments: [
                 ("503", HTTPDNSProviderError.Code.httpStatus), ("429", .rateLimited),
                 ("InvalidAccount", .accountRefused),
@@ -205,7 +205,7 @@ extension OverTheNetwork {
             }
         }
 
-        @Test("twenty names are warmed with four queries, the fewest that the vendor allows", arguments: Client.all)
+        @Test("Twenty names are preresolved in four queries, the fewest the vendor allows", arguments: Client.all)
         func warming(client: Client) async throws {
             try await Serving.run(try client.serve()) { serving in
                 var configuration = HTTPDNSResolver.Configuration()

@@ -48,7 +48,7 @@ extension OverTheNetwork {
             }
         }
 
-        @Test("they keep the contract of providers", arguments: Client.allCases)
+        @Test("The clients keep the contract of providers", arguments: Client.allCases)
         func contract(client: Client) async throws {
             let text =
                 ServedFile.mappings + "  silent.test: 192.0.2.50\nserve: { hosts: { silent.test: { delay: 60s } } }\n"
@@ -71,7 +71,7 @@ extension OverTheNetwork {
         }
 
         @Test(
-            "aliases are told, with the life of their chain",
+            "Aliases are returned with the lifetime of their chain",
             arguments: [Client.dohGet, .dohPost, .google, .cloudflare, .alidns]
         )
         func aliases(client: Client) async throws {
@@ -87,7 +87,7 @@ extension OverTheNetwork {
         }
 
         @Test(
-            "nothing that is wrong with an answer passes for one",
+            "No malformed answer is accepted",
             arguments: Client.allCases,
             ["garbage: html", "garbage: noise", "garbage: huge", "garbage: half", "cut: 0", "fail: 500", "fail: 404"]
         )
@@ -110,7 +110,7 @@ extension OverTheNetwork {
             )
         }
 
-        @Test("Alidns with an account: signed, and refused with another secret")
+        @Test("Alidns with an account is signed, and refused with another secret")
         func alidnsAccount() async throws {
             let place = try Secrets.shared.place("topsecret")
             try await Serving.run("alidns: { account: \"9999\", access_key: test, secret: \(place) }") { serving in

@@ -115,7 +115,7 @@ extension OverTheNetwork {
         }
 
         @Test(
-            "answers that are none: cut off, with an odd digit, HTML, noise, 10 MB",
+            "A malformed answer is an error: cut off, with an odd digit, HTML, noise, 10 MB",
             arguments: [false, true],
             ["html", "noise", "huge", "half", "cipher", "odd_hex"]
         )
@@ -127,7 +127,7 @@ extension OverTheNetwork {
             }
         }
 
-        @Test("no prefix of a good body is an answer", arguments: [false, true])
+        @Test("No prefix of a good body is an answer", arguments: [false, true])
         func prefixes(isEncrypted: Bool) async throws {
             try await Serving.run(try Self.serve()) { serving in
                 let provider = try Self.provider(serving.url, isEncrypted: isEncrypted)
@@ -150,7 +150,7 @@ extension OverTheNetwork {
         }
 
         @Test(
-            "twenty names are warmed with three queries, the fewest that the vendor allows",
+            "Twenty names are preresolved in three queries, the fewest the vendor allows",
             arguments: [false, true]
         )
         func warming(isEncrypted: Bool) async throws {
@@ -169,7 +169,7 @@ extension OverTheNetwork {
             }
         }
 
-        @Test("the list of addresses leads back here", arguments: [false, true])
+        @Test("The list of addresses leads back to the local provider", arguments: [false, true])
         func discovery(isEncrypted: Bool) async throws {
             try await Serving.run(try Self.serve()) { serving in
                 let provider = try Self.provider(serving.url, isEncrypted: isEncrypted) { $0.discoversAddresses = true }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Local provider: Alibaba's protocols")
 struct AlibabaServedTests {
     @Test(
-        "bodies of version 2",
+        "Bodies of version 2 have the vendor's form",
         arguments: [
             (
                 "/v2/d?id=1&m=0&dn=both.shop.test&q=4,6",
@@ -69,7 +69,7 @@ struct AlibabaServedTests {
     }
 
     @Test(
-        "a signed time that is none is refused, however far away it is",
+        "An invalid signed time is refused, however far away it is",
         arguments: [
             (
                 "-9223372036854775808", "3497582b875af75df375bc9f6c634fe4", "3af7477c72ab064706682a49dd49e5df",
@@ -109,7 +109,7 @@ struct AlibabaServedTests {
     }
 
     @Test(
-        "what is refused, with the vendor's words",
+        "A query is refused with the vendor's error codes",
         arguments: [
             ("/v2/d?m=0&dn=a.test", "400 MissingArgument"), ("/v2/d?id=1&m=0", "400 MissingArgument"),
             ("/v2/d?id=1&m=3&dn=a.test", "400 MissingArgument"), ("/v2/d?id=x&m=0&dn=a.test", "403 InvalidAccount"),
@@ -134,14 +134,14 @@ struct AlibabaServedTests {
         #expect(body == #"{"code":"\#(word)"}"#)
     }
 
-    @Test("only GET")
+    @Test("Only GET is accepted")
     func methods() throws {
         for target in ["/v2/d?id=1&m=0&dn=a.test", "/1/d?host=a.test", "/1/ss"] {
             #expect(try Served().outcome(target, method: .post).reply.status == 405)
         }
     }
 
-    @Test("an account with a secret takes unsigned queries only where the file says so")
+    @Test("An account with a secret accepts unsigned queries only where the file says so")
     func unsigned() throws {
         let secret = try Secrets.shared.place("00ff")
         let targets = ["/v2/d?id=1&m=0&dn=v4.shop.test", "/1/d?host=v4.shop.test", "/1/resolve?host=v4.shop.test"]
@@ -152,7 +152,7 @@ struct AlibabaServedTests {
     }
 
     @Test(
-        "cipher texts that are refused",
+        "Invalid cipher texts are refused",
         arguments: [
             "52ab7", "52AB", "zz", "00", "000102030405060708090a0b0c0d0e0f",
             // Cut off by a block, and with an octet changed in the middle.

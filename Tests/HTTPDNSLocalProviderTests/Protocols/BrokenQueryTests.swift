@@ -17,7 +17,7 @@ struct BrokenQueryTests {
     ]
 
     @Test(
-        "none ends the server, and none is the server's fault",
+        "No broken query ends the server or is a server error",
         arguments: [
             "/d?dn=a.test;1700000600&type=addrs&ttl=1&clientip=1&query=1&ip=203.0.113.9", "/d?id=1&alg=aes&dn=00ff",
             "/conf?id=1&alg=aes", "/v2/d?id=1&m=0&dn=a.test,v4.shop.test&q=4,6&cip=203.0.113.9&exp=1700000600&s=00ff",
@@ -43,7 +43,7 @@ struct BrokenQueryTests {
         }
     }
 
-    @Test("of a DNS message every beginning, and every octet changed to each other one")
+    @Test("Every prefix and every changed octet of a DNS message is handled")
     func messages() throws {
         let served = try Served()
         let good: [UInt8] =

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNSLocalProvider
 
-@Suite("Local provider: what the file has go wrong")
+@Suite("Local provider: configured faults")
 struct FaultTests {
     private static let v2 = "/v2/d?id=1&m=0&dn=both.shop.test"
 
@@ -27,7 +27,7 @@ struct FaultTests {
         #expect(served.refusal("/v2/d?id=1&m=0&dn=v4.shop.test") == "200 ok")
     }
 
-    @Test("in JSON DNS and DNS messages a response code is an answer")
+    @Test("A response code is an answer in JSON DNS and DNS messages")
     func responseCodes() throws {
         let served = try Served("hosts: { \"*\": { fail: REFUSED } }")
         #expect(served.body("/resolve?name=a.test").contains(#""Status":5"#))
@@ -54,7 +54,7 @@ struct FaultTests {
         #expect(delay("a.test,both.shop.test") == .seconds(2))
     }
 
-    @Test("garbage: a page, noise, 10 MB, a half, and a body that was cut")
+    @Test("Garbage is a page, noise, 10 MB, a half, or a body that was cut")
     func garbage() throws {
         func reply(_ fault: String) throws -> ServedReply {
             try Served("hosts: { both.shop.test: { \(fault) } }").outcome(Self.v2).reply
@@ -69,7 +69,7 @@ struct FaultTests {
         }
     }
 
-    @Test("rotation: a client that asks for one family at a time sees each of them turn")
+    @Test("Rotation advances for each family on its own")
     func rotationByFamily() throws {
         let text = """
             version: 1

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Local provider: JSON DNS")
 struct JSONDNSServedTests {
-    @Test("an alias is told with its end, and a list holds the question")
+    @Test("An alias is returned with its end, and a list holds the question")
     func alias() throws {
         #expect(
             try Served().body("/resolve?name=alias.shop.test&type=AAAA")
@@ -16,7 +16,7 @@ struct JSONDNSServedTests {
         )
     }
 
-    @Test("a name that does not exist, and one without the type: with how long that holds")
+    @Test("An absent name and an absent type have the time for which that holds")
     func negatives() throws {
         let gone = try Served().body("/resolve?name=gone.test")
         #expect(gone.contains(#""Status":3"#) && !gone.contains("Answer") && gone.contains(#""type":6"#))
@@ -36,7 +36,8 @@ struct JSONDNSServedTests {
         #expect(try Served().outcome("/alidns/resolve?name=a.test").record.protocolName == "json-alidns")
     }
 
-    @Test("Cloudflare's shares its path with DNS messages, and is chosen by Accept or ct")
+    /// It is chosen by Accept or ct.
+    @Test("Cloudflare's JSON shares its path with DNS messages")
     func cloudflare() throws {
         let fields: HTTPFields = [.accept: "application/dns-json"]
         let chosen = try Served().outcome("/dns-query?name=v4.shop.test&type=A", fields: fields)
@@ -49,7 +50,7 @@ struct JSONDNSServedTests {
     }
 
     @Test(
-        "a signed time that is none is refused, however far away it is",
+        "An invalid signed time is refused, however far away it is",
         arguments: [
             (
                 "-9223372036854775808", "a1af3278fe90f5527bac4ef313ce3aea52f1bef409e4f53e3958f0514da2ad1b",
@@ -104,7 +105,7 @@ struct JSONDNSServedTests {
     }
 
     @Test(
-        "what is refused",
+        "Invalid queries are refused",
         arguments: [
             ("/resolve", "400 MissingArgument"), ("/resolve?name=a..b", "400 InvalidHost"),
             ("/resolve?name=a.test&type=0", "400 InvalidQuery"), ("/resolve?name=a.test&type=QQ", "400 InvalidQuery"),

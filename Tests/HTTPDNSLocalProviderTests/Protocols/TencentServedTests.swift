@@ -7,7 +7,7 @@ import Testing
 @Suite("Local provider: Tencent's protocol")
 struct TencentServedTests {
     @Test(
-        "the documented samples, in their grammar",
+        "The documented samples are served in their grammar",
         arguments: [
             ("dn=both.shop.test", "192.0.2.10;192.0.2.11"),
             ("dn=both.shop.test&ttl=1&clientip=1&ip=203.0.113.9", "192.0.2.10;192.0.2.11,30|203.0.113.9"),
@@ -32,7 +32,7 @@ struct TencentServedTests {
     }
 
     @Test(
-        "what is refused",
+        "Invalid queries are refused",
         arguments: [
             ("/d?dn=a.test", "401 MissingArgument"), ("/d?token=1&dn=a.test", "401 InvalidAccount"),
             ("/d?token=8675309", "400 MissingArgument"), ("/d?token=8675309&dn=a.test&type=mx", "400 InvalidQuery"),
@@ -61,7 +61,7 @@ struct TencentServedTests {
         #expect(try Served().outcome("/d?dn=v4.shop.test", method: .put).reply.status == 501)
     }
 
-    @Test("the list of addresses is the address that was asked")
+    @Test("The list of addresses is the address that was asked")
     func list() throws {
         #expect(try Served().body("/conf") == "log:1|domain:0|ip:127.0.0.1|ttl:60")
     }

@@ -7,7 +7,7 @@ import Testing
 extension OverTheNetwork {
     @Suite("Local provider: the example", .timeLimit(.minutes(10)))
     struct ExampleTests {
-        @Test("the documentation's program does what it says")
+        @Test("The documentation's program does what it says")
         func resolves() async throws {
             #expect(try await resolvedLocally("img.shop.test").endpoints.map { "\($0.address)" } == ["203.0.113.7"])
             await #expect(throws: (any Error).self) { try await resolvedLocally("gone.test") }

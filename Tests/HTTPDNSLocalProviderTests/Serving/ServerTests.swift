@@ -104,7 +104,7 @@ extension OverTheNetwork {
             }
         }
 
-        @Test("a body that is too long, or that breaks off, is no query with an empty one")
+        @Test("A body that is too long or breaks off is not a query with an empty body")
         func unreadBodies() async throws {
             let (queries, query) = AsyncStream.makeStream(of: LocalProvider.Query.self)
             try await Serving.run(settings: { $0.onQuery = { query.yield($0) } }) { serving in
@@ -132,7 +132,7 @@ extension OverTheNetwork {
             }
         }
 
-        @Test("a port that is taken is told")
+        @Test("A port that is in use is reported")
         func taken() async throws {
             try await Serving.run { serving in
                 var configuration = LocalProvider.Configuration(.text("version: 1"))
@@ -144,7 +144,7 @@ extension OverTheNetwork {
             }
         }
 
-        @Test("a query under way when the end is wanted is answered still")
+        @Test("A query in progress is still answered when the end is requested")
         func draining() async throws {
             let (queries, query) = AsyncStream.makeStream(of: LocalProvider.Query.self)
             let text = ServedFile.text("hosts: { v4.shop.test: { delay: 1s } }")
@@ -182,7 +182,7 @@ extension OverTheNetwork {
             #expect(!result.output.contains("192.0.2.20"), "\(result)")
         }
 
-        @Test("the file is read again when it changes; one with mistakes changes nothing")
+        @Test("The file is read again when it changes; one with errors changes nothing")
         func reloading() async throws {
             let secrets = try Secrets()
             let file = try secrets.write("version: 1\nmappings: { a.test: 192.0.2.1 }\n", to: "served.yaml")
