@@ -3,10 +3,10 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("--map and --bootstrap")
+@Suite("The flags --map and --bootstrap")
 struct MapArgumentTests {
     @Test(
-        "a rule has a name, perhaps a port, and addresses with perhaps a port each",
+        "A rule has a name, an optional port, and addresses with optional ports",
         arguments: [
             ("one.test=127.0.0.2", "one.test", "127.0.0.2"),
             ("One.Test.=127.0.0.2,::1", "one.test", "127.0.0.2, ::1"),
@@ -22,7 +22,7 @@ struct MapArgumentTests {
     }
 
     @Test(
-        "what is no rule is refused with the form that is",
+        "An invalid rule is refused with the valid form",
         arguments: [
             "one.test", "=127.0.0.1", "one.test=", "one.test=127.0.0.1,", "one.test=127.1", "one.test=0x7f.0.0.1",
             "one.test=two.test", "*=127.0.0.1", "a..b=127.0.0.1", "one.test:0=127.0.0.1", "one.test:99999=127.0.0.1",
@@ -54,7 +54,7 @@ struct MapArgumentTests {
         #expect(shown == ["a.test 127.0.0.1", "b.test 192.0.2.3", "b.test:81 127.0.0.2"])
     }
 
-    @Test("one name in two --map is refused, because one of them would be lost")
+    @Test("One name in two --map flags is refused, because one would be lost")
     func twice() {
         let failure = #expect(throws: CommandFailure.self) {
             try MapArgument.apply(["a.test=127.0.0.1", "A.test.=127.0.0.2"], to: [:])
@@ -62,7 +62,7 @@ struct MapArgumentTests {
         #expect(failure?.message == "--map names a.test twice")
     }
 
-    @Test("--bootstrap has a name and addresses")
+    @Test("The flag --bootstrap has a name and addresses")
     func bootstrap() throws {
         let argument = try BootstrapArgument("DoH.test=192.0.2.53,[2001:db8::53]")
         #expect("\(argument.host)" == "doh.test")

@@ -5,10 +5,10 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("HOST, -H and -d")
+@Suite("The arguments HOST, -H and -d")
 struct RequestArgumentTests {
     @Test(
-        "a host may have a port, and IPv6 needs brackets only then",
+        "A host may have a port, and IPv6 needs brackets only then",
         arguments: [
             ("One.Test.", "one.test", UInt16(443)), ("one.test:8443", "one.test", 8443),
             ("127.0.0.1", "127.0.0.1", 443),
@@ -23,7 +23,7 @@ struct RequestArgumentTests {
     }
 
     @Test(
-        "what is no host is refused",
+        "An invalid host is refused",
         arguments: ["", "a..b", "one.test:", "one.test:0", "one.test:70000", "one.test:+1", "[::1", "1.2.3", "a b"]
     )
     func badHost(text: String) {
@@ -31,13 +31,13 @@ struct RequestArgumentTests {
         #expect(failure?.exitStatus == 2)
     }
 
-    @Test("a URL where a host belongs leads to explain")
+    @Test("A URL in place of a host leads to explain")
     func url() {
         let failure = #expect(throws: CommandFailure.self) { try HostArgument("https://one.test/?a=1") }
         #expect(failure?.hint == "resolve-test explain 'https://one.test/?a=1'")
     }
 
-    @Test("header fields are read by curl's rules; Host is kept apart")
+    @Test("Header fields are read by curl's rules, and Host is kept apart")
     func headers() throws {
         let argument = try HeaderArgument(["Accept:  text/html ", "X-Empty;", "accept: a:b", "host: other.test"])
         #expect(
@@ -47,7 +47,7 @@ struct RequestArgumentTests {
     }
 
     @Test(
-        "a header field that could end the head, or is none, is refused",
+        "A header field that is invalid or could end the head is refused",
         arguments: [
             ["A: b\r\nEvil: c"], ["A: b\nc"], ["A: b\rc"], ["A: b\u{0}c"], ["no colon"], ["A:"], ["A: "], ["sp ace: x"],
             [": x"], [":path: /x"], ["Host: a", "Host: b"], ["A: \u{1}"], [""],
@@ -59,7 +59,7 @@ struct RequestArgumentTests {
     }
 
     @Test(
-        "a bad field's value, which may be a credential, is not repeated",
+        "A bad field's value, which may be a credential, is not repeated",
         arguments: ["Authorization: sesame\n", "Authorization sesame", "Authorization: \u{1}sesame"]
     )
     func keepsValuesSecret(text: String) {

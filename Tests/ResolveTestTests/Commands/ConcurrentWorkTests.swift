@@ -3,9 +3,9 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("Work on many at once")
+@Suite("Concurrent work")
 struct ConcurrentWorkTests {
-    @Test("the results keep the order, and no more than the bound run at once", arguments: [0, 1, 3, 4, 500])
+    @Test("The results keep the order, and no more than the bound run at once", arguments: [0, 1, 3, 4, 500])
     func bounds(count: Int) async throws {
         let running = Lock((now: 0, most: 0))
         let results = try await ConcurrentWork.map(Array(0..<count), atMost: 3) { number in

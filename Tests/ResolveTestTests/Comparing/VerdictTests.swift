@@ -51,7 +51,7 @@ struct VerdictTests {
     }
 
     @Test(
-        "follows from the two answers and their proofs",
+        "The verdict follows from the two answers and their proofs",
         arguments: [
             Case("7", "7", "same", .harmless), Case("7 8", "8 7", "same", .harmless),
             Case("7+", "7+", "same", .harmless), Case("7", "8", "differs", .harmless),
@@ -79,7 +79,7 @@ struct VerdictTests {
     }
 
     @Test(
-        "when strict, every difference is suspicious, and nothing else becomes so",
+        "When strict, every difference is suspicious, and nothing else becomes so",
         arguments: [
             ("7", "8", Comparison.Verdict.Kind.suspicious), ("7+", "8+", .suspicious), ("7", "", .suspicious),
             ("", "7", .suspicious), ("7", "7", .harmless), ("7+", "7+", .harmless), ("7+", "8?", .undecided),
@@ -91,7 +91,7 @@ struct VerdictTests {
         #expect(verdict.kind == kind)
     }
 
-    @Test("what could not be compared is undecided, and says why")
+    @Test("A host that could not be compared is undecided, with the reason")
     func incomparable() throws {
         var comparison = try Self.comparison("7", "8")
         comparison.system = .failed("timed out after 3 s")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("JSON output")
 struct JSONValueTests {
-    @Test("members keep their order, on one line or on lines of their own")
+    @Test("Members keep their order, on one line or on lines of their own")
     func order() {
         let value = JSONValue.object([
             ("b", .integer(1)), ("a", .array([.null, .bool(true)])), ("empty", .array([])), ("none", .object([])),
@@ -26,7 +26,7 @@ struct JSONValueTests {
     }
 
     @Test(
-        "text is escaped so that it stays one value and moves no cursor",
+        "Text is escaped so that it stays one value and moves no cursor",
         arguments: [
             ("a\"b\\c", #""a\"b\\c""#), ("line\nend\r\t", #""line\nend\r\t""#), ("\u{1B}[2J", #""\u001b[2J""#),
             ("\u{0}\u{7f}\u{9b}", #""\u0000\u007f\u009b""#), ("bücher/ü", #""bücher/ü""#),
@@ -37,7 +37,7 @@ struct JSONValueTests {
     }
 
     @Test(
-        "numbers have no more places than asked for, and no locale",
+        "Numbers have no more decimals than requested, and no locale",
         arguments: [
             (0.1234567, "0.123457"), (2.0, "2"), (0.0000004, "0"), (-1.5, "-1.5"), (.infinity, "null"), (.nan, "null"),
         ]
@@ -46,7 +46,7 @@ struct JSONValueTests {
         #expect(JSONValue.decimal(value, places: 6).oneLine == expected)
     }
 
-    @Test("a duration that did not happen is null")
+    @Test("A duration that did not happen is null")
     func seconds() {
         #expect(JSONValue.seconds(nil).oneLine == "null")
         #expect(JSONValue.seconds(.microseconds(1500)).oneLine == "0.0015")

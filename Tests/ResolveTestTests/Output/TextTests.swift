@@ -5,7 +5,7 @@ import Testing
 @Suite("Text for terminals and shells")
 struct TextTests {
     @Test(
-        "control characters from outside are shown, not obeyed",
+        "Control characters from outside are shown, not obeyed",
         arguments: [
             ("plain ü", "plain ü"), ("a\nb", "a\\nb"), ("a\r\nb", "a\\r\\nb"), ("\u{1B}[31mred", "\\u{1b}[31mred"),
             ("right\u{202e}left", "right\\u{202e}left"), ("c1\u{9b}", "c1\\u{9b}"),
@@ -16,7 +16,7 @@ struct TextTests {
     }
 
     @Test(
-        "arguments survive a shell",
+        "Arguments survive a shell",
         arguments: [
             ("https://a.test/x", "https://a.test/x"), ("a b", "'a b'"), ("it's", #"'it'\''s'"#), ("", "''"),
             ("a?b=$(rm)", "'a?b=$(rm)'"), ("[::1]", "'[::1]'"),
@@ -26,7 +26,7 @@ struct TextTests {
         #expect(ShellText.quoted(argument) == expected)
     }
 
-    @Test("colour is for terminals, never with NO_COLOR or a dumb one")
+    @Test("Color is for terminals, never with NO_COLOR or on a dumb terminal")
     func colour() {
         #expect(Style(terminal: true, environment: [:]).bad("x") == "\u{1B}[31mx\u{1B}[0m")
         #expect(Style(terminal: true, environment: ["NO_COLOR": ""]).isColoured)
@@ -36,7 +36,7 @@ struct TextTests {
     }
 
     @Test(
-        "figures are written for people",
+        "Figures are written for reading",
         arguments: [
             (Figures.phase(.microseconds(61_940)), "61.9 ms"), (Figures.phase(.microseconds(40)), "0.0 ms"),
             (Figures.phase(.milliseconds(2310)), "2.31 s"), (Figures.lifetime(.milliseconds(4990)), "5 s"),
@@ -49,7 +49,7 @@ struct TextTests {
         #expect(text == expected)
     }
 
-    @Test("progress says how much, of how much, how fast")
+    @Test("Progress shows the amount, the total and the rate")
     func progress() {
         #expect(
             DownloadProgress.text(received: 3_145_728, expected: 6_291_456, seconds: 1.5)
@@ -60,7 +60,7 @@ struct TextTests {
         )
     }
 
-    @Test("lines fold between their parts where the screen is narrow, and nowhere else")
+    @Test("Lines fold between their parts on a narrow screen, and nowhere else")
     func folding() {
         let parts = ["https://203.0.113.8:8443/v1", "Host api.test:8443", "SNI and certificate api.test"]
         let narrow = LabelledLine.text("form", parts, labelWidth: 6, screen: Screen(width: 60, style: .plain))

@@ -36,7 +36,7 @@ struct CompareTests {
         )
     }
 
-    @Test("two genuine answers that differ: exit 0, and 3 when strict")
+    @Test("Two genuine answers that differ exit with 0, and with 3 when strict")
     func genuine() async throws {
         let system = ["two.test": ["127.0.0.4"]]
         let result = try await compare(["two.test", "--probe"], system: system)
@@ -49,7 +49,7 @@ struct CompareTests {
         #expect(strict.output.hasSuffix("\ndiffers, both genuine: normal for a CDN (--strict)\n"))
     }
 
-    @Test("a provider that points to somebody else is told from a hijacked system")
+    @Test("A wrong provider is distinguished from a hijacked system resolver")
     func lyingProvider() async throws {
         let result = try await compare(
             ["two.test", "--probe", "--map", "two.test=127.0.0.5"],
@@ -63,7 +63,7 @@ struct CompareTests {
         )
     }
 
-    @Test("a proof sends no request: the origins log none")
+    @Test("A proof sends no request, so that the origins log none")
     func sendsNoRequest() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
@@ -84,7 +84,8 @@ struct CompareTests {
         #expect(lines.map(\.target) == ["/health?after-proof"])
     }
 
-    @Test("a black hole of the system's is not dialled, and suspicious without a probe")
+    /// Without a probe too.
+    @Test("A system answer that is a black hole is not dialed, and is suspicious")
     func blackHole() async throws {
         let result = try await compare(["two.test"], system: ["two.test": ["0.0.0.0"]])
         #expect(result.status == 3, "\(result)")
@@ -114,7 +115,7 @@ struct CompareTests {
         )
     }
 
-    @Test("an address that does not answer proves nothing: exit 1")
+    @Test("An address that does not answer proves nothing, and exits with 1")
     func silent() async throws {
         let result = try await compare(["two.test:1", "--probe"], system: ["two.test": ["127.0.0.3"]])
         #expect(result.status == 1, "\(result)")
@@ -133,7 +134,7 @@ struct CompareTests {
     }
 
     #if YAML
-    @Test("a route's fallback to the system does not stand in for HTTP-DNS")
+    @Test("A route's fallback to the system does not replace HTTP-DNS in a comparison")
     func isNeverMixed() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(
@@ -155,7 +156,7 @@ struct CompareTests {
     }
 
     @Test(
-        "a route whose answers are not used yet is compared all the same",
+        "A route whose answers are not used yet is compared too",
         arguments: ["mode: shadow", "rollout: { percent: 0 }", "enabled: false"]
     )
     func heldBack(setting: String) async throws {
@@ -186,7 +187,7 @@ struct CompareTests {
     }
     #endif
 
-    @Test("as JSON each host is one line, with result and reason of each probe")
+    @Test("In JSON each host is one line, with result and reason of each probe")
     func json() async throws {
         let result = try await compare(
             ["api.shop.test", "--probe", "--json"],
@@ -203,7 +204,7 @@ struct CompareTests {
     }
 
     @Test(
-        "what makes no sense is refused before anything is asked",
+        "Contradictory arguments are refused before any query",
         arguments: [
             (["127.0.0.1"], "\"127.0.0.1\" is an address: there is nothing to compare (name the host behind it)"),
             (["one.test", "--port", "0"], "--port takes a number from 1 to 65535 (such as --port 8443)"),

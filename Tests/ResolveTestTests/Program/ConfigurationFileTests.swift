@@ -2,7 +2,7 @@ import Foundation
 import ServerRig
 import Testing
 
-@Suite("resolve-test with a configuration file")
+@Suite("Resolve-test with a configuration file")
 struct ConfigurationFileTests {
     private static let text = """
         version: 1
@@ -24,7 +24,7 @@ struct ConfigurationFileTests {
         }
     }
 
-    @Test("--map replaces the file's rule for every port")
+    @Test("The flag --map replaces the file's rule for every port")
     func overridden() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(Self.text, to: "httpdns.yaml")
@@ -34,7 +34,7 @@ struct ConfigurationFileTests {
         #expect(result.output.split(separator: "\n").allSatisfy { $0.contains("127.0.0.4") })
     }
 
-    @Test("check says what a good file sets")
+    @Test("The command check shows the settings of a good file")
     func goodFile() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(Self.text, to: "httpdns.yaml")
@@ -46,7 +46,7 @@ struct ConfigurationFileTests {
         #expect(json.texts("mappings") == ["one.test", "one.test:8443"])
     }
 
-    @Test("check lists each mistake with line and column, and exits with 2")
+    @Test("The command check lists each error with line and column, and exits with 2")
     func badFile() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("version: 1\nmapings: {}\nmappings:\n  one.test: [127.1]\n", to: "bad.yaml")
@@ -65,7 +65,7 @@ struct ConfigurationFileTests {
         #expect(json.error.contains(#""mistakes":[{"file":"\#(file)","line":2,"column":1,"#))
     }
 
-    @Test("check refuses hidden nested aliases within seconds")
+    @Test("The command check refuses hidden nested aliases within seconds")
     func nestedAliases() async throws {
         let folder = try TemporaryFolder()
         let levels = (1...40).map { level in
@@ -77,7 +77,7 @@ struct ConfigurationFileTests {
         #expect(run.status == 2 && run.error.contains("\"*a0\" is a YAML alias"), "\(run)")
     }
 
-    @Test("check -v shows the proxy without its login")
+    @Test("The command check -v shows the proxy without its login")
     func proxy() async throws {
         let folder = try TemporaryFolder()
         _ = try folder.write("canary", to: "password")
@@ -93,7 +93,7 @@ struct ConfigurationFileTests {
         #expect(json["proxy"] == .text("http://proxy.test:3128 except a.test"))
     }
 
-    @Test("check warns of an unused provider, and of a file that others may write")
+    @Test("The command check warns of unused providers and files that others may write")
     func warnings() async throws {
         let folder = try TemporaryFolder()
         let provider = "{ kind: doh, url: https://doh.test/dns-query, bootstrap: [192.0.2.53] }"
@@ -115,7 +115,7 @@ struct ConfigurationFileTests {
         #expect(refused.status == 2 && refused.error.contains("file_permissions: refuse, and others may write it"))
     }
 
-    @Test("other commands refuse a bad file on one line that leads to check")
+    @Test("Other commands refuse a bad file on one line that leads to check")
     func refused() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("version: 1\nmapings: {}\nmappings:\n  one.test: [127.1]\n", to: "bad.yaml")
@@ -129,7 +129,7 @@ struct ConfigurationFileTests {
         #expect(missing.error.contains("none.yaml"))
     }
 
-    @Test("what export prints as JSON is a file that check accepts and resolve obeys")
+    @Test("The JSON of export is a file that check accepts and resolve uses")
     func export() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(Self.text, to: "httpdns.yaml")

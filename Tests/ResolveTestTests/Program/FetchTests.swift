@@ -2,7 +2,7 @@ import Foundation
 import ServerRig
 import Testing
 
-@Suite("resolve-test fetch against a scripted server")
+@Suite("Resolve-test fetch against a scripted server")
 struct FetchTests {
     private static func answer(_ status: String = "200 OK", _ body: String = "hello", fields: String = "")
         -> RawServer.Step
@@ -39,7 +39,7 @@ struct FetchTests {
         #expect(folder.names == ["body.txt"])
     }
 
-    @Test("a body that breaks off leaves the old file and no half one")
+    @Test("A body that breaks off leaves the old file and no half one")
     func brokenOff() async throws {
         let server = try RawServer(
             .readHead,
@@ -56,7 +56,7 @@ struct FetchTests {
         #expect(folder.names == ["body.txt"])
     }
 
-    @Test("--include prints the head before the body")
+    @Test("The flag --include prints the head before the body")
     func include() async throws {
         let server = try RawServer(.readHead, Self.answer(fields: "X-Evil: \u{1B}[2J\r\n"))
         let result = try await fetch(server, ["--include", "-o", "-"])
@@ -72,7 +72,7 @@ struct FetchTests {
         )
     }
 
-    @Test("--json prints one object with every key, and nothing else")
+    @Test("The flag --json prints one object with every key, and nothing else")
     func json() async throws {
         let server = try RawServer(.readHead, Self.answer())
         let result = try await fetch(server, ["--json"])
@@ -99,7 +99,7 @@ struct FetchTests {
         #expect(!result.output.contains(".invalid"))
     }
 
-    @Test("-d posts a form as curl does, -X and -H say otherwise")
+    @Test("The flag -d posts a form as curl does, unless -X and -H change that")
     func data() async throws {
         let server = try RawServer(.readHead, .read(3), Self.answer())
         _ = try await fetch(server, ["-d", "a=1"])
@@ -113,7 +113,7 @@ struct FetchTests {
         #expect(texts.last?.hasSuffix("\r\n\r\nx\ny") == true)
     }
 
-    @Test("an empty -d is a POST of nothing")
+    @Test("An empty -d is a POST with an empty body")
     func emptyData() async throws {
         let server = try RawServer(.readHead, Self.answer())
         #expect(try await fetch(server, ["-d", ""]).status == 0)
@@ -122,7 +122,7 @@ struct FetchTests {
         #expect(text.lowercased().contains("content-length: 0\r\n"))
     }
 
-    @Test("-H Host replaces the Host on the wire and in the JSON")
+    @Test("The flag -H Host replaces the Host on the wire and in the JSON")
     func host() async throws {
         let server = try RawServer(.readHead, Self.answer())
         let result = try await fetch(server, ["-H", "Host: other.test", "--json"])
@@ -130,7 +130,7 @@ struct FetchTests {
         #expect(try JSONObject(result.output)["host"] == .text("other.test"))
     }
 
-    @Test("a status of 400 or more fails with --fail only, and the report still comes")
+    @Test("A status of 400 or more fails only with --fail, and the report is still shown")
     func fail() async throws {
         let server = try RawServer(.readHead, Self.answer("404 Not Found"))
         #expect(try await fetch(server, []).status == 0)
@@ -161,7 +161,7 @@ struct FetchTests {
         #expect(json["status"] == .integer(200) && json.names.contains("hops"))
     }
 
-    @Test("with --max-redirects 0 a redirect is shown, not followed")
+    @Test("With --max-redirects 0 a redirect is shown, not followed")
     func redirect() async throws {
         let server = try RawServer(.readHead, Self.answer("302 Found", "", fields: "Location: https://two.test/x\r\n"))
         let result = try await fetch(server, ["--max-redirects", "0"])
@@ -171,7 +171,7 @@ struct FetchTests {
         #expect(server.connections.count == 1)
     }
 
-    @Test("--max-time ends a request that hangs, and says which limit passed")
+    @Test("The flag --max-time ends a hanging request and names the limit")
     func limit() async throws {
         let server = try RawServer(.readHead, .hang)
         let result = try await fetch(server, ["--max-time", "0.2", "--json"])
@@ -179,7 +179,7 @@ struct FetchTests {
         #expect(try JSONObject(result.error)["error"]?["code"] == .text("timed-out"))
     }
 
-    @Test("a reader that goes away ends the program quietly")
+    @Test("A reader that goes away ends the program quietly")
     func closedPipe() async throws {
         let chunk = [UInt8](repeating: UInt8(ascii: "x"), count: 65_536)
         let server = try RawServer(

@@ -153,7 +153,7 @@ struct InvocationTests {
         ),
     ]
 
-    @Test("what it prints when all is well goes to standard output alone", arguments: good)
+    @Test("The output of a successful run goes to standard output alone", arguments: good)
     func succeeds(run: Run) async throws {
         let result = try await Program.run(run.arguments)
         #expect(result.status == run.status)
@@ -161,7 +161,7 @@ struct InvocationTests {
         #expect(result.error == "")
     }
 
-    @Test("an error is one line on standard error, and says what to do", arguments: bad)
+    @Test("An error is one line on standard error, with advice", arguments: bad)
     func fails(run: Run) async throws {
         let result = try await Program.run(run.arguments)
         #expect(result.status == run.status)
@@ -171,7 +171,7 @@ struct InvocationTests {
     }
 
     @Test(
-        "with --json every error is one JSON object on standard error",
+        "With --json every error is one JSON object on standard error",
         arguments: bad.filter { !$0.arguments.isEmpty }
     )
     func failsAsJSON(run: Run) async throws {
@@ -184,7 +184,7 @@ struct InvocationTests {
     }
 
     @Test(
-        "output that cannot be written is a failure that says so",
+        "Output that cannot be written is a failure that says so",
         arguments: [
             "resolve 127.0.0.1", "resolve --json 127.0.0.1", "explain http://[::1]/", "resolve --help", "--help",
         ],
@@ -197,7 +197,7 @@ struct InvocationTests {
         #expect(result.error.split(separator: "\n").count == 1)
     }
 
-    @Test("no file or connection takes the place of a closed stream")
+    @Test("No file or connection takes the descriptor of a closed stream")
     func closedStreams() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("version: 1\n", to: "httpdns.yaml")
@@ -207,7 +207,7 @@ struct InvocationTests {
     }
 
     @Test(
-        "a password in an argument is in no output",
+        "A password in an argument is in no output",
         arguments: [
             "resolve one.test --doh https://user:sesame@1.1.1.1/dns-query",
             "resolve one.test --doh=https://user:sesame@1.1.1.1/dns-query",
@@ -227,7 +227,7 @@ struct InvocationTests {
         }
     }
 
-    @Test("help fits 80 columns and exits with 0", arguments: ["", "resolve", "explain", "fetch", "check", "export"])
+    @Test("Help fits 80 columns and exits with 0", arguments: ["", "resolve", "explain", "fetch", "check", "export"])
     func help(command: String) async throws {
         let result = try await Program.run([command, "--help"].filter { !$0.isEmpty })
         #expect(result.status == 0)
@@ -245,7 +245,7 @@ struct InvocationTests {
         #expect(result.error.split(separator: "\n").count == 1)
     }
 
-    @Test("several failed hosts are one error; those that did not fail are still shown")
+    @Test("Several failed hosts are one error, and the others are still shown")
     func severalHosts() async throws {
         let result = try await Program.run([
             "resolve", "a.invalid", "one.test", "b.invalid", "--map", "one.test=127.0.0.2", "--json",
@@ -258,7 +258,7 @@ struct InvocationTests {
         #expect(result.error.contains("2 of 3 hosts have no address: a.invalid, b.invalid"))
     }
 
-    @Test("a special address is refused even in a mapping, until --allow names its block")
+    @Test("A special address is refused even in a mapping, until --allow names its block")
     func policy() async throws {
         let arguments = ["explain", "http://a.test/", "--map", "a.test=169.254.1.1"]
         let refused = try await Program.run(arguments)

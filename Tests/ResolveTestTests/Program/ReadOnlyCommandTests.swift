@@ -72,7 +72,7 @@ struct ReadOnlyCommandTests {
     }
 
     @Test(
-        "A command beside a service leaves its files and its preresolved names alone",
+        "A command beside a service does not touch its files or its preresolved names",
         arguments: [geteuid(), 65_534].filter { geteuid() == 0 || $0 == geteuid() }
     )
     func files(owner: uid_t) async throws {
@@ -103,7 +103,7 @@ struct ReadOnlyCommandTests {
     }
 
     @Test(
-        "The key r of a watch forgets what the watch has cached, and not the snapshot",
+        "The key r of a watch clears the cache of the watch, and not the snapshot",
         .enabled(if: Command.find("script") != nil)
     )
     func refreshed() async throws {
@@ -127,7 +127,7 @@ struct ReadOnlyCommandTests {
         #expect(try service.facts() == before)
     }
 
-    @Test("check opens no socket, whatever is to be resolved at the start")
+    @Test("The command check opens no socket, whatever is to be resolved at the start")
     func silentCheck() async throws {
         let folder = try TemporaryFolder()
         let provider = try RawServer(.hang)

@@ -3,7 +3,7 @@ import ServerRig
 import Testing
 
 /// The program against BIND over HTTPS and nginx.
-@Suite("resolve-test against real servers", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
+@Suite("Resolve-test against real servers", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct ServerTests {
     /// What leads the program to the rig's provider and origins.
     private func flags(_ rig: ServerRig) -> [String] {
@@ -81,7 +81,7 @@ struct ServerTests {
         #expect(lines.first.map { json.texts("addresses").contains($0.address) } == true)
     }
 
-    @Test("the printed curl command works as it stands")
+    @Test("The printed curl command works unchanged")
     func curlLine() async throws {
         let rig = try await ServerRig.shared()
         let url = "https://one.test:\(rig.tlsPort)/a.jpg?cli-paste"
@@ -94,7 +94,7 @@ struct ServerTests {
         try await rig.awaitAccessLog(count: 1) { $0.target == "/a.jpg?cli-paste" && $0.address == "127.0.0.2" }
     }
 
-    @Test("exported curl options work with curl -K")
+    @Test("Exported curl options work with curl -K")
     func exported() async throws {
         let rig = try await ServerRig.shared()
         let exported = try await Program.run(
@@ -132,7 +132,7 @@ struct ServerTests {
         #expect(try !rig.accessLog(since: mark).contains { $0.target.contains("cli-liar") })
     }
 
-    @Test("--doh is asked about every name but internal ones")
+    @Test("The flag --doh sends every name but internal ones to the server")
     func internalNames() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
@@ -147,7 +147,7 @@ struct ServerTests {
         #expect(try rig.queryCount(of: "x.internal", since: mark) == 0)
     }
 
-    @Test("a configuration file's provider is believed under --cacert too")
+    @Test("A configuration file's provider is trusted under --cacert too")
     func configurationFile() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
@@ -230,7 +230,7 @@ struct ServerTests {
         _ = rig
     }
 
-    @Test("a download goes whole into its file")
+    @Test("A download is written completely to its file")
     func download() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()

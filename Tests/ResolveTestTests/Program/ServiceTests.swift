@@ -8,7 +8,7 @@ import ServerRig
 import Testing
 
 /// `dump`, `switch` and `watch --socket` against a service, which here is the test itself.
-@Suite("resolve-test and a running service")
+@Suite("The command line and a running service")
 struct ServiceTests {
     /// A client with a control socket: `img.test` is cached, `map.test` mapped by the settings, `new.test` by the program.
     private struct Service {
@@ -46,7 +46,7 @@ struct ServiceTests {
             .replacing(/[0-9,]+ bytes/, with: "N bytes").replacing(/[0-9.]+ (s|min) left/, with: "N left")
     }
 
-    @Test("dump shows what the service knows")
+    @Test("The command dump shows the service's state")
     func dump() async throws {
         let service = try await Service()
         let run = try await Program.run(["dump", "--socket", service.socket.path])
@@ -84,7 +84,7 @@ struct ServiceTests {
         await service.socket.shutdown()
     }
 
-    @Test("dump --json is the client's own diagnostics; names and a limit choose from it")
+    @Test("The JSON of dump is the client's diagnostics, limited by names and a number")
     func json() async throws {
         let service = try await Service()
         let run = try await Program.run(["dump", "--json"], environment: ["HTTPDNS_SOCKET": service.socket.path])
@@ -97,7 +97,7 @@ struct ServiceTests {
         await service.socket.shutdown()
     }
 
-    @Test("switch off and on, for everything and for a route, and says how it stands")
+    @Test("The command switch turns off and on, for all or a route, and shows the state")
     func killSwitch() async throws {
         let service = try await Service()
         func turn(_ arguments: String...) async throws -> (String, Int32) {
@@ -117,7 +117,7 @@ struct ServiceTests {
         await service.socket.shutdown()
     }
 
-    @Test("A pattern that no route has is refused with a list of the routes")
+    @Test("A pattern without a route is refused with a list of the routes")
     func unknownRoute() async throws {
         let service = try await Service()
         func turn(_ arguments: String...) async throws -> CommandResult {
@@ -154,7 +154,7 @@ struct ServiceTests {
         await service.socket.shutdown()
     }
 
-    @Test("what the environment has off stays off, and that is a failure which says so")
+    @Test("A name that the environment has off stays off, and the failure says so")
     func stillOff() async throws {
         let service = try await Service()
         service.client.killSwitch.turnOff(by: .environment)
@@ -170,7 +170,7 @@ struct ServiceTests {
         await service.socket.shutdown()
     }
 
-    @Test("watch --socket tells states and events of the service, line by line")
+    @Test("The command watch --socket prints states and events of the service by line")
     func watch() async throws {
         let service = try await Service()
         let run = try await Program.run(
@@ -189,7 +189,7 @@ struct ServiceTests {
         await service.socket.shutdown()
     }
 
-    @Test("a watch whose service ends says so")
+    @Test("A watch reports the end of its service")
     func hungUp() async throws {
         let service = try await Service()
         let output = try service.folder.write("", to: "output")
@@ -202,7 +202,7 @@ struct ServiceTests {
         #expect(ended.error.contains("\"code\":\"connection-lost\""), "\(ended)")
     }
 
-    @Test("a socket that cannot be used is said in one line, with what to do")
+    @Test("An unusable socket is reported in one line, with advice")
     func failures() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("text", to: "file")
@@ -250,7 +250,7 @@ struct ServiceTests {
     }
 
     @Test(
-        "who may not open it is told so",
+        "A user without permission to open the socket gets an error that says so",
         .enabled(if: geteuid() == 0 && FileManager.default.isExecutableFile(atPath: "/usr/sbin/runuser"))
     )
     func notPermitted() async throws {

@@ -2,7 +2,7 @@ import ServerRig
 import Testing
 
 /// The program beside names whose owners point them into the network, and with a file that limits what is reached.
-@Suite("resolve-test and names that lead inside", .enabled(if: ServerRig.isAvailable([.compiler])))
+@Suite("Names that lead to internal addresses", .enabled(if: ServerRig.isAvailable([.compiler])))
 struct UntrustedNamesTests {
     private func run(_ arguments: [String], system: [String: [String]]) async throws -> CommandResult {
         try await SystemAnswers.shared().run(Program.command(arguments), answering: system)

@@ -92,7 +92,7 @@ struct VendorSecretTests {
         server.stop()
     }
 
-    @Test("a service's dump, diagnostics and events over the socket have none of them", arguments: accounts)
+    @Test("A service's dump, diagnostics and events over the socket have no secrets", arguments: accounts)
     func socket(account: Account) async throws {
         let server = try server(account)
         let folder = try TemporaryFolder()

@@ -8,7 +8,7 @@ import Testing
 @Suite("resolve-test watch")
 struct WatchTests {
     @Test(
-        "it ends by itself, and its status is that of the last answers",
+        "A watch ends on its own, and its status is that of the last answers",
         arguments: [
             ("one.test --map one.test=127.0.0.2 --count 2 --interval 50ms", 0),
             ("one.test --map one.test=127.0.0.2 --for 500ms", 0),
@@ -24,7 +24,7 @@ struct WatchTests {
         #expect(run.output.contains("one.test   127.0.0.2   mapping   no expiry\n") == (status < 2))
     }
 
-    @Test("with --json each line is an object, and the state of a host is told once")
+    @Test("With --json each line is an object, and a host's state is printed once")
     func json() async throws {
         let run = try await Program.run(
             ["watch", "one.test:8443", "--map", "one.test=127.0.0.2", "--json", "--count", "3", "--interval", "50ms"]
@@ -65,7 +65,7 @@ struct WatchTests {
         #expect(after.contains(#/[^-]icanon/#) && after.contains(#/[^-]echo /#), "\(after)")
     }
 
-    @Test("A terminal that moves no cursor gets lines in place of a table", .enabled(if: Command.find("script") != nil))
+    @Test("A terminal that moves no cursor gets lines instead of a table", .enabled(if: Command.find("script") != nil))
     func dumb() async throws {
         let line = "\(Program.path) watch one.test --map one.test=127.0.0.2 --interval 50ms --count 2"
         let run = try await Command("script", ["-qec", line, "/dev/null"], environment: ["TERM": "dumb"]).run()

@@ -21,7 +21,7 @@ struct CompareReportTests {
         return comparison
     }
 
-    @Test("shows both answers, their proofs and the verdict")
+    @Test("The report shows both answers, their proofs and the verdict")
     func probed() throws {
         let report = CompareReport(comparisons: [try hijacked()], isStrict: false)
         #expect(
@@ -89,7 +89,7 @@ struct CompareReportTests {
         #expect(failure.exitStatus == ExitStatus.failed)
     }
 
-    @Test("as JSON is one line for each host")
+    @Test("The JSON is one line for each host")
     func json() throws {
         let report = CompareReport(comparisons: [try hijacked()], isStrict: false)
         #expect(
@@ -106,7 +106,7 @@ struct CompareReportTests {
         )
     }
 
-    @Test("what a server wrote into its certificate cannot move the cursor")
+    @Test("Text from a server's certificate cannot move the cursor")
     func hostileNames() throws {
         var comparison = try hijacked()
         comparison.proofs[comparison.endpoints[1]] = .refused("certificate is for \u{1b}[2Jx")

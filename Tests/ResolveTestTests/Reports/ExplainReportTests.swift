@@ -17,7 +17,8 @@ struct ExplainReportTests {
         return Samples.rewrite(resolution)
     }
 
-    @Test("a weighted mapping: why, who was chosen, how curl would do it, what libcurl gets")
+    /// And with what libcurl gets.
+    @Test("A weighted mapping is explained with its reason, choice and curl command")
     func mapping() throws {
         let report = ExplainReport(rewrite: try weighted(), providerKinds: [:], isVerbose: true)
         #expect(
@@ -35,7 +36,7 @@ struct ExplainReportTests {
         )
     }
 
-    @Test("at 80 columns the lines fold between their parts")
+    @Test("At 80 columns the lines fold between their parts")
     func narrow() throws {
         let report = ExplainReport(rewrite: try weighted(), providerKinds: [:], isVerbose: false)
         #expect(
@@ -60,7 +61,7 @@ struct ExplainReportTests {
         #expect(report.text(.plain).contains("policy: allowed (mapping), reachable: public_internet\n"))
     }
 
-    @Test("a provider's answer names the route, the provider and those that failed before")
+    @Test("A provider's answer has the route, the provider and earlier failures")
     func provider() throws {
         var resolution = try Samples.provided(["203.0.113.8"], port: 8443)
         resolution.failedAttempts = [
@@ -97,7 +98,7 @@ struct ExplainReportTests {
         #expect(report.json().oneLine.contains("\"resolveEntry\":null"))
     }
 
-    @Test("A proxy that is given addresses, and a Unix socket, stand in the curl line")
+    @Test("A proxy that gets addresses, and a Unix socket, are in the curl line")
     func otherWaysOut() throws {
         var view = try weighted()
         view.wayOut = .proxy(try HTTPDNSClient.Proxy("socks5://[2001:db8::1]:1080"))
@@ -115,14 +116,14 @@ struct ExplainReportTests {
         )
     }
 
-    @Test("pin names appear with -v only")
+    @Test("Pin names appear with -v only")
     func pinNames() throws {
         let quiet = ExplainReport(rewrite: try weighted(), providerKinds: [:], isVerbose: false)
         #expect(!quiet.text(.plain).contains(".invalid"))
         #expect(!quiet.json().indented.contains(".invalid"))
     }
 
-    @Test("JSON has the members in their order, null where there is nothing")
+    @Test("JSON has the members in their order, with null for missing ones")
     func json() throws {
         var view = try weighted()
         view.resolution.timeToLive = nil

@@ -25,7 +25,7 @@ struct FailureReportTests {
         return CommandFailure(error)
     }
 
-    @Test("one line, and the addresses with -v only")
+    @Test("A failure is one line, with the addresses for -v only")
     func text() throws {
         let line = "resolve-test: img.test: no address could be connected to:\\n203.0.113.7 (check the mapping)\n"
         #expect(FailureReport.text(try failure(), isVerbose: false, style: .plain) == line)
@@ -35,7 +35,7 @@ struct FailureReportTests {
         )
     }
 
-    @Test("one object with all that a program needs")
+    @Test("A failure in JSON is one object with all that a program needs")
     func json() throws {
         #expect(
             FailureReport.json(try failure()).oneLine == """
@@ -49,7 +49,7 @@ struct FailureReportTests {
     }
 
     @Test(
-        "what cannot be used exits with 2, what failed with 1",
+        "Invalid input exits with 2, and a failure with 1",
         arguments: [
             (HTTPDNSClientError.Code.invalidURL, Int32(2)), (.invalidRequest, 2), (.configuration, 2),
             (.resolveFailed, 1), (.policyRefused, 1), (.certificateRefused, 1), (.timedOut, 1), (.protocolViolation, 1),

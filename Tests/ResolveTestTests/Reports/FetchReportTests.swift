@@ -35,7 +35,7 @@ struct FetchReportTests {
         )
     }
 
-    @Test("each phase is a bar where the one before it ended")
+    @Test("Each phase is a bar that begins where the one before it ended")
     func text() throws {
         #expect(
             report(try hop()).text(.plain) == """
@@ -67,7 +67,7 @@ struct FetchReportTests {
         #expect(both.text(.plain).hasSuffix("   certificate verified on every TLS hop\n"))
     }
 
-    @Test("on a narrow screen the remarks have lines of their own")
+    @Test("On a narrow screen the remarks have lines of their own")
     func narrow() throws {
         let text = report(try hop()).text(Screen(width: 60, style: .plain))
         let lines = text.split(separator: "\n").map(String.init)
@@ -75,7 +75,7 @@ struct FetchReportTests {
         #expect(lines.dropFirst().allSatisfy { $0.count <= 60 })
     }
 
-    @Test("a reused connection has neither connect nor TLS time, in text and JSON")
+    @Test("A reused connection has neither connect nor TLS time, in text and JSON")
     func reused() throws {
         var hop = try hop()
         hop.reusedConnection = true
@@ -86,7 +86,7 @@ struct FetchReportTests {
         #expect(report.json().oneLine.contains(#""connect":null,"tls":null,"firstByte":0.0094"#))
     }
 
-    @Test("JSON is that of explain, and the answer behind it")
+    @Test("The JSON is that of explain, followed by the response")
     func json() throws {
         let json = report(try hop()).json().oneLine
         let explained = ExplainReport(rewrite: try hop().rewrite, providerKinds: [:], isVerbose: false).json().oneLine
@@ -102,7 +102,7 @@ struct FetchReportTests {
         )
     }
 
-    @Test("a server's text moves no cursor")
+    @Test("A server's text moves no cursor")
     func hostile() throws {
         var hop = try hop()
         hop.contentType = "text/\u{1B}[2Jhtml"

@@ -26,7 +26,7 @@ struct MappingExportTests {
         )
     }
 
-    @Test("hosts lines; what they cannot say is a comment")
+    @Test("The export has hosts lines, and comments for rules that they cannot express")
     func hosts() throws {
         #expect(
             try export().text(.hosts) == """
@@ -46,7 +46,8 @@ struct MappingExportTests {
         )
     }
 
-    @Test("curl options; a rule without a port is for those of http and https")
+    /// Those of http and https.
+    @Test("The export has curl options; a rule without a port is for ports 80 and 443")
     func curl() throws {
         #expect(
             try export().text(.curl) == """
@@ -69,7 +70,7 @@ struct MappingExportTests {
         )
     }
 
-    @Test("the JSON is a configuration file that says the same rules")
+    @Test("The exported JSON is a configuration file with the same rules")
     func json() throws {
         let once = try export().text(.json)
         let again = try export(once).text(.json)
@@ -80,7 +81,7 @@ struct MappingExportTests {
         #expect(rules.mapValues(\.timeToLive) == original.mapValues(\.timeToLive))
     }
 
-    @Test("nothing to export is said, not an empty file")
+    @Test("An empty export is a message, not an empty file")
     func empty() throws {
         #expect(MappingExport(rules: []).text(.hosts) == "# no mappings\n")
         #expect(MappingExport(rules: []).text(.curl) == "# no mappings\n")

@@ -30,7 +30,8 @@ struct ResolveReportTests {
         )
     }
 
-    @Test("a table of names, addresses, sources and lifetimes, as wide as its cells")
+    /// It is as wide as its cells.
+    @Test("The report is a table of names, addresses, sources and lifetimes")
     func table() throws {
         #expect(
             try report().text() == """
@@ -43,7 +44,7 @@ struct ResolveReportTests {
         )
     }
 
-    @Test("one line of JSON for each host, the failed one included, keys in a fixed order")
+    @Test("Each host is one line of JSON, failed ones too, with keys in a fixed order")
     func json() throws {
         let lines = try report().json().split(separator: "\n")
         #expect(lines.count == 3)
@@ -62,7 +63,7 @@ struct ResolveReportTests {
         )
     }
 
-    @Test("one failed host is its own error; several are counted and named on one line")
+    @Test("One failed host is its own error; several are counted and named on one line")
     func failure() throws {
         var report = try report()
         #expect(report.failure?.message == "db: no such name")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("What watch tells")
+@Suite("Notices of watch")
 struct WatchNoticeTests {
     private let clock = ClockText { String(ClockText.universal($0).dropFirst(11).prefix(8)) }
     private let date = Date(timeIntervalSince1970: 1_795_269_731.5)
@@ -18,7 +18,7 @@ struct WatchNoticeTests {
         return WatchNotice(date: date, content: .event(event))
     }
 
-    @Test("a change is one line with both sides")
+    @Test("A change is one line with both sides")
     func change() throws {
         let notice = try event(.changed) { event in
             event.host = try HTTPDNSName("img.test")
@@ -40,7 +40,7 @@ struct WatchNoticeTests {
         )
     }
 
-    @Test("a quarantine says how long and why, in one line that moves no cursor")
+    @Test("A quarantine is one line with its duration and reason, and moves no cursor")
     func quarantine() throws {
         let notice = try event(.providerQuarantined) { event in
             event.provider = "ali\u{1B}[2J"
@@ -53,7 +53,7 @@ struct WatchNoticeTests {
         #expect(!text.contains("\u{1B}") && !text.contains("\n"))
     }
 
-    @Test("an answer that only repeats the last one is not told; another state is")
+    @Test("An answer that repeats the last one is not printed, and another state is")
     func states() throws {
         var model = WatchModel([try HostArgument("img.test:8443")])
         let fresh = try Samples.provided(["127.0.0.2"], port: 8443)

@@ -93,7 +93,7 @@ struct WatchTableTests {
         ),
     ]
 
-    @Test("answers, events and health become a row", arguments: cases)
+    @Test("Answers, events and health become a row", arguments: cases)
     func rows(_ test: Case) throws {
         let lines = try Self.table(test.steps).lines(.plain)
         #expect(lines.count == 3)
@@ -102,7 +102,7 @@ struct WatchTableTests {
         #expect(lines[2] == test.providers)
     }
 
-    @Test("columns stand below each other, and figures end below each other")
+    @Test("Columns are aligned, and figures are aligned at their ends")
     func columns() throws {
         var model = WatchModel([try HostArgument("img.test"), try HostArgument("a.very.long.name.test")])
         _ = model.take(.success(try Samples.mapped(["127.0.0.2"], key: "img.test", line: 1)), about: 0, at: .init())
@@ -116,7 +116,7 @@ struct WatchTableTests {
         )
     }
 
-    @Test("no line is wider than the screen, whatever is painted", arguments: [1, 20, 45, 80, 200])
+    @Test("No line is wider than the screen, in any color", arguments: [1, 20, 45, 80, 200])
     func width(_ width: Int) throws {
         let table = try Self.table([.answer(["127.0.0.2"], ttl: 0, age: 3, isStale: true), .health(.suspect)])
         let painted = table.lines(Screen(width: width, style: Style(isColoured: true)))
@@ -126,7 +126,7 @@ struct WatchTableTests {
         #expect(painted.contains { $0.contains("\u{1B}[31m") } == (width > 10))
     }
 
-    @Test("Columns that a narrow screen has no room for stand on another line")
+    @Test("Columns beyond a narrow screen are on another line")
     func folded() throws {
         var model = WatchModel([try HostArgument("img.test"), try HostArgument("a.very.long.name.test")])
         _ = model.take(.success(try Samples.mapped(["127.0.0.2"], key: "img.test", line: 1)), about: 0, at: .init())
@@ -148,7 +148,7 @@ struct WatchTableTests {
         )
     }
 
-    @Test("hosts that do not fit are counted, and the providers stay in sight")
+    @Test("Hosts that do not fit are counted, and the providers stay visible")
     func height() throws {
         let model = WatchModel(try (0..<10).map { try HostArgument("n\($0).test") })
         let lines = WatchTable(model: model, providerKinds: [:]).lines(.plain, height: 6)
@@ -157,7 +157,7 @@ struct WatchTableTests {
         #expect(WatchTable(model: model, providerKinds: [:]).lines(.plain, height: 12).count == 12)
     }
 
-    @Test("details say all addresses, the rule, the counters and what happened last")
+    @Test("Details show all addresses, the rule, the counters and the last event")
     func details() throws {
         var table = try Self.table([.mapped(["127.0.0.2", "127.0.0.3"]), .event(.refreshStarted), .event(.changed)])
         table.showsDetails = true
@@ -201,7 +201,7 @@ struct WatchTableTests {
         #expect(lines[2].hasSuffix("127.0.0.3 weight 50, 106 requests"), "\(lines)")
     }
 
-    @Test("Without a service the table says how often each address was first")
+    @Test("Without a service the table counts how often each address was first")
     func firsts() throws {
         let one = ["127.0.0.2", "127.0.0.3"]
         let steps = [one, one.reversed(), one].map { Step.answer($0, ttl: 5, age: 1) }
