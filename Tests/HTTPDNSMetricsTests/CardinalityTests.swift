@@ -6,7 +6,7 @@ import HTTPDNSTesting
 import MetricsTestKit
 import Testing
 
-@Suite("How many series there are")
+@Suite("Cardinality of the series")
 struct CardinalityTests {
     /// Nor an address.
     @Test("Series do not grow with the number of hosts, and none has a host in it")

@@ -48,7 +48,7 @@ struct ResolverMetricsTests {
         }
     }
 
-    @Test("each export adds what was counted since the last one, and the end adds the rest")
+    @Test("Each export adds the counts since the last one, and the end adds the rest")
     func differences() async throws {
         countEverything()
         let work = Task { await metrics.run() }
@@ -106,7 +106,7 @@ struct ResolverMetricsTests {
         #expect(!"\(backend)".contains("secret"))
     }
 
-    @Test("what was exported has exactly the names and dimensions of the list")
+    @Test("The exported names and dimensions are exactly those of the list")
     func names() async throws {
         let work = Task { await metrics.run() }
         await time.sleepers(atLeast: 1)
@@ -129,7 +129,7 @@ struct ResolverMetricsTests {
         #expect(seen == expected)
     }
 
-    @Test("cancelling ends the run after a last export, and a second run goes on from there")
+    @Test("Cancelling ends a run after a last export, and a second run continues")
     func cancelled() async throws {
         let work = Task { await metrics.run() }
         await time.sleepers(atLeast: 1)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Series of a vendor's provider", .timeLimit(.minutes(10)))
 struct VendorSecretSeriesTests {
-    @Test("answered queries leave neither token nor number of an account in a series")
+    @Test("Answered queries leave neither a token nor an account number in a series")
     func series() async throws {
         let token = "ca0a57deadbeef00"
         let answer = "img.shop.test.:203.0.113.7,60-0|198.51.100.1"

@@ -16,7 +16,7 @@ struct AddressBlockTests {
     }
 
     @Test(
-        "what is not a block is refused",
+        "An invalid block is refused",
         arguments: [
             "", "/", "/8", "10.0.0.0/", "10.0.0.0/33", "::/129", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.0/08",
             "10.0.0.0/8/8",
@@ -29,7 +29,7 @@ struct AddressBlockTests {
     }
 
     @Test(
-        "a block has its first and last address and neither neighbour",
+        "A block has its first and last address, and not the adjacent ones",
         arguments: [
             ("10.0.0.0/8", "10.0.0.0", "10.255.255.255", "9.255.255.255", "11.0.0.0"),
             ("172.16.0.0/12", "172.16.0.0", "172.31.255.255", "172.15.255.255", "172.32.0.0"),
@@ -50,13 +50,13 @@ struct AddressBlockTests {
         #expect(!block.contains(try #require(HTTPDNSAddress(after))))
     }
 
-    @Test("families never match each other")
+    @Test("Addresses and blocks of different families never match")
     func keepsFamiliesApart() throws {
         #expect(try !#require(HTTPDNSAddressBlock("0.0.0.0/0")).contains(#require(HTTPDNSAddress("::ffff:10.0.0.1"))))
         #expect(try !#require(HTTPDNSAddressBlock("::/0")).contains(#require(HTTPDNSAddress("10.0.0.1"))))
     }
 
-    @Test("an address and a length make the block round the address")
+    @Test("An address and a length give the block around the address")
     func masks() throws {
         let address = HTTPDNSAddress(v4: 10, 20, 30, 40)
         #expect(HTTPDNSAddressBlock(address, prefixLength: 8)?.description == "10.0.0.0/8")

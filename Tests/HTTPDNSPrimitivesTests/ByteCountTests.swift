@@ -1,10 +1,10 @@
 import HTTPDNSPrimitives
 import Testing
 
-@Suite("Numbers of bytes")
+@Suite("Byte counts")
 struct ByteCountTests {
     @Test(
-        "units are powers of 1,024, and out-of-range numbers are clamped",
+        "Units are powers of 1,024, and out-of-range numbers are clamped",
         arguments: [
             (HTTPDNSByteCount.bytes(0), 0, "0 B"), (.bytes(-1), 0, "0 B"), (.bytes(1_000), 1_000, "1000 B"),
             (.kibibytes(1), 1_024, "1 KiB"), (.mebibytes(4), 4_194_304, "4 MiB"),
@@ -18,7 +18,7 @@ struct ByteCountTests {
         #expect(count.description == text)
     }
 
-    @Test("counts compare by their bytes")
+    @Test("Counts compare by their bytes")
     func compares() {
         #expect(HTTPDNSByteCount.bytes(1_023) < .kibibytes(1))
         #expect(HTTPDNSByteCount.mebibytes(1) == .kibibytes(1_024))

@@ -2,9 +2,9 @@ import HTTPDNSPrimitives
 import Synchronization
 import Testing
 
-@Suite("coarse clock")
+@Suite("Coarse clock")
 struct CoarseClockTests {
-    @Test("the time asleep is added, measured once a tick, and never shrinks")
+    @Test("The time asleep is added, measured once a tick, and never shrinks")
     func addsTimeAsleep() {
         let clock = CoarseClock()
         #expect(clock.time(at: 100) { 0 } == 100)
@@ -13,7 +13,7 @@ struct CoarseClockTests {
         #expect(clock.time(at: 108) { 4990 } == 5108, "a reading that was interrupted turned time back")
     }
 
-    @Test("it is never ahead of the exact clock, and less than a second behind it")
+    @Test("The coarse clock is never ahead of the exact one, and under a second behind")
     func staysCloseToTheExactClock() {
         let clock = SystemTimeSource()
         for _ in 0..<10_000 {
@@ -25,7 +25,7 @@ struct CoarseClockTests {
         }
     }
 
-    @Test("it goes back for no thread")
+    @Test("The coarse clock never goes back, on any thread")
     func isMonotonicAcrossThreads() async {
         let latest = Latest()
         await withTaskGroup(of: Bool.self) { group in

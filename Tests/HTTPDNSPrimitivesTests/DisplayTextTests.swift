@@ -1,10 +1,10 @@
 import HTTPDNSPrimitives
 import Testing
 
-@Suite("Text of strangers")
+@Suite("Untrusted text")
 struct DisplayTextTests {
     @Test(
-        "what could change a line or its meaning is escaped",
+        "Characters that could change a line or its meaning are escaped",
         arguments: [
             ("plain text", "plain text"), ("a\r\nb\tc", "a\\r\\nb\\tc"), ("a\u{0}b\u{1b}[31m", "a\\u{0}b\\u{1b}[31m"),
             ("say \"hi\" \\", "say \\\"hi\\\" \\\\"), ("a\u{202e}b\u{2028}c", "a\\u{202e}b\\u{2028}c"),
@@ -15,7 +15,7 @@ struct DisplayTextTests {
         #expect(text.escaped(limit: 80) == expected)
     }
 
-    @Test("long text is cut, and one character of a thousand marks counts as a thousand")
+    @Test("Long text is cut, and combining marks count one by one")
     func cuts() {
         #expect(String(repeating: "a", count: 80).escaped(limit: 80) == String(repeating: "a", count: 80))
         #expect(String(repeating: "a", count: 81).escaped(limit: 80) == String(repeating: "a", count: 80) + "...")
@@ -24,7 +24,7 @@ struct DisplayTextTests {
         #expect(String(repeating: "\n", count: 200).escaped(limit: 80).count <= 84)
     }
 
-    @Test("a message on one line keeps its quotation marks, and is escaped once")
+    @Test("A message on one line keeps its quotation marks, and is escaped once")
     func escapesMessagesOnce() {
         let message = "its \"code\" is not \"success\"\n\u{1b}[31m \\"
         let line = message.onOneLine(limit: 80)
@@ -33,7 +33,7 @@ struct DisplayTextTests {
         #expect(String(repeating: "\"", count: 81).onOneLine(limit: 80) == String(repeating: "\"", count: 80) + "...")
     }
 
-    @Test("a location says as much as is known")
+    @Test("A location shows as much as is known")
     func writesLocations() {
         #expect(HTTPDNSSourceLocation(file: "a.yaml", line: 3, column: 5).description == "a.yaml:3:5")
         #expect(HTTPDNSSourceLocation(file: "a.yaml", line: 3).description == "a.yaml:3")

@@ -70,14 +70,17 @@ struct IPAddressTextTests {
         #expect(HTTPDNSAddress(text) == nil)
     }
 
-    @Test("bytes and back", arguments: ["203.0.113.7", "::", "2001:db8::7", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"])
+    @Test(
+        "Addresses convert to bytes and back",
+        arguments: ["203.0.113.7", "::", "2001:db8::7", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"]
+    )
     func convertsBytes(text: String) throws {
         let address = try #require(HTTPDNSAddress(text))
         #expect(address.bytes.count == (address.family == .v4 ? 4 : 16))
         #expect(HTTPDNSAddress(bytes: address.bytes) == address)
     }
 
-    @Test("bytes are in network order, and only 4 or 16 make an address")
+    @Test("Bytes are in network order, and only 4 or 16 make an address")
     func ordersBytes() {
         #expect(HTTPDNSAddress(bytes: [203, 0, 113, 7] as [UInt8]) == HTTPDNSAddress(v4: 203, 0, 113, 7))
         #expect(HTTPDNSAddress(v4: 203, 0, 113, 7).bytes == [203, 0, 113, 7])
@@ -87,7 +90,7 @@ struct IPAddressTextTests {
         }
     }
 
-    @Test("an IPv4 address and its IPv6 forms are different addresses")
+    @Test("An IPv4 address and its IPv6 forms are different addresses")
     func keepsFamiliesApart() throws {
         let mapped = try #require(HTTPDNSAddress("::ffff:203.0.113.7"))
         #expect(mapped != HTTPDNSAddress("203.0.113.7"))
@@ -96,7 +99,7 @@ struct IPAddressTextTests {
         #expect(HTTPDNSAddress("203.0.113.7")?.mappedV4 == nil)
     }
 
-    @Test("an endpoint's IPv6 address has brackets")
+    @Test("An endpoint's IPv6 address has brackets")
     func writesEndpoints() throws {
         #expect(
             HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 203, 0, 113, 7), port: 443).description == "203.0.113.7:443"

@@ -1,12 +1,12 @@
 import HTTPDNSPrimitives
 import Testing
 
-@Suite("Moments and durations")
+@Suite("Times and durations")
 struct MonotonicTimeTests {
     private let end = MonotonicTime(nanoseconds: .max)
     private let beginning = MonotonicTime(nanoseconds: .min)
 
-    @Test("adding saturates at both ends of time")
+    @Test("Adding saturates at both ends of time")
     func addsSaturating() {
         let moment = MonotonicTime(nanoseconds: 1_000)
         #expect(moment + .nanoseconds(5) == MonotonicTime(nanoseconds: 1_005))
@@ -17,7 +17,7 @@ struct MonotonicTimeTests {
         #expect(moment + .seconds(Int64.min) < moment)
     }
 
-    @Test("a difference saturates and never turns its sign")
+    @Test("A difference saturates and never changes its sign")
     func subtractsSaturating() {
         #expect(MonotonicTime(nanoseconds: 7) - MonotonicTime(nanoseconds: 10) == .nanoseconds(-3))
         #expect(end - beginning == .nanoseconds(Int64.max))
@@ -25,7 +25,7 @@ struct MonotonicTimeTests {
     }
 
     @Test(
-        "whole nanoseconds are exact until they saturate",
+        "Whole nanoseconds are exact until they saturate",
         arguments: [
             (Duration.zero, Int64(0)), (.milliseconds(1_500), 1_500_000_000), (.milliseconds(-1_500), -1_500_000_000),
             (Duration(secondsComponent: 0, attosecondsComponent: 999_999_999), 0), (.seconds(Int64.max), .max),
@@ -36,14 +36,14 @@ struct MonotonicTimeTests {
         #expect(duration.wholeNanoseconds == expected)
     }
 
-    @Test("seconds for people have their fraction")
+    @Test("Readable seconds have their fraction")
     func givesSeconds() {
         #expect(Duration.milliseconds(1_250).inSeconds == 1.25)
         #expect(Duration.milliseconds(-500).inSeconds == -0.5)
     }
 
     @Test(
-        "a duration is written in the unit that keeps it short",
+        "A duration is written in the unit that keeps it short",
         arguments: [
             (Duration.zero, "0 ms"), (.microseconds(300), "0.3 ms"), (.microseconds(8_140), "8.1 ms"),
             (.microseconds(9_960), "10 ms"), (.milliseconds(12), "12 ms"), (.milliseconds(999), "999 ms"),
@@ -58,7 +58,7 @@ struct MonotonicTimeTests {
         #expect(duration.shortText == text)
     }
 
-    @Test("the system's clock goes on, and sleeping ends at its deadline or later")
+    @Test("The system's clock advances, and sleeping ends at its deadline or later")
     func sleeps() async throws {
         let clock = SystemTimeSource()
         let deadline = clock.now() + .milliseconds(5)
@@ -67,7 +67,7 @@ struct MonotonicTimeTests {
         try await clock.sleep(until: deadline)
     }
 
-    @Test("sleeping on the system's clock ends with the task", .timeLimit(.minutes(10)))
+    @Test("Sleeping on the system's clock ends with the task", .timeLimit(.minutes(10)))
     func sleepIsCancelled() async {
         let task = Task { try await SystemTimeSource().sleep(until: MonotonicTime(nanoseconds: .max)) }
         task.cancel()

@@ -5,7 +5,7 @@ import Testing
 struct SleepQueueTests {
     private let clock = SystemTimeSource()
 
-    @Test("a thousand sleeps end in their time, those of earlier deadlines first")
+    @Test("A thousand sleeps end in time, those of earlier deadlines first")
     func order() async throws {
         let clock = clock
         let start = clock.now()
@@ -23,7 +23,7 @@ struct SleepQueueTests {
         #expect(clock.now() - start < .seconds(60))
     }
 
-    @Test("a sleep with an earlier deadline than all others does not wait for theirs")
+    @Test("A sleep with the earliest deadline does not wait for the others")
     func earlier() async throws {
         let clock = clock
         let long = Task { try await clock.sleep(until: clock.now() + .seconds(600)) }
@@ -34,7 +34,7 @@ struct SleepQueueTests {
         await #expect(throws: CancellationError.self) { try await long.value }
     }
 
-    @Test("a cancelled sleep ends at once, before, during or at its end")
+    @Test("A cancelled sleep ends immediately, before, during or at its end")
     func cancelled() async throws {
         let clock = clock
         for round in 0..<500 {
@@ -52,7 +52,7 @@ struct SleepQueueTests {
         }
     }
 
-    @Test("a moment that is past is no sleep")
+    @Test("A sleep until a past time returns immediately")
     func past() async throws {
         try await clock.sleep(until: clock.now())
         try await clock.sleep(until: MonotonicTime(nanoseconds: 0))

@@ -14,14 +14,14 @@ struct WallClockTests {
         }
     }
 
-    @Test("an injected clock is read anew each time")
+    @Test("An injected clock is read each time")
     func injected() {
         let counter = Counter()
         let clock = WallClock { counter.next() }
         #expect([clock.now(), clock.now()] == [41, 42])
     }
 
-    @Test("the system's clock counts milliseconds, since 1970 and not since boot")
+    @Test("The system's clock counts milliseconds, since 1970 and not since boot")
     func system() {
         // 2020 and 2200: far from what seconds, microseconds or nanoseconds would give.
         #expect((1_577_836_800_000..<7_258_118_400_000).contains(WallClock.system.now()))

@@ -48,7 +48,7 @@ struct HTTPDNSServiceTests {
         }
     }
 
-    @Test("a graceful shutdown refuses new requests and lets one in flight end")
+    @Test("A graceful shutdown refuses new requests and lets one in flight end")
     func drains() async throws {
         let waiting = try await Waiting()
         try await testGracefulShutdown { trigger in
@@ -77,7 +77,7 @@ struct HTTPDNSServiceTests {
         waiting.gate.open()
     }
 
-    @Test("a cancellation cuts what is in flight at once, also while it drains", arguments: [false, true])
+    @Test("A cancellation cuts requests in flight immediately, even while draining", arguments: [false, true])
     func cancelled(whileDraining: Bool) async throws {
         let waiting = try await Waiting()
         await testGracefulShutdown { trigger in
@@ -98,7 +98,7 @@ struct HTTPDNSServiceTests {
     }
 
     #if YAML
-    @Test("SIGHUP is the service's, unless the program keeps it")
+    @Test("The service handles SIGHUP, unless the program keeps it")
     func hangUp() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "service-\(UUID()).yaml").path
         try Data("version: 1\n".utf8).write(to: URL(filePath: path))
@@ -110,7 +110,7 @@ struct HTTPDNSServiceTests {
     }
     #endif
 
-    @Test("settings from code leave SIGHUP alone")
+    @Test("Settings from code leave SIGHUP alone")
     func code() async throws {
         let client = try await HTTPDNSClient()
         #expect(!HTTPDNSService(client: client).takesHangUp)

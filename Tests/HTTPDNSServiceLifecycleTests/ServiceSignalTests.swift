@@ -59,7 +59,7 @@ struct ServiceSignalTests {
         #expect(ended.output == "200 5\nended\n")
     }
 
-    @Test("SIGHUP makes the client read its file again, and the next request goes by it")
+    @Test("SIGHUP makes the client read its file again, and the next request follows it")
     func hangUp() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let gate = Gate()
@@ -77,7 +77,7 @@ struct ServiceSignalTests {
         #expect(ended.status == 0 && ended.output.hasSuffix("ended\n"), "\(ended)")
     }
 
-    @Test("a file that cannot be used does not end the process; what was in use stays")
+    @Test("An unusable file does not end the process, and the old settings stay")
     func broken() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let gate = Gate()
@@ -97,7 +97,7 @@ struct ServiceSignalTests {
         #expect(try await result.status == 0)
     }
 
-    @Test("a client that takes SIGHUP by itself is left to it", arguments: [false, true])
+    @Test("A client that handles SIGHUP on its own keeps it", arguments: [false, true])
     func once(byItself: Bool) async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         try write(port: 1)

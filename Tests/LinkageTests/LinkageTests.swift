@@ -16,7 +16,7 @@ struct LinkageTests {
         }
     }
 
-    @Test("The client brings no more of Foundation than FoundationEssentials")
+    @Test("The client links no more of Foundation than FoundationEssentials")
     func client() async throws {
         let libraries = try await librariesOf("httpdns-linkage-probe")
         #expect(
@@ -32,7 +32,7 @@ struct LinkageTests {
         try await Command("grep", ["-c", "11CoreMetrics", path]).run().status == 0
     }
 
-    @Test("A program that uses the client has nothing of swift-metrics in it")
+    @Test("A program that uses the client does not contain swift-metrics")
     func withoutMetrics() async throws {
         #expect(try await !hasMetrics(BuiltProduct.path("httpdns-linkage-probe")))
     }
@@ -58,7 +58,7 @@ struct BareProgramTests {
     private let program = getenv("HTTPDNS_BARE").map { String(cString: $0) + "/resolve-test" } ?? ""
 
     @Test(
-        "What needs a missing trait names the trait",
+        "A feature without its trait names the trait",
         arguments: [
             (["serve", "served.yaml"], "LocalProvider"),
             (["check", "httpdns.yaml"], "YAML"),
@@ -70,7 +70,7 @@ struct BareProgramTests {
         #expect(result.error.contains("trait \(trait)"), "\(result)")
     }
 
-    @Test("It has nothing of swift-metrics, swift-crypto and Hummingbird in it")
+    @Test("The bare program contains no swift-metrics, swift-crypto or Hummingbird")
     func small() async throws {
         for module in ["11CoreMetrics", "6Crypto", "11Hummingbird"] {
             let found = try await Command("grep", ["-cF", "$s\(module)", program]).run()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A log that is being written")
 struct LogFileTests {
-    @Test("whole lines are read, and of those after a mark each that was begun after it")
+    @Test("Whole lines are read, and after a mark those that began after it")
     func marks() throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "log-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: path) }

@@ -10,7 +10,7 @@ struct RawServerTests {
         return try await Command("bash", ["-c", prefix + script]).run(within: .seconds(60))
     }
 
-    @Test("what a client sends is recorded byte for byte, and the script's answer is sent")
+    @Test("A client's bytes are recorded exactly, and the script's answer is sent")
     func records() async throws {
         let server = try RawServer(.readHead, .sendText("hello"))
         let result = try await talk(server, #"printf 'GET / HTTP/1.1\r\nHost: a\r\n\r\n' >&3; cat <&3"#)
@@ -19,14 +19,14 @@ struct RawServerTests {
         #expect(connections.map(\.text) == ["GET / HTTP/1.1\r\nHost: a\r\n\r\n"])
     }
 
-    @Test("each connection follows its own script")
+    @Test("Each connection follows its own script")
     func scripts() async throws {
         let server = try RawServer { $0 == 0 ? [.sendText("first")] : [.sendText("later")] }
         #expect(try await talk(server, "cat <&3").output == "first")
         #expect(try await talk(server, "cat <&3").output == "later")
     }
 
-    @Test("a closed gate holds one connection and no other")
+    @Test("A closed gate holds one connection and no other")
     func gates() async throws {
         let gate = Gate()
         let server = try RawServer { $0 == 0 ? [.read(1), .wait(gate), .sendText("held")] : [.sendText("free")] }
@@ -38,7 +38,7 @@ struct RawServerTests {
         #expect(try await held.output == "held")
     }
 
-    @Test("a reset is seen as a reset, a close as the end")
+    @Test("A reset is seen as a reset, and a close as the end")
     func endings() async throws {
         let server = try RawServer { $0 == 0 ? [.read(1), .reset] : [.read(1)] }
         let reset = try await talk(server, "printf x >&3; cat <&3")
@@ -47,7 +47,7 @@ struct RawServerTests {
         #expect(closed.status == 0, "\(closed)")
     }
 
-    @Test("a client that goes away is noticed while the server hangs")
+    @Test("A client that goes away is noticed while the server hangs")
     func clientCloses() async throws {
         let server = try RawServer(.readHead, .hang)
         _ = try await talk(server, #"printf '\r\n\r\n' >&3"#)
@@ -55,7 +55,7 @@ struct RawServerTests {
         #expect(connections.count == 1)
     }
 
-    @Test("keep-alive: the same steps over and over")
+    @Test("With keep-alive the same steps are repeated")
     func repeats() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText("ok\n")]))
         let result = try await talk(
@@ -66,7 +66,7 @@ struct RawServerTests {
         #expect(server.connections.count == 1)
     }
 
-    @Test("waiting for what does not happen is an error that shows what did")
+    @Test("Waiting in vain is an error that shows the actual events")
     func deadline() async throws {
         let server = try RawServer(.hang)
         _ = try await talk(server, "printf abc >&3")
@@ -76,7 +76,7 @@ struct RawServerTests {
         #expect(error?.description.contains("abc") == true)
     }
 
-    @Test("a server that refuses keeps its port: no other is given it meanwhile")
+    @Test("A server that refuses connections keeps its port")
     func refusing() async throws {
         let server = try RawServer(.hang)
         try await server.refuse()
@@ -95,7 +95,7 @@ struct RawServerTests {
         #expect(results == [-1, -1] && errno == ECONNREFUSED)
     }
 
-    @Test("a black hole neither accepts nor refuses")
+    @Test("A black hole neither accepts nor refuses")
     func blackHole() async throws {
         let hole = try BlackHole(address: "127.0.0.1")
         let connect = "exec 3<>/dev/tcp/127.0.0.1/\(hole.port)"
@@ -107,7 +107,7 @@ struct RawServerTests {
 @Suite(.enabled(if: ServerRig.isAvailable([.compiler])))
 struct TripwireTests {
     @Test(
-        "the tripwire bites: a look-up of a name is recorded and refused",
+        "The tripwire works: a lookup of a name is recorded and refused",
         arguments: [("ahosts", "getaddrinfo localhost"), ("hosts", "gethostbyname2 localhost")]
     )
     func bites(database: String, lookup: String) async throws {
@@ -128,12 +128,12 @@ struct TripwireTests {
         #expect(lookups == ["connect 127.0.0.1 port 53"])
     }
 
-    @Test("without the tripwire the same look-up works")
+    @Test("Without the tripwire the same lookup works")
     func control() async throws {
         #expect(try await Command("getent", ["ahosts", "localhost"]).run().status == 0)
     }
 
-    @Test("a literal address is no look-up")
+    @Test("A literal address needs no lookup")
     func literals() async throws {
         let (result, lookups) = try await Tripwire.shared().run(Command("getent", ["ahosts", "127.0.0.1"]))
         #expect(result.status == 0 && lookups.isEmpty, "\(lookups)")

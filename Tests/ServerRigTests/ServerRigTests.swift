@@ -16,7 +16,7 @@ struct ServerRigTests {
         return try await Command("curl", common + more + ["https://\(host):\(port)\(path)"]).run()
     }
 
-    @Test("an origin logs address, server name, Host and connection")
+    @Test("An origin logs address, server name, Host and connection")
     func accessLog() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
@@ -41,7 +41,7 @@ struct ServerRigTests {
     }
 
     @Test(
-        "a certificate that must be refused is refused",
+        "A certificate that must be refused is refused",
         arguments: [
             ("img.shop.test", "127.0.0.5", Int32(60)), ("expired.test", "127.0.0.2", 60),
             ("wrong.test", "127.0.0.2", 60),
@@ -58,7 +58,7 @@ struct ServerRigTests {
     }
 
     @Test(
-        "a handshake without a server name, or at somebody else's server, is logged",
+        "A handshake without a server name, or at another server, is logged",
         arguments: ["127.0.0.2", "127.0.0.5"]
     )
     func handshakeLog(address: String) async throws {
@@ -69,7 +69,7 @@ struct ServerRigTests {
         #expect(try rig.originErrorLog().contains("handshake addr=\(address) sni=(none)"))
     }
 
-    @Test("a name of the other authority is accepted with that authority only")
+    @Test("A name of the other authority is accepted with that authority only")
     func otherAuthority() async throws {
         let rig = try await ServerRig.shared()
         let result = try await curl(
@@ -103,7 +103,7 @@ struct ServerRigTests {
         #expect(try await answer() == ["127.0.0.4"])
     }
 
-    @Test("HTTP/1.1 has a port of its own, clear text another")
+    @Test("HTTP/1.1 has a port of its own, and clear text another")
     func ports() async throws {
         let rig = try await ServerRig.shared()
         let address = "one.test:\(rig.http1Port):127.0.0.2:\(rig.http1Port)"
@@ -119,7 +119,7 @@ struct ServerRigTests {
         #expect(second.output == "127.0.0.5\n", "\(second)")
     }
 
-    @Test("an own rig can be held, goes on, and leaves no process and no folder")
+    @Test("A separate rig can be paused, and leaves no process and no folder")
     func lifetime() async throws {
         let rig = try await ServerRig.start()
         #expect(access(rig.folder, F_OK) == 0)
@@ -141,7 +141,7 @@ struct ServerRigTests {
         try await rig.stop()
     }
 
-    @Test("the servers end when the one who started them is killed")
+    @Test("The servers end when the process that started them is killed")
     func parentDeath() async throws {
         let folder = "/tmp/httpdns-orphan.\(UInt64.random(in: 0...UInt64.max))"
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Scripts/servers/start")

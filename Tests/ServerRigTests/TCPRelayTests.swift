@@ -9,7 +9,7 @@ struct TCPRelayTests {
         return try await Command("timeout", ["\(seconds)", "bash", "-c", prefix + script]).run(within: .seconds(60))
     }
 
-    @Test("bytes pass both ways, and the end of either side ends the other")
+    @Test("Bytes pass both ways, and the end of either side ends the other")
     func passes() async throws {
         let server = try RawServer(address: "127.0.0.2", .read(4), .sendText("pong"))
         let relay = try TCPRelay(to: server.address, port: server.port)
@@ -17,7 +17,7 @@ struct TCPRelayTests {
         #expect(server.connections.map(\.text) == ["ping"] && relay.connectionCount == 1)
     }
 
-    @Test("lost answers: the server has its request, the client has nothing")
+    @Test("A lost answer leaves the server its request and the client nothing")
     func loseAnswers() async throws {
         let answered = Gate()
         let server = try RawServer(.read(4), .sendText("pong"), .open(answered), .hang)
@@ -49,7 +49,7 @@ struct TCPRelayTests {
         #expect(server.connections.map(\.text) == ["ping"])
     }
 
-    @Test("ended connections: a reset is seen as a reset, a close as the end", arguments: [true, false])
+    @Test("Ended connections show a reset as a reset, and a close as the end", arguments: [true, false])
     func ends(resetting: Bool) async throws {
         let reached = Gate()
         let server = try RawServer(.read(4), .open(reached), .hang)
