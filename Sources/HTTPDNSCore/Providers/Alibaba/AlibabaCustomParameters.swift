@@ -1,11 +1,11 @@
-/// The inputs of custom resolution (`sdns-` parameters), checked. They may be given to the service as they are: none of their
-/// characters means anything to a URL or to JSON.
+/// The validated inputs of custom resolution (`sdns-` parameters). They are sent unescaped: none of their characters has a
+/// meaning in a URL or in JSON.
 struct AlibabaCustomParameters: Sendable {
     static let prefix = "sdns-"
-    /// The most octets that keys and values may have together: what the vendor's Android client keeps.
+    /// The maximum number of bytes of all keys and values together. It is the limit of the vendor's Android client.
     static let maximumOctets = 1000
 
-    /// Names with their prefix, and values, in the order of the names' bytes.
+    /// The prefixed names and their values, sorted by the names' bytes.
     let sorted: [(name: String, value: String)]
 
     init(_ parameters: [String: String], provider: String) throws(HTTPDNSProviderConfigurationError) {

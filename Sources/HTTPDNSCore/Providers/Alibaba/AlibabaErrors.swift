@@ -1,4 +1,4 @@
-/// The errors of Alibaba's HTTPDNS, both versions and `/ss`: the vendor's documents, and what its Android client does.
+/// The error codes of Alibaba's HTTPDNS, for both versions and `/ss`. Sources: the vendor's documents and its Android client.
 enum AlibabaErrors {
     static let words = ServiceWords(
         service: "Alibaba HTTPDNS service",
@@ -35,7 +35,7 @@ enum AlibabaErrors {
         words: words
     )
 
-    /// The refusal that a reply is, by its status and the code in its body.
+    /// Returns the refusal in a reply, by its status and the code in its body.
     static func refusal(in reply: ServiceReply) -> VendorRefusal? {
         let code = (try? JSONReader.read(reply.body))?["code"]?.text
         return table.refusal(code: code == "success" ? nil : code, in: reply)

@@ -4,17 +4,17 @@ public import HTTPDNSPrimitives
 extension AlibabaProvider {
     /// The versions of the protocol.
     public enum Version: String, Hashable, Sendable, CaseIterable {
-        /// The older one: JSON, signed by MD5 where the account wants it.
+        /// The older version: JSON, signed with MD5 if the account requires it.
         case v1
-        /// The current one: JSON, signed by HMAC-SHA256 and encrypted where the account wants it.
+        /// The current version: JSON, signed with HMAC-SHA256 and encrypted if the account requires it.
         case v2
     }
 
-    /// How names and answers are encrypted beneath TLS (version 2 alone).
+    /// The encryption of names and answers inside TLS (version 2 only).
     public enum Encryption: String, Hashable, Sendable, CaseIterable {
-        /// AES-128-CBC: what Alibaba's iOS client uses.
+        /// AES-128-CBC, which Alibaba's iOS client uses.
         case cbc
-        /// AES-128-GCM: what Alibaba's Android client uses. It also proves that nothing was altered.
+        /// AES-128-GCM, which Alibaba's Android client uses. It also authenticates the content.
         case gcm
     }
 
@@ -24,33 +24,35 @@ extension AlibabaProvider {
         public var name: String
         /// The version of the protocol.
         public var version: Version
-        /// The account. With a ``VendorCredential/secret`` every query is signed. Version 2 wants the secret and the key in
+        /// The account. With a ``VendorCredential/secret`` every query is signed. Version 2 requires the secret and the key in
         /// hexadecimal, as the vendor's console shows them.
         public var credential: VendorCredential
-        /// Where the service's own addresses are.
+        /// The region of the service, which sets the bootstrap addresses.
         public var region: Region = .mainlandChina
-        /// How names and answers are encrypted; nil leaves them to TLS. It needs ``VendorCredential/encryptionKey``.
+        /// The encryption of names and answers; `nil` leaves them to TLS. It requires ``VendorCredential/encryptionKey``.
         public var encryption: Encryption?
-        /// What the account's custom resolution is told (`sdns-` parameters), without that prefix: keys of a-z, A-Z, 0-9,
-        /// `-` and `_`, values of these and `=`, 1000 octets at most together. What the function at the vendor adds to its
-        /// answers (`extra`) is not read.
+        /// The parameters of the account's custom resolution, without the prefix `sdns-`. Keys consist of a-z, A-Z, 0-9, `-`
+        /// and `_`; values also of `=`. All together have at most 1000 bytes. Additions of the vendor's function to its answers
+        /// (`extra`) are not read.
         public var customParameters: [String: String] = [:]
-        /// Where the service is asked: scheme, host and port; its certificate must be for that host. Another than the
-        /// vendor's own is for a server that speaks the same.
+        /// The service's URL: scheme, host and port. The service's certificate must be valid for that host. Change it only for
+        /// another server that implements the same protocol.
         public var url: String
-        /// The service's addresses, in the order to try; nil means those of the region for the vendor's own URL. The name in
-        /// the URL is never looked up.
+        /// The service's addresses, in the order to try. `nil` means the addresses of the region, for the vendor's own URL. The
+        /// name in the URL is never looked up.
         public var bootstrap: [HTTPDNSAddress]?
-        /// Whether the service is asked once a day which addresses it has (`/ss`), and whether the account is switched off.
+        /// Whether the provider asks the service once a day for its addresses (`/ss`), and whether the account is switched off.
         public var discoversAddresses = true
-        /// Keeps discovered addresses over restarts. It must be this provider's alone: saving replaces what it holds.
+        /// The store that keeps discovered addresses across restarts. No other provider may use it: saving replaces its
+        /// content.
         public var addressStore: (any HTTPDNSResolutionStore)?
-        /// The authorities that the service's certificate must end at.
+        /// The trust roots for the service's certificate.
         public var trustRoots: HTTPDNSTrust.Roots = .system
-        /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``).
+        /// The most private scope that addresses in the service's answers may have (``HTTPDNSProvider/answerScope``).
         public var answers: HTTPDNSAddressPolicy.Scope = .public
 
-        /// The vendor's own service. Its certificate is for this name at every address (Alibaba's C client relies on it).
+        /// The URL of the vendor's own service. Its certificate is valid for this name at every address (Alibaba's C client
+        /// relies on it).
         public static let vendorURL = "https://resolvers.httpdns.aliyuncs.com"
 
         /// Creates settings for the vendor's own service in mainland China.

@@ -1,19 +1,20 @@
 package import HTTPDNSPrimitives
 
-/// Alibaba Cloud's HTTPDNS, versions 2 and 1 of its protocol, through a transport of its own that is pinned to the service's
-/// addresses.
+/// A provider for Alibaba Cloud's HTTPDNS, versions 2 and 1 of the protocol. It has its own transport, which is pinned to the
+/// service's addresses.
 ///
-/// - Both families of up to five names are one request. A client subnet is cut to 24 bits of IPv4 and 56 of IPv6, and its
-///   first address is passed on.
-/// - An address that does not answer, or fails by itself, is left alone for five minutes; a query tries three at most.
-/// - A signature that is refused for its time is made once more, by the service's own clock.
-/// - When the service refuses the account or the signature, nothing more is sent until the secrets or the settings are
-///   others: queries fail at once with code `accountRefused`.
-/// - When the vendor has switched the account off, queries fail at once with code `serviceDisabled`; once an hour it is asked
-///   whether that still holds.
-/// - Names that the account does not have in the vendor's console have no addresses, for a minute at most. Version 1 cannot
-///   say that a name does not exist.
-/// - Records of type HTTPS are not asked for: ``HTTPDNSProviderAnswer/services`` stays nil.
+/// - One request asks for both families of up to five names. A client subnet is cut to 24 bits of IPv4 and 56 of IPv6; its
+///   first address is sent.
+/// - An address that does not respond, or returns an error of its own, is quarantined for five minutes. A query tries at most
+///   three addresses.
+/// - A signature that is rejected because of its time is made once more, with the service's clock.
+/// - After the service rejects the account or the signature, nothing more is sent until the secrets or the settings change.
+///   Queries fail immediately with code `accountRefused`.
+/// - After the vendor switches the account off, queries fail immediately with code `serviceDisabled`. Once an hour the provider
+///   checks whether that still holds.
+/// - Names that are not entered in the vendor's console have no addresses, cached for at most a minute. Version 1 cannot report
+///   that a name does not exist.
+/// - Records of type HTTPS are not requested: ``HTTPDNSProviderAnswer/services`` stays nil.
 public final class AlibabaProvider: HTTPDNSProvider {
     /// The name from the settings.
     public let name: String
@@ -27,10 +28,10 @@ public final class AlibabaProvider: HTTPDNSProvider {
     let exchange: VendorExchange
 
     /// Creates the provider. Nothing is sent until the first query.
-    /// - Throws: ``HTTPDNSProviderConfigurationError`` when the URL is not an https URL (http is allowed for a loopback
-    ///   address), has a path, or has no addresses; when the account, a secret or a custom parameter has not the form that
-    ///   the protocol wants, or a secret cannot be read; and when queries are to be signed or encrypted without the package
-    ///   trait `Signing`.
+    /// - Throws: ``HTTPDNSProviderConfigurationError`` in these cases:
+    ///   - The URL is not an https URL (http is allowed for a loopback address), has a path, or has no addresses.
+    ///   - The account, a secret or a custom parameter is malformed, or a secret cannot be read.
+    ///   - Queries must be signed or encrypted, and the build lacks the package trait `Signing`.
     public convenience init(_ configuration: Configuration) throws(HTTPDNSProviderConfigurationError) {
         try self.init(
             configuration,
@@ -44,9 +45,9 @@ public final class AlibabaProvider: HTTPDNSProvider {
     }
 
     /// - Parameters:
-    ///   - exchange: What carries the requests; tests put a scripted one here.
-    ///   - clock: When requests are signed.
-    ///   - randomOctets: So many octets that nobody can guess.
+    ///   - exchange: The carrier of the requests; tests pass a scripted one.
+    ///   - clock: The clock for signatures.
+    ///   - randomOctets: Returns the given number of unpredictable bytes.
     package init(
         _ configuration: Configuration,
         exchange: any ServiceExchanging,
@@ -79,12 +80,12 @@ public final class AlibabaProvider: HTTPDNSProvider {
         )
     }
 
-    /// The longest body. Five names with a hundred addresses each, encrypted, are shorter.
+    /// The maximum length of a body. Five encrypted names with a hundred addresses each are shorter.
     static let maximumBodyOctets = 64 * 1024
 
     /// Asks for all families of the query in one request.
     ///
-    /// A family whose list has no address in it that can be read has ``HTTPDNSProviderAnswer/Family/failed(_:)``.
+    /// A family is ``HTTPDNSProviderAnswer/Family/failed(_:)`` when its list contains no readable address.
     /// - Throws: ``HTTPDNSProviderError`` when no family has an outcome; `CancellationError` when the task is cancelled.
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         try await exchange.resolve(query)
@@ -99,7 +100,7 @@ public final class AlibabaProvider: HTTPDNSProvider {
         try await exchange.resolve(query, batch: batch)
     }
 
-    /// Cuts the requests in flight, ends the connections and the transport's thread. Idempotent.
+    /// Aborts the requests in progress, closes the connections and stops the transport's thread. Idempotent.
     public func shutdown() async {
         await exchange.shutdown()
     }

@@ -1,12 +1,12 @@
 public import HTTPDNSPrimitives
 
 extension AlibabaProvider {
-    /// A region of the service: the word that it goes by, and the addresses that its clients begin with.
+    /// A region of the service, with its identifier and its bootstrap addresses.
     public struct Region: Hashable, Sendable {
-        /// The word that the service knows it by, such as `cn`.
+        /// The service's identifier for the region, such as `cn`.
         public let identifier: String
-        /// The addresses to begin with, the families by turns, so that a machine with one of them alone is answered at the
-        /// second try; each answers queries and discoveries.
+        /// The bootstrap addresses, IPv4 and IPv6 in alternation, so that a machine with only one family succeeds at the second
+        /// attempt. Each address serves queries and discoveries.
         public let bootstrap: [HTTPDNSAddress]
 
         /// Mainland China (`cn`).
@@ -37,10 +37,10 @@ extension AlibabaProvider {
             "us",
             ["47.246.131.175", "47.246.131.141", "2404:2280:4000::2bb", "2404:2280:4000::23e"]
         )
-        /// Everywhere (`global`). No address of it is published: it needs addresses in the settings.
+        /// The whole world (`global`). No address of it is published: it needs addresses in the settings.
         public static let global = Region("global", [])
 
-        /// All regions that there are.
+        /// All regions of the service.
         public static let all: [Region] = [.mainlandChina, .hongKong, .singapore, .germany, .unitedStates, .global]
 
         private init(_ identifier: String, _ addresses: [String]) {

@@ -2,10 +2,10 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// The question which addresses the service has (`/ss`), the same for both versions.
+/// The discovery request for the service's addresses (`/ss`), the same for both versions.
 struct AlibabaSchedule: Sendable {
-    /// How far ahead of now a signature ends. The vendor's newer documents want 30 to 300 s, its older ones allow 150 s
-    /// either way.
+    /// The seconds from now until a signature expires. The vendor's newer documents require 30 to 300 s; its older ones allow a
+    /// difference of 150 s either way.
     private static let validity: Int64 = 60
     /// The vendor takes 8 to 16 hexadecimal digits; its C client sends 12.
     private static let nonceOctets = 6
@@ -15,7 +15,7 @@ struct AlibabaSchedule: Sendable {
     let region: AlibabaProvider.Region
     let randomOctets: @Sendable (Int) -> [UInt8]
 
-    /// - Parameter secret: As text, whatever the version; nil for an unsigned question.
+    /// - Parameter secret: As text, in both versions; `nil` for an unsigned request.
     func request(secret: String?, at seconds: Int64) throws(HTTPDNSProviderError) -> ServiceRequest {
         var parameters = [
             (name: "region", value: region.identifier), (name: "platform", value: "linux"),
@@ -33,7 +33,7 @@ struct AlibabaSchedule: Sendable {
         return ServiceRequest(method: .get, url: url, headerFields: [.accept: "application/json"])
     }
 
-    /// The vendor's documents call it HMAC-MD5; their example is plain MD5.
+    /// Returns the signature. The vendor's documents call it HMAC-MD5, but their example is plain MD5.
     static func signature(nonce: String, secret: String, time: String) throws(HTTPDNSProviderError) -> String {
         try VendorSigning.md5("\(nonce)-\(secret)-\(time)")
     }
@@ -57,7 +57,7 @@ struct AlibabaSchedule: Sendable {
         return ServiceDiscovery(endpoints: v4 + v6)
     }
 
-    /// The addresses of one list, with the ports that stand in the same places of another one.
+    /// Returns the addresses of one list, with the ports at the same indexes of another list.
     private func endpoints(_ list: JSONValue?, ports: JSONValue?, _ family: HTTPDNSAddress.Family) -> [HTTPDNSEndpoint]
     {
         guard case .array(let elements)? = list else { return [] }

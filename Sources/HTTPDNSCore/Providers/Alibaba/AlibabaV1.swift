@@ -4,7 +4,7 @@ internal import HTTPTypes
 
 /// Version 1 of the protocol: `/{account}/d` for one name and `/{account}/resolve` for several, both also signed.
 struct AlibabaV1: VendorProtocol {
-    /// How far ahead of now a signature ends: what the vendor's Android client takes. The service allows a day.
+    /// The seconds from now until a signature expires, as in the vendor's Android client. The service allows a day.
     static let validity: Int64 = 600
 
     let batchLimit = 5
@@ -33,7 +33,7 @@ struct AlibabaV1: VendorProtocol {
         return ServiceRequest(method: .get, url: url, headerFields: [.accept: "application/json"])
     }
 
-    /// - Parameter hosts: The names as they stand in the URL.
+    /// - Parameter hosts: The names as they are in the URL.
     static func signature(hosts: String, secret: String, time: String) throws(HTTPDNSProviderError) -> String {
         try VendorSigning.md5("\(hosts)-\(secret)-\(time)")
     }
@@ -62,7 +62,7 @@ struct AlibabaV1: VendorProtocol {
 }
 
 extension HTTPDNSAddress.Families {
-    /// The families as both versions write them.
+    /// The families in the notation of both versions.
     var alibabaQuery: String {
         switch self {
         case .v4: "4"

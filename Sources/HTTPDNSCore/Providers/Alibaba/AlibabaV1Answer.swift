@@ -1,16 +1,16 @@
 internal import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 
-/// The answers of version 1: an object about one name, or a list of them under `dns`.
+/// The parser for answers of version 1: an object about one name, or a list of them under `dns`.
 ///
-/// Of the list there are two forms: one element for each name with `ips` and `ipsv6`, or one for each name and `type` of
-/// record, where those of type 28 have their IPv6 addresses in `ips`. Both are read, also mixed: what the elements of one
-/// name say is put together.
+/// The list has two forms: one element for each name, with `ips` and `ipsv6`; or one element for each name and record `type`,
+/// where elements of type 28 have IPv6 addresses in `ips`. Both forms are read, also mixed: the elements of one name are
+/// merged.
 ///
-/// `ttl` is what is left of the answer's life at the vendor. `origin_ttl`, what it had at first, is never used: it would
-/// keep an answer beyond its time.
+/// `ttl` is the remaining life of the vendor's answer. `origin_ttl`, its original life, is never used: it would keep an answer
+/// beyond its time.
 enum AlibabaV1Answer {
-    /// What has been said about one name up to now; nil where nothing was.
+    /// The lists found for one name so far; `nil` for a list that is missing.
     private struct Lists {
         var v4: [String]?
         var v6: [String]?
@@ -25,7 +25,8 @@ enum AlibabaV1Answer {
             if let life = element["ttl"]?.finiteNumber { seconds = min(seconds ?? life, life) }
         }
 
-        /// A list that is missing beside another one is an empty one. With no list at all nothing was said.
+        /// Returns the answer. A list that is missing beside another one counts as empty; with no list at all there is no
+        /// answer.
         func answer(_ families: HTTPDNSAddress.Families) -> HTTPDNSProviderAnswer? {
             guard v4 != nil || v6 != nil else { return nil }
             var answer = HTTPDNSProviderAnswer()
@@ -35,7 +36,7 @@ enum AlibabaV1Answer {
         }
     }
 
-    /// What a body says about the names of the question.
+    /// Returns the answers in a body for the names of the query.
     static func read(
         _ body: [UInt8],
         question: VendorQuestion

@@ -2,9 +2,9 @@ internal import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// Version 2 of the protocol: `/v2/d` for one name and for several, signed and encrypted as the account wants it.
+/// Version 2 of the protocol: `/v2/d` for one name or several, signed and encrypted as the account requires.
 struct AlibabaV2: VendorProtocol {
-    /// How far ahead of now a signature ends: what the vendor's Android and iOS clients take.
+    /// The seconds from now until a signature expires, as in the vendor's Android and iOS clients.
     static let validity: Int64 = 600
 
     let batchLimit = 5
@@ -35,7 +35,7 @@ struct AlibabaV2: VendorProtocol {
         return ServiceRequest(method: .get, url: url, headerFields: [.accept: "application/json"])
     }
 
-    /// What the encryption is for.
+    /// Returns the parameters that are encrypted.
     private func innerParameters(_ question: VendorQuestion) -> [(name: String, value: String)] {
         let hosts = question.hosts.map(\.description).joined(separator: ",")
         var parameters = [(name: "dn", value: hosts), (name: "q", value: question.families.alibabaQuery)]

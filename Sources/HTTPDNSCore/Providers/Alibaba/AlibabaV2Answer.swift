@@ -1,13 +1,13 @@
 internal import HTTPDNSPrimitives
 
-/// The answers of version 2: `code`, and under `data` one element for each name, with an object for each family.
+/// The parser for answers of version 2: `code`, and under `data` one element for each name, with an object for each family.
 enum AlibabaV2Answer {
-    /// The reason for no addresses that says that the name does not exist. Every other one, and none, is "no data": the
-    /// full list of reasons is not published.
+    /// The reason for missing addresses which means that the name does not exist. Every other reason, and none, means "no
+    /// data": the full list of reasons is not published.
     private static let noSuchName = "DomainNotExist"
 
-    /// What a body says about the names of the question.
-    /// - Parameter payload: How the question was encrypted; the answer must be encrypted alike.
+    /// Returns the answers in a body for the names of the query.
+    /// - Parameter payload: The encryption of the query; the answer must be encrypted in the same way.
     static func read(
         _ body: [UInt8],
         question: VendorQuestion,
@@ -34,7 +34,7 @@ enum AlibabaV2Answer {
         return answers
     }
 
-    /// The object with the answers, decrypted where it was encrypted.
+    /// Returns the object with the answers, decrypted if it was encrypted.
     private static func data(of root: JSONValue, _ payload: AlibabaV2Payload?) throws(VendorAnswerError) -> JSONValue {
         let mode: UInt16?
         switch root["mode"] {
@@ -59,7 +59,7 @@ enum AlibabaV2Answer {
         return try VendorAnswer.object(try payload.decrypted(text))
     }
 
-    /// Nil when the element has nothing about any family that was asked for.
+    /// Returns the answer of an element; `nil` when it has nothing about any requested family.
     private static func answer(_ element: JSONValue, _ families: HTTPDNSAddress.Families) -> HTTPDNSProviderAnswer? {
         let nodes = [(HTTPDNSAddress.Family.v4, HTTPDNSAddress.Families.v4, "v4"), (.v6, .v6, "v6")]
             .filter { families.contains($0.1) }
@@ -74,7 +74,7 @@ enum AlibabaV2Answer {
     }
 
     private static func outcome(_ family: HTTPDNSAddress.Family, _ node: JSONValue?) -> HTTPDNSProviderAnswer.Family {
-        // The vendor leaves a family out that was not asked for. One that was, and is not there, is none: for a short time.
+        // The vendor omits a family that was not requested. A requested family that is missing has no data, for a short time.
         guard let node else { return .noData(timeToLive: nil) }
         let seconds = node["ttl"]?.finiteNumber
         let outcome = VendorAnswer.family(family, node["ips"]?.texts ?? [], seconds: seconds)
@@ -94,7 +94,7 @@ extension HTTPDNSProviderAnswer {
         [v4, v6].contains { if case .addresses? = $0 { true } else { false } }
     }
 
-    /// A name with addresses of one family exists, whatever is said about the other.
+    /// The answer with NXDOMAIN replaced: a name with addresses of one family exists, whatever the other family reports.
     fileprivate var withoutNameErrors: HTTPDNSProviderAnswer {
         func corrected(_ outcome: HTTPDNSProviderAnswer.Family?) -> HTTPDNSProviderAnswer.Family? {
             if case .nameError(let life)? = outcome { .noData(timeToLive: life) } else { outcome }

@@ -1,12 +1,12 @@
-/// What version 2 encrypts: the question as a JSON object in hexadecimal, the answer in Base64.
+/// The encryption of version 2: the query as a JSON object in hexadecimal, the answer in Base64.
 struct AlibabaV2Payload: Sendable {
     let encryption: AlibabaProvider.Encryption
     private let cipher: AESCipher
 
     /// - Parameters:
-    ///   - encryption: Nil gives nil.
+    ///   - encryption: The mode; `nil` makes the initializer return `nil`.
     ///   - key: The key in hexadecimal.
-    /// - Throws: ``HTTPDNSProviderError`` when the key is missing, or not one. It is not repeated.
+    /// - Throws: ``HTTPDNSProviderError`` when the key is missing or malformed. The error does not contain the key.
     init?(_ encryption: AlibabaProvider.Encryption?, key: String?) throws(HTTPDNSProviderError) {
         guard let encryption else { return nil }
         let mode: AESCipher.Mode = encryption == .cbc ? .cbc : .gcm
@@ -21,7 +21,7 @@ struct AlibabaV2Payload: Sendable {
         self.cipher = cipher
     }
 
-    /// The number of a mode in `m` and `mode`.
+    /// Returns the number of a mode, as in `m` and `mode`.
     static func mode(_ encryption: AlibabaProvider.Encryption?) -> UInt16 {
         switch encryption {
         case nil: 0
@@ -30,8 +30,8 @@ struct AlibabaV2Payload: Sendable {
         }
     }
 
-    /// The value of `enc`.
-    /// - Parameter parameters: In characters that mean nothing in JSON.
+    /// Returns the value of `enc`.
+    /// - Parameter parameters: Their characters have no meaning in JSON.
     func encrypted(
         _ parameters: [(name: String, value: String)],
         randomOctets: (Int) -> [UInt8]
@@ -45,7 +45,7 @@ struct AlibabaV2Payload: Sendable {
         }
     }
 
-    /// The text of an encrypted `data`.
+    /// Returns the plain text of an encrypted `data`.
     func decrypted(_ data: String) throws(VendorAnswerError) -> [UInt8] {
         guard let octets = Base64Text.octets(data) else { throw VendorAnswerError("\"data\" is not Base64") }
         do throws(AESCipher.Failure) {

@@ -1,14 +1,14 @@
-/// The signature of version 2: HMAC-SHA256, keyed by the secret's octets, over the parameters sorted by name, with their
-/// values as they are before any escaping.
+/// The signature of version 2: HMAC-SHA256, keyed by the secret's bytes, over the parameters. They are sorted by name, with
+/// their values before any escaping.
 ///
-/// Source: three of the vendor's clients. The vendor publishes no numbers to check it by.
+/// Source: three of the vendor's clients. The vendor publishes no test vectors.
 struct AlibabaV2Signature {
-    /// The parameters that it covers, beside those of custom resolution.
+    /// The parameters that the signature covers, in addition to those of custom resolution.
     private static let signed: Set<String> = ["id", "m", "dn", "cip", "q", "enc", "exp", "tags", "v"]
 
     private let key: [UInt8]
 
-    /// - Throws: ``HTTPDNSProviderError`` when the secret is not hexadecimal. It is not repeated.
+    /// - Throws: ``HTTPDNSProviderError`` when the secret is not hexadecimal. The error does not contain the secret.
     init(secret: String) throws(HTTPDNSProviderError) {
         guard let key = Hexadecimal.octets(secret), !key.isEmpty else {
             throw HTTPDNSProviderError(
@@ -24,7 +24,7 @@ struct AlibabaV2Signature {
         try VendorSigning.hmacSHA256(Self.text(of: parameters), key: key)
     }
 
-    /// The text that is signed.
+    /// Returns the text that is signed.
     static func text(of parameters: [(name: String, value: String)]) -> String {
         parameters
             .filter { !$0.value.isEmpty }

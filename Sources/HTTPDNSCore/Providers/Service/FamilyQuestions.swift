@@ -1,13 +1,13 @@
 internal import HTTPDNSPrimitives
 
-/// A query of a provider whose protocol asks for one type of record at a time: one question for each, at the same time.
+/// A query of a provider whose protocol asks for one type of record at a time: one request per type, sent concurrently.
 struct FamilyQuestions {
     let families: HTTPDNSAddress.Families
     let deadline: MonotonicTime
     let time: any TimeSource
 
-    /// Asks for every family, and for services where there is a way to, and puts the outcomes together. What fails does not
-    /// fail the rest.
+    /// Asks for every family, and for HTTPS records where the protocol can, and merges the outcomes. A failure of one does not
+    /// fail the others.
     /// - Throws: ``HTTPDNSProviderError`` when no family was answered; `CancellationError` when the task is cancelled.
     func answers(
         services: (@Sendable () async throws -> HTTPDNSProviderAnswer.HTTPSRecords)? = nil,

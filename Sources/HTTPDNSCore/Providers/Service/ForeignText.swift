@@ -1,6 +1,6 @@
-/// Text that came over the network, as it may stand in a one-line message.
+/// The conversion of text from the network for a one-line message.
 enum ForeignText {
-    /// The text with everything but printable ASCII replaced by `?`, cut to `limit` characters.
+    /// Returns the text with everything but printable ASCII replaced by `?`, cut to `limit` characters.
     static func excerpt(_ text: String, limit: Int = 80) -> String {
         var octets: [UInt8] = []
         for scalar in text.unicodeScalars {

@@ -6,31 +6,31 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// A secret that stays where it is until a request is signed: in a file, in an environment variable, or behind a closure.
+/// A secret that is read from a file, an environment variable or a closure when a request is signed.
 ///
-/// It is read again for each signature, so that a secret that was changed is used by the next query. Its text stands in no
-/// description, dump, error or log of this package.
+/// It is read again for each signature, so that the next query uses a changed secret. Its text appears in no description, dump,
+/// error or log of this package.
 public struct HTTPDNSSecret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The largest file that is read as a secret; those of vendors have some 30 octets.
+    /// The maximum size of a secret's file, in bytes; vendors' secrets have about 30.
     private static let maximumOctets = 4096
 
-    /// What makes two secrets the same one.
+    /// The identity of a secret, for comparisons.
     private enum Identity: Equatable, Sendable {
-        /// Where it is says which one it is.
+        /// The origin identifies the secret.
         case place
-        /// What the closure does cannot be known, but which one it is.
+        /// The closure itself: its result is not compared.
         case closure(Token)
         /// The secret itself.
         case text(String)
     }
 
-    /// An object for its identity alone.
+    /// An object that is used only for its identity.
     private final class Token: Equatable, Sendable {
         static func == (left: Token, right: Token) -> Bool { left === right }
     }
 
     private let origin: String
-    /// Reads the file; nil for a secret that is at hand.
+    /// The file reader; `nil` for a secret that is in memory.
     private let file: SecretFile?
     private let identity: Identity
     private let text: @Sendable () throws -> String
@@ -47,29 +47,29 @@ public struct HTTPDNSSecret: Sendable, CustomStringConvertible, CustomDebugStrin
         self.text = text
     }
 
-    /// Whether both are read from the same place: the same file, the same variable, one and the same closure.
+    /// Whether both have the same source: the same file, the same variable, or the same closure.
     package func isSame(as other: HTTPDNSSecret) -> Bool { origin == other.origin && identity == other.identity }
 
-    /// A secret that is known already, because somebody wrote it where it is used.
+    /// Creates a secret from its text, which is written where it is used.
     package static func text(_ text: String) -> HTTPDNSSecret {
         HTTPDNSSecret(origin: "in a text", identity: .text(text)) { text }
     }
 
-    /// What the closure returns. It is called for each signature and from any task: it must be quick, and keep the secret at
-    /// hand. An error of its own fails the query, and is not repeated anywhere.
+    /// Creates a secret from a closure. The closure is called for each signature and from any task: it must return quickly,
+    /// from memory. An error that it throws fails the query; its text appears nowhere.
     public init(_ text: @escaping @Sendable () throws -> String) {
         self.init(origin: "from a closure", identity: .closure(Token()), text: text)
     }
 
-    /// The content of a file, without line ends at its end, at most 4096 octets of UTF-8.
+    /// Creates a secret from a file's content, without trailing line ends: at most 4096 bytes of UTF-8.
     ///
-    /// A file that everybody may read, or that its group may write, is refused: `chmod 600`, or 640 for a group of the
-    /// service's own.
+    /// A file that is readable by all users, or writable by its group, is rejected. Use `chmod 600`, or 640 with a group that
+    /// only the service has.
     public static func file(_ path: String) -> HTTPDNSSecret {
         HTTPDNSSecret(origin: "in the file \(path)", file: SecretFile()) { try contents(of: path) }
     }
 
-    /// The value of an environment variable.
+    /// Creates a secret from the value of an environment variable.
     public static func environment(_ name: String) -> HTTPDNSSecret {
         HTTPDNSSecret(origin: "in the environment variable \(name)") {
             guard let value = getenv(name) else { throw Unreadable(reason: "it is not set") }
@@ -77,27 +77,27 @@ public struct HTTPDNSSecret: Sendable, CustomStringConvertible, CustomDebugStrin
         }
     }
 
-    /// Where it is, never what it is.
+    /// The source of the secret, never its text.
     public var description: String { "a secret \(origin)" }
-    /// As ``description``.
+    /// The same text as ``description``.
     public var debugDescription: String { description }
-    /// Nothing inside.
+    /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// The secret. A file is read on a thread of its own: one on a file system that hangs blocks no thread of Swift's tasks.
+    /// Returns the secret. A file is read on a separate thread: a file system that hangs blocks no thread of Swift's tasks.
     /// - Throws: ``SecretError``; `CancellationError` when the task is cancelled.
     package func current() async throws -> String {
         guard let file else { return try read() }
         return try await file.read { [self] () throws(SecretError) in try read() }
     }
 
-    /// The secret, read on the calling thread.
+    /// Returns the secret, read on the calling thread.
     package func read() throws(SecretError) -> String {
         let value: String
         do {
             value = try text()
         } catch {
-            // What a closure throws may have the secret in it.
+            // The error of a closure may contain the secret.
             let reason = (error as? Unreadable)?.reason ?? "the closure threw an error"
             throw SecretError(description: "the secret \(origin) cannot be read: \(reason)")
         }
@@ -141,12 +141,12 @@ public struct HTTPDNSSecret: Sendable, CustomStringConvertible, CustomDebugStrin
     }
 }
 
-/// Why a secret cannot be used, without a part of it.
+/// The reason why a secret cannot be used. It contains no part of the secret.
 package struct SecretError: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 }
 
-/// `read` under a name that the functions above do not hide.
+/// Calls the system's `read`: the functions above hide its own name.
 private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
     read(descriptor, buffer.baseAddress, buffer.count)
 }

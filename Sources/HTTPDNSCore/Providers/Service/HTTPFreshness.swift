@@ -1,18 +1,18 @@
 internal import HTTPTypes
 
-/// How much of a record's life is left when its message arrives, by the HTTP response that carries it.
+/// The remaining life of a record when its message arrives, by the HTTP response that carries it.
 struct HTTPFreshness: Hashable {
-    /// How long caches on the way have held the response, in seconds (RFC 9111 section 5.1).
+    /// The seconds that caches on the path have held the response (RFC 9111 section 5.1).
     let age: Int64
-    /// The time that the response may be reused, in seconds, where the service says so (RFC 9111 section 5.2.2.1). 0 says nothing:
+    /// The seconds that the response may be reused, where the service sends them (RFC 9111 section 5.2.2.1). 0 is ignored:
     /// gateways and web frameworks add `no-cache, max-age=0` to every response, and the records have lives of their own.
     let maximumAge: Int64?
 
-    /// The largest number of seconds there is; a larger one means this one (RFC 9111 section 1.2.2).
+    /// The largest number of seconds; a larger one counts as this one (RFC 9111 section 1.2.2).
     private static let maximumSeconds: Int64 = 2_147_483_648
 
-    /// Reads `Age` and `Cache-Control`. What is no number of seconds there is not looked at (RFC 9111 section 5.1); the
-    /// first of several ages and the least of several `max-age` count.
+    /// Reads `Age` and `Cache-Control`. An age that is not a number of seconds is ignored (RFC 9111 section 5.1). The first of
+    /// several ages and the least of several `max-age` count.
     init(_ fields: HTTPFields) {
         let firstAge = fields[.age]?.split(separator: ",", omittingEmptySubsequences: false).first
         age = firstAge.flatMap { Self.seconds(Self.trimmed($0.utf8)) } ?? 0
@@ -22,7 +22,7 @@ struct HTTPFreshness: Hashable {
             .min()
     }
 
-    /// The rest of a life of `seconds`, at least zero.
+    /// Returns the remainder of a life of `seconds`, at least zero.
     func remaining(of seconds: UInt32) -> Duration {
         let life = min(Int64(seconds), maximumAge ?? .max)
         return .seconds(max(0, life - age))
@@ -50,7 +50,7 @@ struct HTTPFreshness: Hashable {
         return directives
     }
 
-    /// The value of a `max-age` directive, which may stand in quotes (RFC 9111 section 5.2).
+    /// Returns the value of a `max-age` directive, which may be in quotes (RFC 9111 section 5.2).
     private static func maximumAge(in directive: [UInt8]) -> Int64? {
         let directive = trimmed(directive)
         let name = "max-age="

@@ -1,19 +1,19 @@
-/// Reads JSON texts (RFC 8259) of services: octets that a stranger may have written.
+/// A parser for JSON texts (RFC 8259) of services: untrusted bytes.
 ///
-/// Total: every sequence of octets gives a value or a ``JSONError``, in time and memory linear in its length, with at most
+/// Total: every sequence of bytes gives a value or a ``JSONError``, in time and memory linear in its length, with at most
 /// ``maximumDepth`` calls on the stack. Decisions where RFC 8259 leaves room:
 ///
-/// - a key twice in one object refuses the text: parsers differ in which one counts (section 4), and an answer must not mean
-///   two things;
+/// - a duplicate key in one object makes the text invalid: parsers differ in which value they use (section 4), and an answer
+///   must not be ambiguous;
 /// - only UTF-8 without a byte order mark, and no lone surrogates in `\u` escapes (section 8);
 /// - lists and objects at most ``maximumDepth`` deep, numbers of at most ``maximumNumberOctets``.
 ///
-/// It is the project's own because the parser at hand, FoundationEssentials' `JSONDecoder`, would bring Foundation into a
-/// module that has none, recurses hundreds of calls deep, and takes one of two equal keys in silence.
+/// The project has its own parser because FoundationEssentials' `JSONDecoder` would add Foundation to a module without it. It
+/// also recurses hundreds of calls deep, and silently accepts duplicate keys.
 package struct JSONReader {
-    /// How deep lists and objects may stand in each other. JSON DNS needs 3, vendors' answers 5.
+    /// The maximum nesting of lists and objects. JSON DNS needs 3, vendors' answers 5.
     package static let maximumDepth = 16
-    /// The longest number. Those of answers have 10 digits; a `Double` has 17 that count.
+    /// The maximum length of a number. Those of answers have 10 digits; a `Double` has 17 significant ones.
     package static let maximumNumberOctets = 64
 
     private let octets: [UInt8]
@@ -21,7 +21,7 @@ package struct JSONReader {
 
     private init(_ octets: [UInt8]) { self.octets = octets }
 
-    /// The value that `octets` are the text of, from the first to the last.
+    /// Returns the value of the JSON text in `octets`, from the first to the last.
     package static func read(_ octets: [UInt8]) throws(JSONError) -> JSONValue {
         guard String(validating: octets, as: UTF8.self) != nil else { throw JSONError(at: nil, "it is not UTF-8") }
         var reader = JSONReader(octets)
@@ -39,7 +39,7 @@ package struct JSONReader {
         while let octet = current, octet == 0x20 || octet == 0x09 || octet == 0x0a || octet == 0x0d { offset += 1 }
     }
 
-    /// Steps over `octet` if it is the next one.
+    /// Skips `octet` if it is the next one.
     private mutating func take(_ octet: UInt8) -> Bool {
         guard current == octet else { return false }
         offset += 1
@@ -110,11 +110,11 @@ package struct JSONReader {
     }
 }
 
-/// Why octets are not used as JSON.
+/// The reason why bytes are rejected as JSON.
 package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Where in the text, in octets from its start; nil for faults of the text as a whole.
+    /// The offset in the text, in bytes; `nil` for an error of the text as a whole.
     package let offset: Int?
-    /// What is wrong, without words of the text.
+    /// The reason, without any part of the text.
     package let reason: String
 
     package init(at offset: Int?, _ reason: String) {
@@ -188,7 +188,7 @@ extension JSONReader {
         }
     }
 
-    /// The scalar behind `\u`, of one unit or of a pair of surrogates.
+    /// Returns the scalar after `\u`, of one code unit or of a surrogate pair.
     private mutating func escapedScalar() throws(JSONError) -> Unicode.Scalar {
         let start = offset - 2
         let first = try hexadecimalUnit()

@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-/// The questions of one query that are under way: which have their outcomes, and how long the others are waited for.
+/// The requests of one query: their outcomes, and the time to wait for the remaining ones.
 struct QuestionGathering {
     enum Question: Hashable, Sendable {
         case v4, v6, services
@@ -24,25 +24,25 @@ struct QuestionGathering {
 
     enum Action: Hashable {
         case keepWaiting
-        /// Tell when this moment is there, by ``Event/patienceEnded``.
+        /// Wait until this moment, and then report ``Event/patienceEnded``.
         case wait(until: MonotonicTime)
-        /// Cancel the questions that have no outcome yet.
+        /// Cancel the requests without an outcome.
         case giveUp
     }
 
-    /// How long the second family is waited for once the first has addresses. Name servers that leave AAAA queries without
-    /// an answer exist, and must not cost every look-up its whole time limit. RFC 8305 section 3 waits 50 ms; this waits
-    /// longer, because a family that is given up is missing for seconds.
+    /// The time to wait for the second family once the first has addresses. Some name servers never respond to AAAA queries,
+    /// and must not cost every lookup its whole time limit. RFC 8305 section 3 waits 50 ms; this is longer, because a family
+    /// that is given up is missing for seconds.
     static let longestPatience: Duration = .milliseconds(500)
-    /// The least time that services are waited for once the addresses are there (RFC 9460 section 5.1). They were asked for
-    /// at the same moment, so that they should need no longer than the addresses.
+    /// The least time to wait for HTTPS records once the addresses are there (RFC 9460 section 5.1). All requests start at the
+    /// same time, so HTTPS records should need no longer than the addresses.
     static let leastPatienceForServices: Duration = .milliseconds(50)
 
     let questions: [Question]
     private let start: MonotonicTime
     private let deadline: MonotonicTime
     private var outcomes: [Question: Outcome] = [:]
-    /// How long the questions that are left were waited for, the last time that was decided.
+    /// The time to wait for the remaining requests, as last decided.
     private var patience: Duration = .zero
     private var isGivenUp = false
 
@@ -56,10 +56,10 @@ struct QuestionGathering {
         self.deadline = deadline
     }
 
-    /// Whether nothing is waited for any more.
+    /// Whether every request has an outcome.
     var isComplete: Bool { outcomes.count == questions.count }
 
-    /// Takes note of what happened, and says what is to be done for the questions that are left.
+    /// Records an event, and returns the action for the remaining requests.
     mutating func received(_ event: Event, at now: MonotonicTime) -> Action {
         guard case .outcome(let question, let outcome) = event else {
             isGivenUp = true
@@ -81,12 +81,12 @@ struct QuestionGathering {
         } else {
             return .keepWaiting
         }
-        // Half of the time at most: the answer that is there must be back before the limit.
+        // At most half of the remaining time, so that the available answer is returned before the limit.
         patience = min(patience, (deadline - now) / 2)
         return .wait(until: now + patience)
     }
 
-    /// The answer of all questions.
+    /// Returns the merged answer of all requests.
     /// - Throws: ``HTTPDNSProviderError`` when no family has a message; `CancellationError`.
     func answer() throws -> HTTPDNSProviderAnswer {
         var answer = HTTPDNSProviderAnswer()

@@ -1,7 +1,7 @@
 internal import HTTPDNSPrimitives
 
-/// Reads one file on a thread of its own, once for all who ask meanwhile. So a file system that hangs costs one thread, however
-/// many queries want the file.
+/// A reader of one file on a separate thread, shared by concurrent callers. A file system that hangs blocks one thread, however
+/// many queries need the file.
 final class SecretFile: Sendable {
     private let waiting = Lock<[OneShot<Result<String, any Error>>]>([])
 

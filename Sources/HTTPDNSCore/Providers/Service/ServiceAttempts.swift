@@ -1,11 +1,11 @@
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// The attempts of one query at the service's addresses: which comes next, until when, and the error when all failed.
+/// The attempts of one query at the service's addresses: their order and deadlines, and the error when all failed.
 struct ServiceAttempts {
     struct Attempt {
         let endpoint: HTTPDNSEndpoint
-        /// The end of this attempt's equal share of the time left.
+        /// The end of the attempt's equal share of the remaining time.
         let deadline: MonotonicTime
     }
 
@@ -23,7 +23,7 @@ struct ServiceAttempts {
     }
 
     private var remaining: ArraySlice<HTTPDNSEndpoint>
-    /// Those that rest. They have no share of the time, and are tried when all others failed before it was over.
+    /// The quarantined addresses. They have no share of the time, and are tried if all others fail before the deadline.
     private var reserve: [HTTPDNSEndpoint]
     private let limit: Duration
     private let deadline: MonotonicTime
@@ -38,7 +38,7 @@ struct ServiceAttempts {
         self.deadline = deadline
     }
 
-    /// The next attempt; nil when ``error`` is the outcome.
+    /// Returns the next attempt; `nil` when ``error`` is the outcome.
     mutating func next(at now: MonotonicTime) -> Attempt? {
         if remaining.isEmpty {
             remaining = reserve[...]
@@ -50,12 +50,12 @@ struct ServiceAttempts {
         return Attempt(endpoint: endpoint, deadline: remaining.isEmpty ? deadline : now + share)
     }
 
-    /// Takes note of a failure. Those that another address would meet too end the query.
+    /// Records a failure. A failure that every other address would also cause ends the query.
     mutating func failed(_ attempt: Attempt, with failure: TransferFailure) {
         failures.append(.transfer(attempt.endpoint, failure))
         switch failure.code {
         case .connectionLost where !hasRedialed:
-            // A kept connection may have been closed at the very moment of its use: say that once, dial once more.
+            // The server may have closed a kept connection at the moment of its use: connect again, but only once.
             hasRedialed = true
             remaining = [attempt.endpoint] + remaining
         case .invalidRequest, .trustRootsMissing, .lookupDenied, .responseTooLarge, .requestBodyFailed,
@@ -66,17 +66,17 @@ struct ServiceAttempts {
         }
     }
 
-    /// Takes note of a response that is no answer.
+    /// Records a response without an answer.
     mutating func failed(_ attempt: Attempt, with error: HTTPDNSProviderError) {
         failures.append(.reply(error))
     }
 
-    /// Makes the next attempt one with the same address: it refused what can be corrected.
+    /// Makes the next attempt one at the same address: the reason for its refusal can be corrected.
     mutating func `repeat`(_ attempt: Attempt) {
         remaining = [attempt.endpoint] + remaining
     }
 
-    /// Why the query failed, with every address that was tried.
+    /// The error of the query, with every address that was tried.
     var error: HTTPDNSProviderError {
         let tried = failures.map(\.text).joined(separator: "; ")
         switch failures.last {

@@ -1,22 +1,22 @@
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// The meaning of a service's response for the query that it answers.
+/// The meaning of a service's response for its query.
 enum ReplyVerdict: Sendable {
-    /// It is the service's answer, whatever that says.
+    /// The service's answer, whatever its content.
     case answer
-    /// This address fails: the next one is asked, and this one rests.
+    /// This address fails: the next one is tried, and this one is quarantined.
     case addressFailed(HTTPDNSProviderError)
-    /// The next address may know better; this one does not rest.
+    /// The next address may have an answer; this one is not quarantined.
     case nextAddress(HTTPDNSProviderError)
-    /// The request can be made so that the same address accepts it.
+    /// The request can be corrected so that the same address accepts it.
     case again(HTTPDNSProviderError)
-    /// Another address would say the same.
+    /// Another address would return the same.
     case final(HTTPDNSProviderError)
 }
 
-/// A provider's connection to its service: every request tries the service's addresses in turn, beginning with the one that
-/// answered last, until one answers. All providers use it.
+/// A provider's connection to its service. Every request tries the service's addresses in turn until one responds, beginning
+/// with the address that responded last. All providers use it.
 final class ServiceChannel: Sendable {
     let addresses: ServiceAddresses
     private let exchange: any ServiceExchanging
@@ -29,7 +29,7 @@ final class ServiceChannel: Sendable {
         self.time = time
     }
 
-    /// A channel to the addresses of the settings alone, all of which one query may try.
+    /// Creates a channel to the addresses of the settings alone; one query may try all of them.
     convenience init(_ location: ServiceLocation, exchange: any ServiceExchanging, time: any TimeSource) {
         let addresses = ServiceAddresses(
             bootstrap: location.endpoints,
@@ -50,11 +50,11 @@ final class ServiceChannel: Sendable {
 
     /// Sends a request, and returns the first response that is an answer.
     /// - Parameters:
-    ///   - endpoints: The addresses to try; nil means those of a query.
+    ///   - endpoints: The addresses to try; `nil` means those of a query.
     ///   - limit: The query's time limit, for messages.
     ///   - deadline: The end of that limit.
-    ///   - request: The request as it goes to an address.
-    ///   - verdict: What a response means.
+    ///   - request: Returns the request for an address.
+    ///   - verdict: Returns the meaning of a response.
     /// - Throws: ``HTTPDNSProviderError`` that names every address tried; `CancellationError` when the task is cancelled.
     func reply(
         of endpoints: [HTTPDNSEndpoint]? = nil,
@@ -96,7 +96,7 @@ final class ServiceChannel: Sendable {
         throw attempts.error
     }
 
-    /// Cuts the requests in flight, ends the connections and the transport's thread. Idempotent.
+    /// Aborts the requests in progress, closes the connections and stops the transport's thread. Idempotent.
     func shutdown() async {
         shutDown.withLock { $0 = true }
         addresses.shutdown()
@@ -104,12 +104,12 @@ final class ServiceChannel: Sendable {
         await addresses.settled()
     }
 
-    /// Whether a failure says something about the address, and not about this process or this query alone.
+    /// Whether a failure is about the address, and not only about this process or this query.
     private static func isAboutAddress(_ failure: TransferFailure) -> Bool {
         switch failure.code {
         case .connectFailed, .tlsFailed, .certificateRefused, .wrongPeer, .protocolViolation: true
         case .timedOut:
-            // After that the time may have gone into one name, whose name servers do not answer.
+            // After these phases the time may have been spent on one name whose name servers do not respond.
             [.connect, .tls].contains(failure.reached ?? failure.phase)
         default: false
         }

@@ -2,17 +2,17 @@ package import HTTPDNSCurl
 package import HTTPDNSPrimitives
 package import HTTPTypes
 
-/// What carries one request of a provider to one address of its service, and back.
+/// A carrier of a provider's requests to the addresses of its service.
 package protocol ServiceExchanging: Sendable {
-    /// Sends the request over a connection to `endpoint`, whatever the URL's host, and collects the answer.
+    /// Sends the request over a connection to `endpoint`, whatever the URL's host, and collects the response.
     ///
-    /// It returns or throws by `deadline`. The body is read only where the status is 200 or the protocol names its errors
-    /// there, and no further than the longest answer of the provider's protocol.
+    /// It returns or throws by `deadline`. The body is read only if the status is 200 or the protocol describes its errors in
+    /// bodies. At most the provider's longest answer is read.
     /// - Throws: `TransferFailure`; `CancellationError` when the task is cancelled.
     func exchange(_ request: ServiceRequest, with endpoint: HTTPDNSEndpoint, deadline: MonotonicTime) async throws
         -> ServiceReply
 
-    /// Ends connections and threads. Idempotent.
+    /// Closes connections and stops threads. Idempotent.
     func shutdown() async
 }
 
@@ -21,7 +21,7 @@ package struct ServiceRequest: Sendable {
     package var method: HTTPRequest.Method
     package var url: ParsedURL
     package var headerFields: HTTPFields
-    /// Nil for GET.
+    /// The body; `nil` for GET.
     package var body: [UInt8]?
 
     package init(method: HTTPRequest.Method, url: ParsedURL, headerFields: HTTPFields, body: [UInt8]? = nil) {
@@ -36,9 +36,9 @@ package struct ServiceRequest: Sendable {
 package struct ServiceReply: Sendable {
     package var status: Int
     package var headerFields: HTTPFields
-    /// Empty where it was not read: see ``ServiceExchanging``.
+    /// The body; empty where it was not read: see ``ServiceExchanging``.
     package var body: [UInt8]
-    /// Where it came from.
+    /// The endpoint that sent the response.
     package var endpoint: HTTPDNSEndpoint
 
     package init(status: Int, headerFields: HTTPFields, body: [UInt8], endpoint: HTTPDNSEndpoint) {

@@ -1,18 +1,18 @@
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// Where a service is, checked: its URL, and the addresses to connect to.
+/// The validated location of a service: its URL, and the addresses to connect to.
 struct ServiceLocation {
-    /// The URL as written, in one spelling.
+    /// The URL, normalized.
     let url: ParsedURL
-    /// Where to connect, in the order to try; at least one.
+    /// The endpoints to connect to, in the order to try; at least one.
     let endpoints: [HTTPDNSEndpoint]
-    /// The most public scope among the endpoints, which limits the addresses that the service names for itself (discovery).
-    /// Link-local and other special addresses count as private, since they open no machine's own addresses.
+    /// The most public scope among the endpoints, which limits the addresses that the service returns for itself (discovery).
+    /// Link-local and other special addresses count as private, since they do not give access to a machine's own addresses.
     let scope: HTTPDNSAddressPolicy.Scope
 
     /// - Parameters:
-    ///   - url: An https URL; http is for loopback literals alone.
+    ///   - url: An https URL; http only for loopback literals.
     ///   - bootstrap: The service's addresses; required unless the URL has a literal.
     ///   - provider: The provider's name, for errors.
     init(
@@ -49,7 +49,7 @@ struct ServiceLocation {
         self.scope = scope
     }
 
-    /// The URL with parameters behind its own query.
+    /// Returns the URL with parameters after its own query.
     /// - Parameter parameters: `name=value` pairs in the characters that a query may have, joined by `&`.
     func url(adding parameters: String) throws(HTTPDNSProviderError) -> ParsedURL {
         let text = url.description
@@ -57,7 +57,7 @@ struct ServiceLocation {
         do throws(URLFailure) {
             return try ParsedURL("\(text)\(separator)\(parameters)")
         } catch {
-            // The failure is not repeated: it may quote the text, and with it a signature.
+            // The error's text is dropped: it may quote the URL, and with it a signature.
             throw HTTPDNSProviderError(code: .unreachable, message: "the query does not fit into the url")
         }
     }
@@ -69,7 +69,7 @@ struct ServiceLocation {
         return addresses.map { HTTPDNSEndpoint(address: $0, port: url.port) }
     }
 
-    /// The most public scope among the endpoints; nil when there are none.
+    /// Returns the most public scope among the endpoints; `nil` when there are none.
     private static func scope(of endpoints: [HTTPDNSEndpoint]) -> HTTPDNSAddressPolicy.Scope? {
         endpoints.map { endpoint in
             let scope = HTTPDNSAddressPolicy.Scope(of: endpoint.address)

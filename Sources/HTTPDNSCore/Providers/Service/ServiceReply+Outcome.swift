@@ -2,8 +2,8 @@ internal import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 
 extension ServiceReply {
-    /// What a DNS response says about a family, with the HTTP response's Age taken off its life.
-    /// - Parameter comment: What the service says about a failure, in its own words.
+    /// Returns the outcome for a family in a DNS response, with the HTTP response's Age subtracted from its life.
+    /// - Parameter comment: The service's own text about a failure.
     func familyAnswer(
         _ outcome: DNSOutcome,
         to question: DNSQuestion,

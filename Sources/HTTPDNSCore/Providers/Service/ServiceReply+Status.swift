@@ -2,8 +2,8 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 extension ServiceReply {
-    /// Refuses every status but 200. RFC 8484 section 4.2.1 lets any 2xx carry an answer, but the others mean something
-    /// that a query does not ask for.
+    /// Throws for every status but 200. RFC 8484 section 4.2.1 allows an answer with any 2xx, but the others mean something
+    /// that a query does not request.
     func checkStatus(_ words: ServiceWords) throws(HTTPDNSProviderError) {
         guard status != 200 else { return }
         throw HTTPDNSProviderError(
@@ -13,8 +13,8 @@ extension ServiceReply {
         )
     }
 
-    /// The meaning of the response where errors have no form of their own: a status by which the server at this address
-    /// failed, or is not the one that was meant, says nothing about the server at another.
+    /// Returns the meaning of the response for protocols without error bodies. A status that is a failure of this server, or
+    /// comes from a wrong server, says nothing about the other addresses.
     func verdict(_ words: ServiceWords) -> ReplyVerdict {
         guard status == 408 || status == 421 || (500..<600).contains(status) else { return .answer }
         do throws(HTTPDNSProviderError) {
@@ -25,7 +25,7 @@ extension ServiceReply {
         }
     }
 
-    /// An error about the body.
+    /// Returns an error about the body.
     func badResponse(_ message: String) -> HTTPDNSProviderError {
         HTTPDNSProviderError(code: .badResponse, message: "\(message), from \(endpoint)")
     }
@@ -49,13 +49,13 @@ extension ServiceReply {
         }
     }
 
-    /// `, it wants to be left alone for 30 s` where the service says so.
+    /// The service's `Retry-After` as `, it wants to be left alone for 30 s`; empty without one.
     private var waitingTime: String {
         retryAfter.map { ", it wants to be left alone for \($0) s" } ?? ""
     }
 
-    /// The wait that 429 and 5xx may ask for (RFC 9110 section 10.2.3), in seconds. The form with a date is not read: it
-    /// would need a clock that agrees with the service's.
+    /// The wait that 429 and 5xx may request (RFC 9110 section 10.2.3), in seconds. The form with a date is not read: it would
+    /// need a clock that agrees with the service's.
     var retryAfter: UInt32? {
         guard status == 429 || (500..<600).contains(status) else { return nil }
         return headerFields[.retryAfter].flatMap { UInt32($0) }

@@ -2,17 +2,18 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// The exchange over a ``Transport`` that serves one provider alone, so that user load cannot starve resolution.
+/// An exchange over a ``Transport`` that only one provider uses, so that user load cannot starve resolution.
 struct ServiceTransportExchange: ServiceExchanging {
     private let transport: Transport
     private let maximumBodyOctets: Int
     private let readsRefusals: Bool
 
     /// - Parameters:
-    ///   - trustRoots: The authorities that the service's certificate must end at.
-    ///   - threadName: The name of the transport's thread, at most 15 octets (pthread_setname_np(3)).
-    ///   - maximumBodyOctets: The longest body that an answer may have, after decoding.
-    ///   - readsRefusals: Whether bodies are read at other statuses than 200 too: those in which vendors name their errors.
+    ///   - trustRoots: The trust roots for the service's certificate.
+    ///   - threadName: The name of the transport's thread, at most 15 bytes (pthread_setname_np(3)).
+    ///   - maximumBodyOctets: The maximum length of a body, after decoding.
+    ///   - readsRefusals: Whether bodies are also read at statuses other than 200, for vendors that describe their errors
+    ///     there.
     init(trustRoots: HTTPDNSTrust.Roots, threadName: String, maximumBodyOctets: Int, readsRefusals: Bool = false) {
         var configuration = TransportConfiguration()
         configuration.trustRoots = trustRoots
@@ -25,7 +26,7 @@ struct ServiceTransportExchange: ServiceExchanging {
     func exchange(_ request: ServiceRequest, with endpoint: HTTPDNSEndpoint, deadline: MonotonicTime) async throws
         -> ServiceReply
     {
-        // The share of the time limit bounds every phase, so that none has a bound of its own.
+        // The attempt's share of the time limit bounds every phase, so no phase has a limit of its own.
         var limits = TransferLimits()
         limits.connect = nil
         limits.tls = nil
@@ -54,7 +55,7 @@ struct ServiceTransportExchange: ServiceExchanging {
             do {
                 for try await chunk in response.body { reply.body += chunk }
             } catch is TransferFailure {
-                // The status says enough, and is worth more than a page that is too long or breaks off.
+                // The status is sufficient, and more useful than a body that is too long or incomplete.
                 reply.body = []
             }
             return reply

@@ -1,13 +1,13 @@
 internal import HTTPDNSPrimitives
 
-/// The answers: a line for each name, `www.example.com.:192.0.2.4;192.0.2.5,120-2001:db8::4,60`, and after the last one `|`
-/// and the client's address.
+/// The parser for answers: a line for each name, `www.example.com.:192.0.2.4;192.0.2.5,120-2001:db8::4,60`, and after the last
+/// one `|` and the client's address.
 ///
-/// A list is `0` or empty when the family has no addresses, and a name alone has none of either. The client's address is
-/// asked for because it comes last: without it nothing would tell a text that was cut off from a whole one.
+/// A list is `0` or empty when the family has no addresses; a line with only a name has neither family. The query requests the
+/// client's address because it comes last: without it a truncated text looks complete.
 enum TencentAnswer {
-    /// What a body says about the names of the question.
-    /// - Parameter body: Decrypted, where it was encrypted.
+    /// Returns the answers in a body for the names of the query.
+    /// - Parameter body: The body, decrypted if it was encrypted.
     static func read(
         _ body: [UInt8],
         question: VendorQuestion
@@ -26,7 +26,7 @@ enum TencentAnswer {
         for line in lines {
             let (name, lists) = parts(of: line)
             var host = name.flatMap { try? HTTPDNSName(String($0)) }
-            // A service that leaves the name out speaks of the one that was asked about.
+            // A line without a name is about the single name of the query.
             if name == nil, question.hosts.count == 1, lines.count == 1 { host = question.hosts.first }
             guard let host, asked.contains(host) else { continue }
             let answer = answer(lists, question.families)
@@ -40,7 +40,7 @@ enum TencentAnswer {
         return answers
     }
 
-    /// A line's name, nil where it has none, and its lists.
+    /// Returns a line's name, `nil` where it has none, and its lists.
     private static func parts(of line: Substring) -> (name: Substring?, lists: Substring) {
         var index = line.startIndex
         while let dot = line[index...].firstIndex(of: ".") {
@@ -49,7 +49,7 @@ enum TencentAnswer {
                 return (line[..<dot], line[line.index(after: index)...])
             }
         }
-        // A name and nothing else is how the service writes that it has found nothing.
+        // A line with only a name means that the service found nothing.
         return (try? HTTPDNSName(String(line))) == nil ? (nil, line) : (line, "")
     }
 
@@ -73,7 +73,7 @@ enum TencentAnswer {
         }
     }
 
-    /// What `192.0.2.4;192.0.2.5,120` says.
+    /// Returns the outcome in a list such as `192.0.2.4;192.0.2.5,120`.
     private static func outcome(_ family: HTTPDNSAddress.Family, _ list: Substring) -> HTTPDNSProviderAnswer.Family {
         let parts = list.split(separator: ",", omittingEmptySubsequences: false)
         var seconds: Double?

@@ -1,15 +1,15 @@
-/// What encrypted queries hide: AES-128-CBC under the key's text, in hexadecimal with the vector in front, both ways.
+/// The cipher of encrypted queries: AES-128-CBC under the key's text, in hexadecimal with the initialization vector in front,
+/// in both directions.
 ///
-/// Source: the vendor's clients, which fill a short key up with the character `0`; the vendor publishes no numbers to check
-/// that by.
+/// Source: the vendor's clients, which pad a short key with the character `0`. The vendor publishes no test vectors.
 struct TencentCipher: Sendable {
     private let cipher: AESCipher
     private let randomOctets: @Sendable (Int) -> [UInt8]
 
     /// - Parameters:
     ///   - key: The key's text.
-    ///   - randomOctets: So many octets that nobody can guess.
-    /// - Throws: ``HTTPDNSProviderError`` when the key is missing, or not one. It is not repeated.
+    ///   - randomOctets: Returns the given number of unpredictable bytes.
+    /// - Throws: ``HTTPDNSProviderError`` when the key is missing or malformed. The error does not contain the key.
     init(key: String?, randomOctets: @escaping @Sendable (Int) -> [UInt8]) throws(HTTPDNSProviderError) {
         var octets = Array((key ?? "").utf8)
         let missing = AESCipher.keyOctets - octets.count
@@ -26,7 +26,7 @@ struct TencentCipher: Sendable {
             "the encryption key has not 1 to \(AESCipher.keyOctets) octets; copy the AES key from the vendor's console"
     )
 
-    /// A text as it stands in a URL, under a vector of its own.
+    /// Returns the encrypted text as it is in a URL, with an initialization vector of its own.
     func encrypted(_ text: String) throws(HTTPDNSProviderError) -> String {
         do throws(AESCipher.Failure) {
             let vector = randomOctets(cipher.mode.vectorOctets)
@@ -36,7 +36,7 @@ struct TencentCipher: Sendable {
         }
     }
 
-    /// The text of a body.
+    /// Returns the plain text of a body.
     func decrypted(_ body: [UInt8]) throws(VendorAnswerError) -> [UInt8] {
         let digits = TencentText.withoutLineEnd(body[...])
         guard let octets = Hexadecimal.octets(String(decoding: digits, as: UTF8.self)) else {

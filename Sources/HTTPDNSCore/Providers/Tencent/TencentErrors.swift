@@ -1,5 +1,5 @@
-/// The errors of Tencent's HTTPDNS. It has no codes of its own: the status says it all, and 200 is also a name that was not
-/// found.
+/// The errors of Tencent's HTTPDNS. The service has no codes of its own: only the status distinguishes them, and 200 also
+/// covers a name that was not found.
 struct TencentErrors: Sendable {
     static let words = ServiceWords(
         service: "Tencent HTTPDNS service",
@@ -10,9 +10,9 @@ struct TencentErrors: Sendable {
 
     private let table: VendorErrorTable
 
-    /// - Parameter accountRefusals: The statuses that refuse the account for good. The vendor documents none.
+    /// - Parameter accountRefusals: The statuses that permanently refuse the account. The vendor documents none.
     init(accountRefusals: Set<Int>) {
-        // What 401 and 403 are for is not documented either. Where the clock of this machine is wrong, it may be that.
+        // The meaning of 401 and 403 is not documented either. They may be due to a wrong clock of this machine.
         let notAllowed = VendorErrorTable.Row(
             .clock,
             "the service does not let this account ask; check the account, its token or key, and the clock of this machine"
@@ -27,7 +27,7 @@ struct TencentErrors: Sendable {
         table = VendorErrorTable(rows: rows, words: Self.words)
     }
 
-    /// The refusal that a reply is, by its status.
+    /// Returns the refusal in a reply, by its status.
     func refusal(in reply: ServiceReply) -> VendorRefusal? {
         let code = Self.code(reply.status)
         return table.refusal(code: table.rows[code] == nil ? nil : code, in: reply)

@@ -3,15 +3,15 @@ internal import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// The protocol: `/d` for one name and for several, with a token or encrypted, and `/conf`.
+/// The protocol: `/d` for one name or several, with a token or encrypted, and `/conf`.
 struct TencentProtocol: VendorProtocol {
-    /// How far ahead of now a query's expiry is: what the vendor's iOS client takes.
+    /// The seconds from now until a query expires, as in the vendor's iOS client.
     static let validity: Int64 = 600
 
     let batchLimit = 8
     let location: ServiceLocation
     let account: String
-    /// Whether names and answers are encrypted; else a token goes with them.
+    /// Whether names and answers are encrypted; otherwise a token is sent with them.
     let isEncrypted: Bool
     let sendsExpiry: Bool
     let encryptsClientSubnet: Bool
@@ -34,7 +34,7 @@ struct TencentProtocol: VendorProtocol {
             let value = encryptsClientSubnet ? try cipher?.encrypted(address) : nil
             parameters.append((name: "ip", value: value ?? address))
         }
-        // Times to live, the client's address at the end, and names also in the answer about one.
+        // Requests times to live, the client's address at the end, and names also in the answer about a single name.
         parameters += ["ttl", "clientip", "query"].map { (name: $0, value: "1") }
         return ServiceRequest(method: .get, url: try location.url(path: "/d", parameters), headerFields: [:])
     }
@@ -67,7 +67,7 @@ struct TencentProtocol: VendorProtocol {
         do throws(VendorAnswerError) {
             let body = try cipher?.decrypted(reply.body) ?? reply.body
             var discovery = try TencentServiceList.read(body, port: location.url.port)
-            // A service in clear on this machine leads to nothing in clear elsewhere.
+            // A plain-text service on this machine never leads to a plain-text service elsewhere.
             if location.url.scheme == .http {
                 discovery.endpoints.removeAll { HTTPDNSAddressPolicy.Scope(of: $0.address) != .loopback }
             }
@@ -77,7 +77,7 @@ struct TencentProtocol: VendorProtocol {
         }
     }
 
-    /// Where the URL has an address, each address of the service goes by its own.
+    /// Returns the request for `endpoint`: a URL with an address as its host gets the endpoint's own address.
     func addressed(_ request: ServiceRequest, to endpoint: HTTPDNSEndpoint) -> ServiceRequest {
         guard case .address = request.url.host else { return request }
         var request = request
@@ -89,7 +89,7 @@ struct TencentProtocol: VendorProtocol {
         isEncrypted ? try TencentCipher(key: secrets.encryptionKey, randomOctets: randomOctets) : nil
     }
 
-    /// What says whose query it is.
+    /// Returns the parameters that identify the account.
     private func account(_ secrets: VendorSecrets) throws(HTTPDNSProviderError) -> [(name: String, value: String)] {
         if isEncrypted { return [(name: "id", value: account), (name: "alg", value: "aes")] }
         guard let token = secrets.secret, VendorCredential.isPlain(token) else {
@@ -103,7 +103,7 @@ struct TencentProtocol: VendorProtocol {
 }
 
 extension HTTPDNSAddress.Families {
-    /// The families as the service writes them; nil for IPv4, which it answers when nothing else is asked for.
+    /// The families in the service's notation; `nil` for IPv4, the service's default.
     fileprivate var tencentType: String? {
         switch self {
         case .v4: nil

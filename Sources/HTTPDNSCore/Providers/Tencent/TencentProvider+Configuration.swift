@@ -6,36 +6,38 @@ extension TencentProvider {
     public struct Configuration: Sendable {
         /// The name of the provider.
         public var name: String
-        /// The account: its number in the vendor's console (`id`), and one of two secrets. With a
-        /// ``VendorCredential/secret``, the token of the console, names go in clear beneath TLS. With a
-        /// ``VendorCredential/encryptionKey``, 1 to 16 octets of text, names and answers are encrypted by AES-128-CBC too.
+        /// The account: its number in the vendor's console (`id`), and one of two secrets.
+        ///
+        /// - With a ``VendorCredential/secret``, the console's token, names are sent unencrypted inside TLS.
+        /// - With a ``VendorCredential/encryptionKey``, 1 to 16 bytes of text, names and answers are also encrypted with
+        ///   AES-128-CBC.
         public var credential: VendorCredential
-        /// Which of the vendor's sites is asked.
+        /// The vendor's site that serves the queries.
         public var region: Region = .mainlandChina
-        /// Where the service is asked: scheme, host and port; nil means the region's HTTPS entry. With an address as host,
-        /// each address of the service proves itself by a certificate for that very address, with a name each by one for the
-        /// name.
+        /// The service's URL: scheme, host and port; `nil` means the region's HTTPS entry. If the host is an address, the
+        /// certificate at each address must be valid for that address. If the host is a name, it must be valid for the name.
         public var url: String?
-        /// More addresses of the service, in the order to try, and all of them when the URL has a name; that is never looked
-        /// up.
+        /// Further addresses of the service, in the order to try. When the URL has a name, these are all of its addresses: the
+        /// name is never looked up.
         public var bootstrap: [HTTPDNSAddress] = []
-        /// Whether queries say until when they are good (`names;expiry`), ten minutes from now, as the vendor's newer iOS
-        /// client does. Its other clients do not.
+        /// Whether queries carry an expiry (`names;expiry`), ten minutes from now, as in the vendor's newer iOS client. The
+        /// vendor's other clients do not send it.
         public var sendsExpiry = true
-        /// Whether the client subnet is encrypted as names are, as the vendor's documents have it. Its own clients send it in
-        /// clear beside encrypted names. It means nothing with a token.
+        /// Whether the client subnet is encrypted like the names, as the vendor's documents require. The vendor's own clients
+        /// send it unencrypted beside encrypted names. It has no effect with a token.
         public var encryptsClientSubnet = true
-        /// The HTTP statuses by which the service refuses the account for good: 400 to 499 but 408 and 429. After one of
-        /// them nothing more is sent until settings or secrets are others. No such status is documented, which is why there
-        /// is none here at first.
+        /// The HTTP statuses that mean a permanent refusal of the account: 400 to 499 except 408 and 429. After such a status
+        /// nothing more is sent until the settings or secrets change. The vendor documents no such status, so the default is
+        /// empty.
         public var accountRefusalStatuses: Set<Int> = []
-        /// Whether the service is asked which addresses it has (`/conf`), as often as it wants that.
+        /// Whether the provider asks the service for its addresses (`/conf`), as often as the service requests it.
         public var discoversAddresses = true
-        /// Keeps discovered addresses over restarts. It must be this provider's alone: saving replaces what it holds.
+        /// The store that keeps discovered addresses across restarts. No other provider may use it: saving replaces its
+        /// content.
         public var addressStore: (any HTTPDNSResolutionStore)?
-        /// The authorities that the service's certificate must end at.
+        /// The trust roots for the service's certificate.
         public var trustRoots: HTTPDNSTrust.Roots = .system
-        /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``).
+        /// The most private scope that addresses in the service's answers may have (``HTTPDNSProvider/answerScope``).
         public var answers: HTTPDNSAddressPolicy.Scope = .public
 
         /// Creates settings for the vendor's own service in mainland China.

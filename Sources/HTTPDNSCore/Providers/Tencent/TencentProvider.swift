@@ -1,18 +1,20 @@
 package import HTTPDNSPrimitives
 
-/// Tencent Cloud's HTTPDNS (DNSPod), with a token or encrypted by AES, through a transport of its own that is pinned to the
-/// service's addresses.
+/// A provider for Tencent Cloud's HTTPDNS (DNSPod), with a token or AES encryption. It has its own transport, which is pinned
+/// to the service's addresses.
 ///
-/// - Both families of up to eight names are one request. A client subnet is cut to 24 bits of IPv4 and 56 of IPv6, and its
-///   first address is passed on.
-/// - An address that does not answer, or fails by itself, is left alone for five minutes; a query tries three at most.
-/// - A query that is refused by 401 or 403 while the service's clock is another one is made once more, by that clock.
-/// - Which statuses refuse the account for good is for the settings to say. After one, nothing more is sent until the secrets
-///   or the settings are others: queries fail at once with code `accountRefused`.
-/// - A name that does not exist looks like one without addresses, for a minute at most.
-/// - There is no DES, which the vendor offers too: its keys of 56 bits are searched in a day, and equal names give equal
-///   texts.
-/// - Records of type HTTPS are not asked for: ``HTTPDNSProviderAnswer/services`` stays nil.
+/// - One request asks for both families of up to eight names. A client subnet is cut to 24 bits of IPv4 and 56 of IPv6; its
+///   first address is sent.
+/// - An address that does not respond, or returns an error of its own, is quarantined for five minutes. A query tries at most
+///   three addresses.
+/// - A query that is rejected with 401 or 403 is sent once more with the service's time, if its clock differs from the
+///   machine's.
+/// - The settings define the statuses that permanently refuse the account. After one, nothing more is sent until the secrets or
+///   the settings change. Queries fail immediately with code `accountRefused`.
+/// - A name that does not exist cannot be distinguished from a name without addresses, which is cached for at most a minute.
+/// - DES, which the vendor also offers, is not supported: its 56-bit keys can be searched in a day, and equal names give equal
+///   cipher texts.
+/// - Records of type HTTPS are not requested: ``HTTPDNSProviderAnswer/services`` stays nil.
 public final class TencentProvider: HTTPDNSProvider {
     /// The name from the settings.
     public let name: String
@@ -26,10 +28,12 @@ public final class TencentProvider: HTTPDNSProvider {
     let exchange: VendorExchange
 
     /// Creates the provider. Nothing is sent until the first query.
-    /// - Throws: ``HTTPDNSProviderConfigurationError`` when the URL is not an https URL (http is allowed for a loopback
-    ///   address), has a path, or has no addresses; when there is not one of token and key, one cannot be read or has not the
-    ///   form that the protocol wants; when the account is no number and is sent; when a status cannot be one that refuses an
-    ///   account; and when queries are to be encrypted without the package trait `Signing`.
+    /// - Throws: ``HTTPDNSProviderConfigurationError`` in these cases:
+    ///   - The URL is not an https URL (http is allowed for a loopback address), has a path, or has no addresses.
+    ///   - The settings do not have exactly one of token and key, or it is malformed or cannot be read.
+    ///   - The account is sent but is not a number.
+    ///   - A status is not one that can refuse an account.
+    ///   - Queries must be encrypted, and the build lacks the package trait `Signing`.
     public convenience init(_ configuration: Configuration) throws(HTTPDNSProviderConfigurationError) {
         try self.init(
             configuration,
@@ -42,9 +46,9 @@ public final class TencentProvider: HTTPDNSProvider {
     }
 
     /// - Parameters:
-    ///   - exchange: What carries the requests; tests put a scripted one here.
-    ///   - clock: When requests are made.
-    ///   - randomOctets: So many octets that nobody can guess.
+    ///   - exchange: The carrier of the requests; tests pass a scripted one.
+    ///   - clock: The clock for the expiry of queries.
+    ///   - randomOctets: Returns the given number of unpredictable bytes.
     package init(
         _ configuration: Configuration,
         exchange: any ServiceExchanging,
@@ -71,17 +75,17 @@ public final class TencentProvider: HTTPDNSProvider {
         )
     }
 
-    /// The longest body. The vendor's answers have 8 KiB at most, and twice as many octets when they are encrypted.
+    /// The maximum length of a body. The vendor's answers have at most 8 KiB, and twice as many bytes when they are encrypted.
     static let maximumBodyOctets = 64 * 1024
 
-    /// Whether a status may be one by which an account is refused: those of 408, 429 and 500 pass by themselves.
+    /// Whether a status can mean that an account is refused: 408, 429 and 5xx are temporary.
     package static func mayRefuseAccount(_ status: Int) -> Bool {
         (400..<500).contains(status) && status != 408 && status != 429
     }
 
     /// Asks for all families of the query in one request.
     ///
-    /// A family whose list has no address in it that can be read has ``HTTPDNSProviderAnswer/Family/failed(_:)``.
+    /// A family is ``HTTPDNSProviderAnswer/Family/failed(_:)`` when its list contains no readable address.
     /// - Throws: ``HTTPDNSProviderError`` when no family has an outcome; `CancellationError` when the task is cancelled.
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         try await exchange.resolve(query)
@@ -96,7 +100,7 @@ public final class TencentProvider: HTTPDNSProvider {
         try await exchange.resolve(query, batch: batch)
     }
 
-    /// Cuts the requests in flight, ends the connections and the transport's thread. Idempotent.
+    /// Aborts the requests in progress, closes the connections and stops the transport's thread. Idempotent.
     public func shutdown() async {
         await exchange.shutdown()
     }

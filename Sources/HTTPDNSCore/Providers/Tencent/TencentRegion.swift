@@ -1,17 +1,17 @@
 extension TencentProvider {
-    /// A site of the service: the word that it goes by here, and where its HTTPS entry is.
+    /// A site of the service, with its identifier and its HTTPS entry.
     public struct Region: Hashable, Sendable {
-        /// The word for it in a configuration file, such as `cn`.
+        /// The identifier in a configuration file, such as `cn`.
         public let identifier: String
-        /// The HTTPS entry. Its host is an address, which its certificate must be for.
+        /// The URL of the HTTPS entry. Its host is an address, and its certificate must be valid for that address.
         public let url: String
 
         /// The site in mainland China (`cn`).
         public static let mainlandChina = Region(identifier: "cn", url: "https://119.29.29.99")
-        /// The international site (`intl`). Documents of some dates say that its HTTPS entry is not opened.
+        /// The international site (`intl`). Some of the vendor's documents state that its HTTPS entry is not open.
         public static let international = Region(identifier: "intl", url: "https://43.132.55.56")
 
-        /// All regions that there are.
+        /// All sites of the service.
         public static let all: [Region] = [.mainlandChina, .international]
     }
 }

@@ -1,14 +1,14 @@
 internal import HTTPDNSPrimitives
 
-/// What the service says about itself (`/conf`): `log:1|domain:0|ip:192.0.2.53;192.0.2.54|ttl:60`.
+/// The parser for the service's description of itself (`/conf`): `log:1|domain:0|ip:192.0.2.53;192.0.2.54|ttl:60`.
 enum TencentServiceList {
-    /// How long a list holds when it does not say so, or not so that it can be: what the vendor's clients take.
+    /// The life of a list without a usable time to live. It is the default of the vendor's clients.
     private static let defaultMinutes: Int64 = 60
     private static let allowedMinutes: ClosedRange<Int64> = 1...1440
 
     /// - Parameters:
-    ///   - body: Decrypted, where it was encrypted.
-    ///   - port: That of the service's URL; the list has none.
+    ///   - body: The body, decrypted if it was encrypted.
+    ///   - port: The port of the service's URL; the list has none.
     static func read(_ body: [UInt8], port: UInt16) throws(VendorAnswerError) -> ServiceDiscovery {
         let text = try TencentText.text(body)
         var fields: [Substring: Substring] = [:]
@@ -17,11 +17,11 @@ enum TencentServiceList {
                 fields.updateValue(field[field.index(after: colon)...], forKey: field[..<colon]) == nil
             else { throw VendorAnswerError("it is no list of fields with a name each", isText: false) }
         }
-        // The last of the fields says that the others are whole.
+        // The last field proves that the others are complete.
         guard let list = fields["ip"], let life = fields["ttl"] else {
             throw VendorAnswerError("it has no field \"ip\" or no \"ttl\": it was cut off, or is something else")
         }
-        // The vendor's clients keep IPv4 alone.
+        // The vendor's clients keep only IPv4.
         let addresses = list.split(separator: ";").compactMap { HTTPDNSAddress(String($0)) }.filter { $0.family == .v4 }
         let minutes = TencentText.number(life).flatMap { allowedMinutes.contains($0) ? $0 : nil } ?? defaultMinutes
         return ServiceDiscovery(

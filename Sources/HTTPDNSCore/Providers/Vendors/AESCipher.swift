@@ -3,19 +3,19 @@ internal import Crypto
 internal import CryptoExtras
 #endif
 
-/// AES-128 as vendors use it: the initialization vector in front of the cipher text, and with GCM the tag behind it.
+/// AES-128 as vendors use it: the initialization vector precedes the cipher text, and with GCM the tag follows it.
 struct AESCipher: Sendable {
     enum Mode: Hashable, Sendable {
-        /// CBC with PKCS#7 padding and a vector of 16 octets. It hides, and proves nothing.
+        /// CBC with PKCS#7 padding and a vector of 16 bytes. It encrypts, but does not authenticate.
         case cbc
-        /// GCM with a nonce of 12 octets and a tag of 16.
+        /// GCM with a nonce of 12 bytes and a tag of 16.
         case gcm
 
         /// The length of the vector.
         var vectorOctets: Int { self == .cbc ? 16 : 12 }
     }
 
-    /// Why a cipher text has no plain text, without a part of either.
+    /// The reason why a cipher text cannot be decrypted. It contains no part of either text.
     struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
         let description: String
     }
@@ -27,15 +27,15 @@ struct AESCipher: Sendable {
     let mode: Mode
     private let key: [UInt8]
 
-    /// - Parameter key: ``keyOctets`` octets; any other number gives nil.
+    /// - Parameter key: ``keyOctets`` bytes; any other number makes the initializer return `nil`.
     init?(_ mode: Mode, key: [UInt8]) {
         guard key.count == Self.keyOctets else { return nil }
         self.mode = mode
         self.key = key
     }
 
-    /// Vector, cipher text and tag.
-    /// - Parameter vector: As many octets as the mode wants, never used with this key before.
+    /// Returns vector, cipher text and tag.
+    /// - Parameter vector: Of the mode's length, never used with this key before.
     func encrypt(_ text: [UInt8], vector: [UInt8]) throws(Failure) -> [UInt8] {
         #if Signing
         do {
@@ -56,7 +56,7 @@ struct AESCipher: Sendable {
         #endif
     }
 
-    /// The plain text of vector, cipher text and tag.
+    /// Returns the plain text of vector, cipher text and tag.
     func decrypt(_ octets: [UInt8]) throws(Failure) -> [UInt8] {
         #if Signing
         let vector = Array(octets.prefix(mode.vectorOctets))

@@ -1,16 +1,16 @@
 internal import HTTPDNSPrimitives
 
-/// A vendor's refusal of an account, with the time of the next try. A value.
+/// A vendor's refusal of an account, with the time of the next attempt. A value type.
 ///
-/// An account is refused until its owner pays, switches a feature on or corrects a secret. The vendor is not asked meanwhile,
-/// except for one query after each pause: a change in the vendor's console shows in no setting here.
+/// An account stays refused until its owner pays, switches a feature on or corrects a secret. Meanwhile the vendor gets only
+/// one query after each pause: a change in the vendor's console changes no setting here.
 struct AccountRefusal: Sendable {
-    /// The first pause.
+    /// The first pause between two attempts.
     static let firstPause = Duration.seconds(300)
-    /// Pauses double up to this.
+    /// The longest pause; pauses double up to it.
     static let longestPause = Duration.seconds(3600)
 
-    /// The fingerprint of the secrets that were refused. With others the account may be a good one.
+    /// The fingerprint of the refused secrets. With other secrets the account may be accepted.
     let fingerprint: Int
     private(set) var error: HTTPDNSProviderError
     private var pause = AccountRefusal.firstPause
@@ -22,15 +22,15 @@ struct AccountRefusal: Sendable {
         retryAt = now + pause
     }
 
-    /// Whether a query may show if the account is accepted again. The next one may after the first pause, unless this one is
-    /// refused again: one that only times out says nothing about the account.
+    /// Whether a query may test if the account is accepted again. The next test may follow after the first pause, unless this
+    /// query is refused too: a mere timeout says nothing about the account.
     mutating func beginRetry(at now: MonotonicTime) -> Bool {
         guard now >= retryAt else { return false }
         retryAt = now + Self.firstPause
         return true
     }
 
-    /// Lets the next query show whether the account is accepted again. The pause stays as long as it is.
+    /// Lets the next query test whether the account is accepted again. The length of the pause does not change.
     mutating func allowRetry(at now: MonotonicTime) { retryAt = now }
 
     mutating func refusedAgain(_ error: HTTPDNSProviderError, at now: MonotonicTime) {
@@ -40,9 +40,9 @@ struct AccountRefusal: Sendable {
     }
 }
 
-/// A provider whose service knows it by an account.
+/// A provider that identifies itself to its service by an account.
 protocol AccountHolding: HTTPDNSProvider {
-    /// Lets one query show whether a refused account is accepted again.
-    /// - Returns: Whether it is refused.
+    /// Lets one query test whether a refused account is accepted again.
+    /// - Returns: Whether the account is refused.
     func retryRefusedAccount() -> Bool
 }

@@ -1,7 +1,7 @@
-/// Base64 with padding (RFC 4648 section 4), in which vendors write cipher texts inside JSON.
+/// Base64 with padding (RFC 4648 section 4), the vendors' form of cipher texts inside JSON.
 package enum Base64Text {
-    /// The octets that `text` writes; nil for other characters, for a wrong or missing padding and for bits that nobody
-    /// would have written (RFC 4648 section 3.5).
+    /// Returns the bytes of `text`; `nil` for other characters, for wrong or missing padding, and for nonzero padding bits (RFC
+    /// 4648 section 3.5).
     package static func octets(_ text: String) -> [UInt8]? {
         let characters = Array(text.utf8)
         guard characters.count.isMultiple(of: 4) else { return nil }

@@ -1,10 +1,10 @@
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// What time a vendor's signatures go by: the machine's calendar, corrected by what the vendor's own clock said when it
-/// refused a signature for its time.
+/// The clock for a vendor's signatures: the machine's calendar clock, corrected by the vendor's clock after it rejected a
+/// signature because of its time.
 final class ClockOffset: Sendable {
-    /// Differences below this are no cause for a refusal: the signatures of all vendors live longer.
+    /// The largest difference, in seconds, that is ignored: the signatures of all vendors live longer.
     private static let tolerance: Int64 = 5
 
     private let clock: WallClock
@@ -12,14 +12,14 @@ final class ClockOffset: Sendable {
 
     init(_ clock: WallClock) { self.clock = clock }
 
-    /// The vendor's time, as far as it is known, in seconds since 1970-01-01 00:00 UTC.
+    /// The vendor's time as far as it is known, in seconds since 1970-01-01 00:00 UTC.
     func seconds() -> Int64 { clock.now() / 1000 + offset.withLock { $0 } }
 
-    /// Takes the time of a refusal (`Date`, RFC 9110 section 6.6.1) for the vendor's.
+    /// Takes the time of a refusal (`Date`, RFC 9110 section 6.6.1) as the vendor's time.
     ///
-    /// A clock that was wrong may be set right later, so that this offset may have to be learnt anew.
-    /// - Parameter signedAt: The time that the refused request was signed for.
-    /// - Returns: Whether a request that is signed now has another time than the refused one.
+    /// A wrong clock of the machine may be set right later. The offset is then learned again.
+    /// - Parameter signedAt: The time in the signature of the refused request.
+    /// - Returns: Whether a request signed now has another time than the refused one.
     func learn(from reply: ServiceReply, signedAt: Int64) -> Bool {
         guard let time = reply.headerFields[.date].flatMap(HTTPDate.seconds) else { return false }
         let difference = time - clock.now() / 1000

@@ -1,8 +1,8 @@
-/// The date of an HTTP field in the form that servers must send: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
+/// The date of an HTTP field in the form required of servers: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
 package enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// The seconds since 1970-01-01 00:00 UTC; nil for anything else than that form. The day of the week is not compared.
+    /// Returns the seconds since 1970-01-01 00:00 UTC; `nil` for any other form. The day of the week is not compared.
     package static func seconds(_ text: String) -> Int64? {
         let parts = text.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0].utf8.count == 4, parts[0].hasSuffix(","), parts[5] == "GMT",
@@ -22,8 +22,8 @@ package enum HTTPDate {
         return Int64(text)
     }
 
-    /// The days since 1970-01-01 in the Gregorian calendar, counted from years that begin in March, so that a leap day is
-    /// the last of its year.
+    /// Returns the days since 1970-01-01 in the Gregorian calendar. Years begin in March, so that a leap day is the last of its
+    /// year.
     private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month > 2 ? year : year - 1
         let era = shifted / 400

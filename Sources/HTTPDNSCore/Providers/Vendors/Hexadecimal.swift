@@ -1,6 +1,6 @@
-/// Octets as pairs of hexadecimal digits, as vendors write keys, signatures and cipher texts.
+/// Bytes as pairs of hexadecimal digits, the vendors' form of keys, signatures and cipher texts.
 package enum Hexadecimal {
-    /// The digits, in lower case.
+    /// Returns the digits, in lower case.
     package static func text(_ octets: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         for octet in octets {
@@ -10,7 +10,7 @@ package enum Hexadecimal {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The octets that `text` writes, in either case; nil for an odd number of digits and for anything that is no digit.
+    /// Returns the bytes of `text`, in either case; `nil` for an odd number of digits and for any other character.
     package static func octets(_ text: some StringProtocol) -> [UInt8]? {
         var octets: [UInt8] = []
         var upper: UInt8?

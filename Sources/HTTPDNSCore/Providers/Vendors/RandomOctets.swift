@@ -1,6 +1,6 @@
-/// Octets that nobody can guess, for nonces and the vectors of ciphers.
+/// Unpredictable bytes for nonces and initialization vectors.
 package enum RandomOctets {
-    /// So many of them, from the system.
+    /// Returns the given number of bytes from the system.
     package static let system: @Sendable (Int) -> [UInt8] = { count in
         (0..<count).map { _ in UInt8.random(in: .min ... .max) }
     }

@@ -1,36 +1,37 @@
 internal import HTTPDNSPrimitives
 
-/// The addresses of one vendor's service: which there are, which comes first, and which are left alone. A value: it is told
-/// what happened and when, and does nothing itself.
+/// The addresses of one vendor's service: the known ones, their order, and the quarantined ones. A value type: it receives
+/// events with their times and has no side effects.
 struct ServiceAddressBook: Sendable {
-    /// The rest of an address that failed: what the vendors' own clients do.
+    /// The quarantine of a failed address, as in the vendors' own clients.
     static let quarantine = Duration.seconds(300)
-    /// The time for which discovered addresses count as new, where the vendor says nothing: what the vendors' own clients do.
+    /// The time until discovered addresses are due for a refresh, unless the vendor sets one. It is that of the vendors' own
+    /// clients.
     static let refreshInterval = Duration.seconds(24 * 3600)
-    /// The time after which a vendor that has switched the service off is asked again whether that still holds.
+    /// The time until a vendor that has switched the service off is asked again.
     static let recheckInterval = Duration.seconds(3600)
-    /// The least time between two discoveries, also when they fail: what Alibaba's Android client keeps.
+    /// The least time between two discoveries, also when they fail, as in Alibaba's Android client.
     static let shortestInterval = Duration.seconds(300)
-    /// The most addresses that one query tries, so that each has a fair share of its time.
+    /// The maximum number of addresses that one query tries, so that each has a fair share of its time.
     static let maximumAttempts = 3
-    /// The most discovered addresses that are kept; vendors hand out a handful.
+    /// The maximum number of discovered addresses that are kept; vendors return only a few.
     static let maximumDiscovered = 32
 
     /// The addresses of one query, best first.
     struct Order: Sendable, Equatable {
         /// The addresses that are tried.
         var first: [HTTPDNSEndpoint]
-        /// Addresses that rest, for when all others failed and time is left.
+        /// Quarantined addresses, for when all others failed and time is left.
         var reserve: [HTTPDNSEndpoint] = []
     }
 
     private let maximumAttempts: Int
-    /// The addresses of the settings, for the first query and for when nothing else answers.
+    /// The addresses from the settings, for the first query and for when no other address responds.
     let bootstrap: [HTTPDNSEndpoint]
     private(set) var discovered: [HTTPDNSEndpoint] = []
     /// Whether the vendor has switched the service off.
     private(set) var isDisabled = false
-    /// The address that answered last.
+    /// The address that responded last.
     private var preferred: HTTPDNSEndpoint?
     private var restingUntil: [HTTPDNSEndpoint: MonotonicTime] = [:]
     private var refreshDueAt: MonotonicTime?
@@ -41,7 +42,7 @@ struct ServiceAddressBook: Sendable {
         self.maximumAttempts = maximumAttempts
     }
 
-    /// The addresses that a query tries, best first. When all rest, those whose rest ends first.
+    /// Returns the addresses that a query tries, best first. When all are quarantined, those whose quarantine ends first.
     func attempts(at now: MonotonicTime) -> [HTTPDNSEndpoint] { order(at: now).first }
 
     func order(at now: MonotonicTime) -> Order {
@@ -51,16 +52,16 @@ struct ServiceAddressBook: Sendable {
             .enumerated()
             .sorted { (restingUntil[$0.element] ?? now, $0.offset) < (restingUntil[$1.element] ?? now, $1.offset) }
             .map(\.element)
-        // One that answered is asked again, so that its connection is used; the rest keep their order.
+        // The address that responded last comes first, so that its connection is used; the rest keep their order.
         let ordered = rested.filter { $0 == preferred } + rested.filter { $0 != preferred }
         if ordered.isEmpty { return Order(first: Array(resting.prefix(maximumAttempts))) }
         let first = Array(ordered.prefix(maximumAttempts))
         return Order(first: first, reserve: Array(resting.prefix(maximumAttempts - first.count)))
     }
 
-    /// The addresses that are asked which addresses there are.
+    /// Returns the addresses that a discovery tries.
     func discoveryAttempts(at now: MonotonicTime) -> [HTTPDNSEndpoint] {
-        // The bootstrap addresses are the last to be wrong.
+        // The bootstrap addresses are the least likely to be wrong.
         var seen: Set<HTTPDNSEndpoint> = []
         return Array(
             (attempts(at: now) + bootstrap).filter { seen.insert($0).inserted }.prefix(2 * Self.maximumAttempts)
@@ -76,11 +77,11 @@ struct ServiceAddressBook: Sendable {
         guard all.contains(endpoint) else { return }
         if preferred == endpoint { preferred = nil }
         restingUntil[endpoint] = now + Self.quarantine
-        // New addresses are the way out when every one that is known fails.
+        // A discovery becomes due when every known address fails.
         if all.allSatisfy({ isResting($0, at: now) }) { refreshDueAt = nil }
     }
 
-    /// Whether the service should be asked which addresses it has; if so, the time until the next such question begins.
+    /// Whether a discovery is due. If so, the interval until the next discovery begins.
     mutating func beginRefresh(at now: MonotonicTime) -> Bool {
         if let due = refreshDueAt, now < due { return false }
         if let earliest = mayRefreshAt, now < earliest { return false }
@@ -88,8 +89,8 @@ struct ServiceAddressBook: Sendable {
         return true
     }
 
-    /// Takes up what the service said about itself.
-    /// - Parameter age: How long ago it did.
+    /// Stores the result of a discovery.
+    /// - Parameter age: The time since that result.
     mutating func learned(_ discovery: ServiceDiscovery, age: Duration = .zero, at now: MonotonicTime) {
         isDisabled = discovery.isDisabled
         if !discovery.endpoints.isEmpty {

@@ -1,19 +1,19 @@
 internal import HTTPDNSPrimitives
 
-/// The addresses of one vendor's service, kept up to date beside the queries, and over restarts where there is a store.
+/// The addresses of one vendor's service, updated beside the queries, and kept across restarts where there is a store.
 ///
 /// They come from the settings and from the service itself; no name is ever looked up for them. A query never waits for a
-/// discovery: it goes to the addresses that are known when it begins.
+/// discovery: it uses the addresses known when it begins.
 final class ServiceAddresses: Sendable {
-    /// Where discovered addresses are kept for the next process.
+    /// The persistent storage of discovered addresses.
     struct Storage: Sendable {
         var store: any HTTPDNSResolutionStore
-        /// What they are kept under: the provider, its vendor and region. Those of other regions are not used.
+        /// The key of the stored addresses: the provider, its vendor and region. Addresses of other regions are not used.
         var key: String
         var provider: String
     }
 
-    /// Asks the addresses in turn which addresses there are.
+    /// Asks the given addresses in turn for the service's addresses.
     typealias Discover = @Sendable ([HTTPDNSEndpoint]) async throws -> ServiceDiscovery
 
     private struct State {
@@ -23,10 +23,10 @@ final class ServiceAddresses: Sendable {
         var isShutDown = false
     }
 
-    /// The name under which a store has them. It is nobody's (RFC 6761 section 6.4), so that no answer is mistaken for one.
+    /// The name of the store's entry. It cannot exist (RFC 6761 section 6.4), so that no cached answer can be confused with it.
     private static let storedName = HTTPDNSName(canonical: "service-addresses.invalid")
 
-    /// The most public scope of the settings' own addresses: the service may name addresses as private, and no more.
+    /// The most public scope of the addresses in the settings: the service may not return addresses of a more private scope.
     private let scope: HTTPDNSAddressPolicy.Scope
     private let time: any TimeSource
     private let wallClock: WallClock
@@ -51,13 +51,13 @@ final class ServiceAddresses: Sendable {
     /// Whether the vendor has switched the service off.
     var isDisabled: Bool { state.withLock { $0.book.isDisabled } }
 
-    /// The addresses that a query tries, best first; at least one.
+    /// Returns the addresses that a query tries, best first; at least one.
     func attempts() -> [HTTPDNSEndpoint] {
         let now = time.now()
         return state.withLock { $0.book.attempts(at: now) }
     }
 
-    /// The addresses that a query tries, with those in reserve.
+    /// Returns the addresses that a query tries, with the reserve.
     func order() -> ServiceAddressBook.Order {
         let now = time.now()
         return state.withLock { $0.book.order(at: now) }
@@ -72,12 +72,12 @@ final class ServiceAddresses: Sendable {
         state.withLock { $0.book.failed(endpoint, at: now) }
     }
 
-    /// Begins a discovery when one is due. It returns at once.
+    /// Starts a discovery when one is due, and returns immediately.
     func refreshIfDue(_ discover: @escaping Discover) {
         let now = time.now()
         state.withLock { state in
             guard !state.isShutDown, state.task == nil, state.book.beginRefresh(at: now) else { return }
-            // Detached: it is the service's, and outlives the query that happened to come first.
+            // Detached: the task belongs to the service, and outlives the query that started it.
             state.task = CallWork.detached { [self] in
                 await refresh(discover)
                 self.state.withLock { $0.task = nil }
@@ -85,12 +85,12 @@ final class ServiceAddresses: Sendable {
         }
     }
 
-    /// Returns when no discovery is under way.
+    /// Returns when no discovery is in progress.
     func settled() async {
         await state.withLock { $0.task }?.value
     }
 
-    /// Ends a discovery under way. Idempotent.
+    /// Cancels a discovery in progress. Idempotent.
     func shutdown() {
         let task = state.withLock { state in
             state.isShutDown = true
@@ -107,7 +107,7 @@ final class ServiceAddresses: Sendable {
         if isFirst, await restore() { return }
         let now = time.now()
         let attempts = state.withLock { $0.book.discoveryAttempts(at: now) }
-        // A failure leaves everything as it was; the next query tries again after a while.
+        // A failure changes nothing; a later query tries again.
         guard var discovery = try? await discover(attempts) else { return }
         discovery.endpoints = discovery.endpoints.filter { isAllowed($0.address) }
         let later = time.now()
@@ -121,12 +121,12 @@ final class ServiceAddresses: Sendable {
 // MARK: - Over restarts
 
 extension ServiceAddresses {
-    /// - Returns: Whether there were addresses that are still new.
+    /// - Returns: Whether the store had addresses that are still new.
     private func restore() async -> Bool {
         guard let storage, let stored = try? await storage.store.load() else { return false }
         let wallNow = wallClock.now()
         var endpoints: [HTTPDNSEndpoint] = []
-        // All entries were stored at once, so that they differ in their ports alone.
+        // All entries were stored together, so they differ only in their ports.
         var oldest: Int64 = 0
         var lifetime = ServiceAddressBook.refreshInterval
         for entry in stored where entry.host == Self.storedName && entry.provider == storage.provider {
@@ -145,7 +145,7 @@ extension ServiceAddresses {
         return true
     }
 
-    /// A store that fails costs the next process its knowledge of the addresses, and nothing else.
+    /// If the store fails, the next process starts without these addresses; nothing else changes.
     private func save(_ discovery: ServiceDiscovery) async {
         guard let storage, !discovery.endpoints.isEmpty, !discovery.isDisabled else { return }
         let receivedAt = wallClock.now()

@@ -2,7 +2,7 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 extension ServiceLocation {
-    /// A URL at the service with a path of the protocol's own.
+    /// Returns a URL at the service with a path of the protocol.
     /// - Parameters:
     ///   - path: Begins with `/`; in the characters that a path may have.
     ///   - parameters: `name=value` pairs in the characters that a query may have.
@@ -11,12 +11,12 @@ extension ServiceLocation {
         do throws(URLFailure) {
             return try ParsedURL("\(url.scheme)://\(url.authority)\(path)?\(query)")
         } catch {
-            // The failure is not repeated: it may quote the text, and with it a signature.
+            // The error's text is dropped: it may quote the URL, and with it a signature.
             throw HTTPDNSProviderError(code: .unreachable, message: "the query does not fit into the url")
         }
     }
 
-    /// Where a vendor's service is. Its protocol has paths of its own.
+    /// Creates the location of a vendor's service. The vendor's protocol defines the paths.
     static func vendor(
         url: String,
         bootstrap: [HTTPDNSAddress],

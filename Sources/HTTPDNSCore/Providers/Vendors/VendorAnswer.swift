@@ -1,17 +1,17 @@
 internal import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 
-/// What a vendor's lists of addresses come to.
+/// The conversion of a vendor's lists of addresses into outcomes.
 enum VendorAnswer {
-    /// The life of addresses without a time to live, or with one of 0 or less: what Alibaba's Android and Go clients take.
+    /// The life of addresses without a time to live, or with one of 0 or less, as in Alibaba's Android and Go clients.
     static let defaultLife = Duration.seconds(60)
-    /// The longest life of an absence. Names are missing at a vendor because nobody has entered them yet, and then because
-    /// somebody has.
+    /// The longest life of a negative answer. A name missing at a vendor is usually a name not entered yet, and may be entered
+    /// at any time.
     static let longestAbsence = Duration.seconds(60)
 
-    /// The outcome for a family that was asked for.
+    /// Returns the outcome for a requested family.
     /// - Parameters:
-    ///   - texts: Its addresses as the vendor wrote them. What is no address of the family is left out.
+    ///   - texts: Its addresses as the vendor wrote them. Texts that are not addresses of the family are ignored.
     ///   - seconds: The vendor's time to live.
     static func family(_ family: HTTPDNSAddress.Family, _ texts: [String], seconds: Double?)
         -> HTTPDNSProviderAnswer.Family
@@ -29,10 +29,10 @@ enum VendorAnswer {
         return .noData(timeToLive: absence(seconds))
     }
 
-    /// More addresses of a family than this are not read: nobody uses them, and a list could hold thousands.
+    /// The maximum number of addresses read for a family: more are never used, and a list could have thousands.
     private static let maximumAddresses = DNSResponse.maximumAddresses
 
-    /// The JSON object that a body is.
+    /// Returns the JSON object in a body.
     static func object(_ body: [UInt8]) throws(VendorAnswerError) -> JSONValue {
         let root: JSONValue
         do throws(JSONError) {
@@ -52,11 +52,11 @@ enum VendorAnswer {
     static func absence(_ seconds: Double?) -> Duration { min(life(seconds), longestAbsence) }
 }
 
-/// Why the body of a vendor's answer is not used, without a part of it.
+/// The reason why the body of a vendor's answer is rejected. It contains no part of the body.
 package struct VendorAnswerError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// One line, in the words of this package alone.
+    /// The reason in one line, without text from the body.
     package let description: String
-    /// Whether the body is text of the vendor's form at all.
+    /// Whether the body is text in the vendor's form at all.
     package let isText: Bool
 
     init(_ description: String, isText: Bool = true) {
@@ -66,14 +66,14 @@ package struct VendorAnswerError: Error, Hashable, Sendable, CustomStringConvert
 }
 
 extension ServiceReply {
-    /// An error about the body, with a hint where the body is something else altogether.
+    /// Returns an error about the body, with a hint when the body is of another kind.
     func badResponse(_ error: VendorAnswerError) -> HTTPDNSProviderError {
         badResponse("answer refused: \(error)\(error.isText ? "" : " (\(contentTypeHint))")")
     }
 }
 
 extension HTTPDNSProviderAnswer {
-    /// The first failure, when no family that was asked for has an outcome of its own.
+    /// The first failure, when no requested family has an outcome of its own.
     var failure: HTTPDNSProviderError? {
         let outcomes = [v4, v6].compactMap { $0 }
         let failures = outcomes.compactMap { outcome -> HTTPDNSProviderError? in
@@ -84,13 +84,13 @@ extension HTTPDNSProviderAnswer {
 }
 
 extension JSONValue {
-    /// The number; nil when this is none, or not a finite one.
+    /// The number; `nil` when the value is not a number, or not a finite one.
     var finiteNumber: Double? {
         guard case .number(let number) = self, number.isFinite else { return nil }
         return number
     }
 
-    /// The texts of a list; what is no text in it is left out. Nil when this is no list.
+    /// The texts of a list, without its other elements; `nil` when the value is not a list.
     var texts: [String]? {
         guard case .array(let elements) = self else { return nil }
         return elements.compactMap(\.text)

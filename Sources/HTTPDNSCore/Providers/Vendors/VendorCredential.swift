@@ -1,13 +1,14 @@
-/// An account at a vendor: its identifier, which is no secret, and where its secrets are.
+/// An account at a vendor: its identifier, which is not secret, and the sources of its secrets.
 ///
-/// The secrets are read anew for each request, so that a new one is used at once. They stand in no description, dump, error
-/// or log of this package.
+/// The secrets are read again for each request, so that the next request uses a changed one. They appear in no description,
+/// dump, error or log of this package.
 public struct VendorCredential: Sendable, CustomStringConvertible {
-    /// What the vendor calls the account: 1 to 128 of a-z, A-Z, 0-9, `-`, `_` and `.`.
+    /// The vendor's identifier of the account: 1 to 128 of a-z, A-Z, 0-9, `-`, `_` and `.`.
     public var account: String
-    /// What requests are signed with, or the token that goes with them; nil for an account that takes unsigned requests.
+    /// The secret that signs requests, or the token that is sent with them; `nil` for an account that accepts unsigned
+    /// requests.
     public var secret: HTTPDNSSecret?
-    /// The key that names and answers are encrypted with; nil leaves them to TLS alone.
+    /// The key that encrypts names and answers; `nil` leaves them to TLS alone.
     public var encryptionKey: HTTPDNSSecret?
 
     /// Creates a credential. Nothing is read yet.
@@ -17,17 +18,17 @@ public struct VendorCredential: Sendable, CustomStringConvertible {
         self.encryptionKey = encryptionKey
     }
 
-    /// The account, and where its secrets are.
+    /// The account, and the sources of its secrets.
     public var description: String {
         ["account \(account)", secret.map { "\($0)" }, encryptionKey.map { "key: \($0)" }]
             .compactMap { $0 }
             .joined(separator: ", ")
     }
 
-    /// Whether the account can stand in a URL as it is.
+    /// Whether the account can be in a URL without escaping.
     var hasPlainAccount: Bool { Self.isPlain(account) }
 
-    /// Whether a text is 1 to 128 of a-z, A-Z, 0-9, `-`, `_` and `.`, which can stand in a URL as they are.
+    /// Whether a text is 1 to 128 of a-z, A-Z, 0-9, `-`, `_` and `.`, which need no escaping in a URL.
     static func isPlain(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count)
             && text.utf8.allSatisfy { octet in
@@ -40,7 +41,7 @@ public struct VendorCredential: Sendable, CustomStringConvertible {
             }
     }
 
-    /// The secrets as they are now.
+    /// Reads the secrets.
     /// - Throws: ``HTTPDNSProviderError`` with code `notConfigured` when one cannot be read; `CancellationError`.
     func current() async throws -> VendorSecrets {
         do {
@@ -53,7 +54,7 @@ public struct VendorCredential: Sendable, CustomStringConvertible {
         }
     }
 
-    /// As ``current()``, read on the calling thread.
+    /// Reads the secrets as ``current()`` does, on the calling thread.
     func read() throws(HTTPDNSProviderError) -> VendorSecrets {
         VendorSecrets(secret: try Self.read(secret), encryptionKey: try Self.read(encryptionKey))
     }

@@ -1,26 +1,26 @@
 internal import HTTPDNSPrimitives
 
-/// What the error codes of a vendor mean. One row for each code that the vendor documents or its clients know.
+/// The meanings of a vendor's error codes, with one row for each code that the vendor documents or its clients know.
 struct VendorErrorTable: Sendable {
-    /// What is to be done about an error.
+    /// The consequence of an error.
     enum Meaning: Hashable, Sendable {
         /// The account is refused: see ``AccountRefusal``.
         case account
-        /// The signature was refused for its time: once more, by the vendor's clock.
+        /// The signature was refused because of its time: the request is repeated once, with the vendor's clock.
         case clock
-        /// This address fails: the next one is asked, and this one is left alone for a while.
+        /// This address fails: the next one is tried, and this one is quarantined.
         case address
-        /// The next address may know better; this one is none the worse for it.
+        /// The next address may have an answer; this one is not quarantined.
         case nextAddress
-        /// Another address would say the same about this question.
+        /// Another address would return the same for this query.
         case question
-        /// Too many queries. `Retry-After` counts.
+        /// Too many queries. `Retry-After` is honored.
         case rateLimit
     }
 
     struct Row: Sendable {
         let meaning: Meaning
-        /// What it means and what to do, in one line.
+        /// The meaning and the advice, in one line.
         let advice: String
 
         init(_ meaning: Meaning, _ advice: String) {
@@ -32,9 +32,9 @@ struct VendorErrorTable: Sendable {
     let rows: [String: Row]
     let words: ServiceWords
 
-    /// The refusal that a response is.
-    /// - Parameter code: The vendor's word for it, where the response has one.
-    /// - Returns: Nil for status 200 without a code.
+    /// Returns the refusal in a response.
+    /// - Parameter code: The vendor's error code, where the response has one.
+    /// - Returns: The refusal; `nil` for status 200 without a code.
     func refusal(code: String?, in reply: ServiceReply) -> VendorRefusal? {
         if let code, let row = rows[code] {
             return VendorRefusal(meaning: row.meaning, error: error(row, code: code, reply), hasKnownCode: true)
@@ -48,7 +48,7 @@ struct VendorErrorTable: Sendable {
             return VendorRefusal(meaning: Self.meaning(ofStatus: reply.status), error: error)
         }
         return code.map { _ in
-            // It is not quoted: it may repeat the request, with a signature or a token in it.
+            // The code is not quoted: it may repeat the request, with a signature or a token in it.
             let message = "an error code from \(reply.endpoint) that is not known here"
             return VendorRefusal(
                 meaning: .nextAddress,
@@ -85,14 +85,14 @@ struct VendorErrorTable: Sendable {
     }
 }
 
-/// A response of a vendor that is no answer, and its consequences.
+/// A vendor's response without an answer, and its consequences.
 struct VendorRefusal: Hashable, Sendable {
     var meaning: VendorErrorTable.Meaning
     var error: HTTPDNSProviderError
-    /// Whether the vendor gave a code that it documents. A bare status may come from a portal on the way.
+    /// Whether the vendor returned a code that it documents. A bare status may come from a captive portal on the path.
     var hasKnownCode = false
 
-    /// Whether the vendor refused something other than the account, which it has accepted therefore.
+    /// Whether the vendor refused something other than the account, and therefore accepted the account.
     var provesAccount: Bool {
         switch meaning {
         case .question, .clock: hasKnownCode

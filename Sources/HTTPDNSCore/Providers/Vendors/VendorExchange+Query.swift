@@ -1,7 +1,7 @@
 internal import HTTPDNSPrimitives
 
 extension VendorExchange {
-    /// Answers one question, as ``HTTPDNSProvider/resolve(_:)`` has to.
+    /// Answers one query; see ``HTTPDNSProvider/resolve(_:)``.
     func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         let question = VendorQuestion(
             hosts: [query.host],
@@ -18,7 +18,7 @@ extension VendorExchange {
         return answer
     }
 
-    /// Answers about several names, as ``HTTPDNSProvider/resolve(_:batch:)`` has to.
+    /// Answers a query about several names; see ``HTTPDNSProvider/resolve(_:batch:)``.
     func resolve(_ query: HTTPDNSProviderQuery, batch: [HTTPDNSName]) async throws -> [HTTPDNSName:
         HTTPDNSProviderAnswer]
     {

@@ -1,13 +1,13 @@
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// Asks a vendor's service: errors by the vendor's table, a wrong clock once more, a refused account after a pause. What all
-/// vendors have in common; what they differ in is their ``VendorProtocol``.
+/// The exchange with a vendor's service that all vendors share; their differences are in ``VendorProtocol``. It applies the
+/// vendor's error table, repeats a request once after a wrong clock, and pauses for a refused account.
 final class VendorExchange: Sendable {
     /// The secrets of one query.
     private struct Admission {
         let secrets: VendorSecrets
-        /// Whether the query shows if a refused account is accepted again.
+        /// Whether the query tests if a refused account is accepted again.
         let isRetry: Bool
     }
 
@@ -19,16 +19,16 @@ final class VendorExchange: Sendable {
     private let isDiscovering: Bool
     private let refusal = Lock<AccountRefusal?>(nil)
 
-    /// Reads every secret once, and makes a request with them, so that what cannot work is told before the first query.
+    /// Reads every secret once and makes a request with them, so that configuration errors appear before the first query.
     /// - Parameters:
-    ///   - location: Where the service is, as the settings say.
+    ///   - location: The location of the service, from the settings.
     ///   - provider: The provider's name.
     ///   - needsSigning: Whether queries are signed or encrypted.
-    ///   - isDiscovering: Whether the service is asked which addresses it has.
-    ///   - store: Where discovered addresses are kept for the next process.
-    ///   - key: What they are kept under: those of another service or region are not used.
-    /// - Throws: ``HTTPDNSProviderConfigurationError`` when a secret cannot be read or has not the form that the protocol
-    ///   wants, and when this build cannot sign although it must.
+    ///   - isDiscovering: Whether the service is asked for its addresses.
+    ///   - store: The store that keeps discovered addresses for the next process.
+    ///   - key: The key of the stored addresses: those of another service or region are not used.
+    /// - Throws: ``HTTPDNSProviderConfigurationError`` when a secret is malformed or cannot be read, and when this build cannot
+    ///   sign although it must.
     init(
         _ vendor: any VendorProtocol,
         at location: ServiceLocation,
@@ -68,10 +68,10 @@ final class VendorExchange: Sendable {
 
     var addresses: ServiceAddresses { channel.addresses }
 
-    /// How many names one question may have.
+    /// The maximum number of names in one query.
     var batchLimit: Int { vendor.batchLimit }
 
-    /// Asks about all names of the question in one request.
+    /// Asks about all names of the query in one request.
     /// - Throws: ``HTTPDNSProviderError``; `CancellationError` when the task is cancelled.
     func answers(to question: VendorQuestion, limit: Duration) async throws -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let deadline = time.now() + limit
@@ -88,13 +88,13 @@ final class VendorExchange: Sendable {
         return try vendor.answers(in: reply, to: question, secrets: secrets)
     }
 
-    /// Cuts what is under way, and refuses what comes. Idempotent.
+    /// Aborts the requests in progress, and refuses new ones. Idempotent.
     func shutdown() async {
         await channel.shutdown()
     }
 
-    /// Lets one query show whether a refused account is accepted again.
-    /// - Returns: Whether it is refused.
+    /// Lets one query test whether a refused account is accepted again.
+    /// - Returns: Whether the account is refused.
     func retryRefusedAccount() -> Bool {
         let now = time.now()
         return refusal.withLock { refusal in
@@ -103,7 +103,7 @@ final class VendorExchange: Sendable {
         }
     }
 
-    /// The secrets as they are now, unless nothing may be asked with them.
+    /// Returns the secrets, unless the service has refused the account with them.
     private func admit() async throws -> Admission {
         try channel.requireRunning()
         let secrets = try await credential.current()
@@ -131,12 +131,12 @@ final class VendorExchange: Sendable {
                 refusal = AccountRefusal(fingerprint: fingerprint, error: error, at: now)
                 return
             }
-            // Queries that were under way together are refused together, and count once.
+            // Queries in progress together are refused together, and count once.
             if admission.isRetry { refusal?.refusedAgain(error, at: now) }
         }
     }
 
-    /// How long a discovery may take: it waits for nobody, and nobody waits for it.
+    /// The time limit of a discovery: it delays no query, and needs little urgency.
     private static let discoveryLimit = Duration.seconds(15)
 
     private func discover(_ endpoints: [HTTPDNSEndpoint]) async throws -> ServiceDiscovery {
@@ -151,13 +151,14 @@ final class VendorExchange: Sendable {
             }
             return request
         } account: { _ in
-            // What is refused here may still be answered: only a refused query says that the account is bad.
+            // A refused discovery does not refuse the account: queries may still be answered.
         }
         return try vendor.discovery(in: reply, secrets: secrets)
     }
 
-    /// The first reply that is no refusal.
-    /// - Parameter account: Called with a refusal of the account, and with nil for a refusal that proves the account good.
+    /// Returns the first reply that is not a refusal.
+    /// - Parameter account: Called with a refusal of the account, and with `nil` for a refusal that proves that the account is
+    ///   accepted.
     private func reply(
         of endpoints: [HTTPDNSEndpoint]?,
         limit: Duration,

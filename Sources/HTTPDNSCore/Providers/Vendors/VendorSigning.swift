@@ -2,9 +2,9 @@
 internal import Crypto
 #endif
 
-/// The digests that vendors sign with, from swift-crypto (package trait `Signing`).
+/// The digests for vendors' signatures, from swift-crypto (package trait `Signing`).
 enum VendorSigning {
-    /// Why settings that need a signature or a cipher cannot be used in this build; nil when they can.
+    /// The reason why this build cannot use settings that need a signature or a cipher; `nil` when it can.
     static var refusal: String? {
         #if Signing
         nil
@@ -14,7 +14,7 @@ enum VendorSigning {
         #endif
     }
 
-    /// HMAC-SHA256 (RFC 2104) in lower-case hexadecimal.
+    /// Returns the HMAC-SHA256 (RFC 2104) in lower-case hexadecimal.
     static func hmacSHA256(_ text: String, key: [UInt8]) throws(HTTPDNSProviderError) -> String {
         #if Signing
         let code = HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: key))
@@ -27,8 +27,8 @@ enum VendorSigning {
         #endif
     }
 
-    /// MD5 (RFC 1321) in lower-case hexadecimal: what older protocols sign with. It keeps no secret that is worth a search;
-    /// TLS is what protects the query.
+    /// Returns the MD5 (RFC 1321) in lower-case hexadecimal, for the signatures of older protocols. It does not protect a
+    /// valuable secret; TLS protects the query.
     static func md5(_ text: String) throws(HTTPDNSProviderError) -> String {
         #if Signing
         return Hexadecimal.text(Insecure.MD5.hash(data: Array(text.utf8)))
