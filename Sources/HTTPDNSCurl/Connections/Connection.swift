@@ -1,53 +1,53 @@
 internal import HTTPDNSPrimitives
 
-/// A connection of a pin, from the moment when libcurl gets its socket until libcurl closes it. Loop thread only.
+/// A connection of a pin, from the creation of its socket until libcurl closes it. Loop thread only.
 ///
-/// A transfer refers to the connection that carries it, see ``EasyHandle/connection``. It may hold the record for longer than
+/// A transfer refers to the connection that carries it, see ``EasyHandle/connection``. It may hold the record longer than
 /// libcurl has the connection.
 final class Connection {
-    /// The pin that the connection was made for; nil once it is closed.
+    /// The pin that the connection was made for; `nil` once it is closed.
     fileprivate(set) var pin: Pin?
-    /// The number of the socket; -1 once it is closed.
+    /// The socket's descriptor; -1 once it is closed.
     fileprivate(set) var descriptor: Int32
-    /// Tells the socket from a later one with the same number, see ``socketIdentity(_:)``.
+    /// The socket's inode, which distinguishes it from a later socket with the same descriptor, see ``socketIdentity(_:)``.
     let inode: UInt64
-    /// The moment on the loop's clock when its socket was opened.
+    /// The time on the loop's clock at which the socket was opened.
     let openedAt: Int64
-    /// Its local port, which no other connection of its pin has; 0 until a request reaches the pre-request callback on it,
-    /// and for a Unix socket.
+    /// The local port, which is unique within the pin. It is 0 until a request reaches the pre-request callback on the
+    /// connection, and for a Unix socket.
     fileprivate(set) var localPort: Int32 = 0
-    /// The version that TLS negotiated or a response head named; nil while neither is known.
+    /// The version that TLS negotiated or a response head named; `nil` while neither is known.
     fileprivate(set) var version: HTTPDNSTransfer.HTTPVersion?
-    /// The certificates that its server showed, as far as they are kept.
+    /// The server's certificates, as far as they are kept.
     fileprivate(set) var chain: [HTTPDNSTransfer.PeerCertificate] = []
-    /// Whether it was shut down. libcurl finds it dead when it looks at it next, and closes it.
+    /// Whether the connection was shut down. libcurl finds it dead at its next check, and closes it.
     var isShut = false
-    /// The bound of unacknowledged time that its socket was given (TCP_USER_TIMEOUT); nil for the kernel's own.
+    /// The socket's TCP_USER_TIMEOUT; `nil` for the kernel's default.
     var userTimeout: Duration?
-    /// The moment since which the peer has answered neither bytes nor probes, as far as the loop has asked; `Int64.max` when
-    /// it did.
+    /// The time since which the peer has acknowledged neither bytes nor probes, as far as the loop has checked; `Int64.max`
+    /// when it has.
     private(set) var unansweredSince = Int64.max
-    /// The last time that the loop asked and everything was acknowledged.
+    /// The last time that the loop checked and everything was acknowledged.
     private var answeredAt = Int64.min
-    /// The number of transfers that it carries or is being made for. Streams that wait for it are not among them.
+    /// The number of transfers that the connection carries or is being made for. Streams that wait for it are not counted.
     var transfers = 0
-    /// The last stream that its server processes, once it has said GOAWAY (RFC 9113 section 6.8).
+    /// The last stream that the server processes, once it has sent GOAWAY (RFC 9113 section 6.8).
     var lastStream: UInt32?
-    /// The number of streams that its server kept when it refused others; nil while it has refused none. libcurl sends no
-    /// other request on it then (7.88.1).
+    /// The number of streams that the server kept when it refused others; `nil` while it has refused none. libcurl then sends
+    /// no other request on the connection (7.88.1).
     private(set) var acceptedStreams: Int?
-    /// Whether its server's settings have come, which tell how many streams it allows: they come before the first bytes of a
-    /// response (RFC 9113 section 3.4), and in less time than it takes to make another connection.
+    /// Whether the server's settings have arrived, which contain its stream limit. They precede the first bytes of a response
+    /// (RFC 9113 section 3.4), and take less time than another connection.
     var hasSettings = false
-    /// Whether libcurl may use it for one more request.
+    /// Whether libcurl may use the connection for another request.
     var takesRequests: Bool { !isShut && lastStream == nil && acceptedStreams == nil }
-    /// The number of requests on it that must not be repeated unless they were certainly not processed. While there are any,
-    /// libcurl traces all requests on it.
+    /// The number of requests on the connection that may be repeated only if they were certainly not processed. While there are
+    /// any, libcurl traces all requests on the connection.
     var unrepeatable = 0
-    /// The number of bytes that may lie unread on it when a request is about to go out. Over TLS 1.3 a connection that was
-    /// made ahead has session tickets there; nil until they are counted. After a response there are none.
+    /// The number of unread bytes that are legitimate when a request is about to be sent. On a preconnected TLS 1.3 connection
+    /// they are session tickets; `nil` until they are counted. After a response there are none.
     var expectedBytes: Int32? = 0
-    /// Its index among the connections of its pin.
+    /// The index among the connections of the pin.
     fileprivate var index = 0
 
     init(_ descriptor: Int32, inode: UInt64, openedAt: Int64, pin: Pin) {
@@ -57,15 +57,14 @@ final class Connection {
         self.pin = pin
     }
 
-    /// Its server refused a stream of those that it carries.
+    /// Notes that the server refused a stream of the connection.
     func refusedStream() { acceptedStreams = (acceptedStreams ?? transfers) - 1 }
 
-    /// The kernel's times are in ticks of up to 10 ms.
+    /// The kernel reports times in ticks of up to 10 ms.
     private static let granularity: Int64 = 20_000_000
 
-    /// Takes what the kernel reports of it.
-    /// - Parameter sentAt: The moment when the request was sent that is waited for. Before that the connection may have been
-    ///   idle.
+    /// Notes the kernel's report about the connection.
+    /// - Parameter sentAt: The time at which the pending request was sent. Before that the connection may have been idle.
     func note(_ state: SendingState, sentAt: Int64, at now: Int64) {
         guard state.isUnanswered else {
             unansweredSince = .max
@@ -74,7 +73,7 @@ final class Connection {
         }
         let acknowledgedAt = now - state.sinceAcknowledgment
         guard unansweredSince == .max || acknowledgedAt > unansweredSince + Connection.granularity else { return }
-        // One probe without an answer may have been sent just now.
+        // A single unanswered probe may have been sent just now.
         unansweredSince = state.retransmissions > 0 ? max(sentAt, acknowledgedAt, answeredAt) : now
     }
 }
@@ -83,15 +82,14 @@ final class Connection {
 struct PinConnections {
     private(set) var all: [Connection] = []
     private var byPort: [Int32: Connection] = [:]
-    /// The moment when the oldest of those that speak HTTP/2 was opened; `Int64.max` when none does. A connection that serves
-    /// a request at a time is left to libcurl, which looks at the age of those that are idle: one that many requests share
-    /// may never be.
+    /// The time at which the oldest HTTP/2 connection was opened; `Int64.max` without one. libcurl limits the age of
+    /// connections that serve one request at a time, because it checks idle ones. A shared connection may never be idle.
     private(set) var multiplexedSince = Int64.max
-    /// The version of the connection whose version became known last: what the next one will speak, as a rule.
+    /// The version that became known last, which the next connection will usually have.
     private(set) var lastVersion: HTTPDNSTransfer.HTTPVersion?
-    /// That connection.
+    /// The connection with that version.
     private var newest: Connection?
-    /// Nearly always the next connection shows the same certificates, and shares their memory.
+    /// The last certificate chain. The next connection nearly always has an equal one, and shares its memory.
     private var lastChain: [HTTPDNSTransfer.PeerCertificate] = []
 
     var isEmpty: Bool { all.isEmpty }
@@ -116,16 +114,16 @@ struct PinConnections {
         }
     }
 
-    /// The connection with a local port, as far as a request has reached the pre-request callback on it.
+    /// Returns the connection with a local port, if a request has reached the pre-request callback on it.
     func connection(at localPort: Int32) -> Connection? { byPort[localPort] }
 
-    /// The local port of a connection is known.
+    /// Notes the local port of a connection.
     mutating func identified(_ connection: Connection, at localPort: Int32) {
         connection.localPort = localPort
         byPort[localPort] = connection
     }
 
-    /// The version that a connection speaks is known.
+    /// Notes the version of a connection.
     mutating func negotiated(_ version: HTTPDNSTransfer.HTTPVersion, on connection: Connection) {
         connection.version = version
         lastVersion = version
@@ -134,7 +132,7 @@ struct PinConnections {
         if version == .http2 { multiplexedSince = min(multiplexedSince, connection.openedAt) }
     }
 
-    /// The certificates of a connection's server are known.
+    /// Notes the certificates of a connection's server.
     mutating func showed(_ chain: [HTTPDNSTransfer.PeerCertificate], on connection: Connection) {
         if lastChain != chain { lastChain = chain }
         connection.chain = lastChain

@@ -1,8 +1,8 @@
 package import HTTPDNSPrimitives
 internal import Synchronization
 
-/// The connections that a loop has open and the requests that it sent on them, by host, port and endpoint. The loop writes
-/// it, any thread reads it.
+/// The open connections of a loop and the number of requests sent on them, by host, port and endpoint. The loop writes it, any
+/// thread reads it.
 struct ConnectionPools {
     private struct Key: Hashable {
         var host: ParsedURL.Host
@@ -15,14 +15,15 @@ struct ConnectionPools {
         let requests: RequestCount
     }
 
-    /// The number of endpoints without an open connection that are remembered with their count of requests.
+    /// The maximum number of endpoints without an open connection whose request count is kept.
     private static let maximumClosed = 1024
 
     private var open: [Key: Entry] = [:]
-    /// Servers may close the connection after each response; the count of requests goes on.
+    /// The request counts of endpoints without a connection: servers may close the connection after each response, but the
+    /// count continues.
     private var closed = RecentTable<Key, RequestCount>(limit: ConnectionPools.maximumClosed)
 
-    /// - Returns: What counts the requests of the pin's endpoint.
+    /// - Returns: The request counter of the pin's endpoint.
     mutating func opened(_ pin: PinKey) -> RequestCount {
         let key = Key(host: pin.host, port: pin.port, endpoint: pin.endpoint)
         let requests = open[key]?.requests ?? closed.remove(key) ?? RequestCount()
@@ -38,7 +39,7 @@ struct ConnectionPools {
         if entry.requests.value > 0 { closed.set(entry.requests, for: key) }
     }
 
-    /// One record for each endpoint with an open connection, then those without that requests were sent to.
+    /// The records of the endpoints with an open connection, then those of endpoints that had requests but have no connection.
     var records: [HTTPDNSTransfer.ConnectionPool] {
         open.map { ConnectionPools.record($0, connections: $1.connections, $1.requests) }
             + closed.all.map { ConnectionPools.record($0, connections: 0, $1) }
@@ -61,18 +62,18 @@ struct ConnectionPools {
     }
 }
 
-/// The number of requests that were sent to one endpoint.
+/// The number of requests sent to one endpoint.
 final class RequestCount: Sendable {
     private let count = Atomic<Int>(0)
 
     var value: Int { count.load(ordering: .relaxed) }
 
-    /// Counts one more. Only the loop's thread calls it, so that a plain load and store are enough.
+    /// Counts one request. Only the loop's thread calls it, so a plain load and store are enough.
     func add() { count.store(count.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 }
 
 extension [HTTPDNSTransfer.ConnectionPool] {
-    /// Those of several loops as one list, the largest first, then by host, port and endpoint.
+    /// Returns the records of several loops as one list, the largest first, then by host, port and endpoint.
     package func merged() -> [HTTPDNSTransfer.ConnectionPool] {
         var merged: [HTTPDNSTransfer.ConnectionPool: HTTPDNSTransfer.ConnectionPool] = [:]
         for record in self {

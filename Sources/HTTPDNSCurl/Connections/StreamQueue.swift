@@ -2,52 +2,53 @@ internal import HTTPDNSPrimitives
 
 /// The transfers of a pin that wait until its HTTP/2 connections have room. Loop thread only.
 ///
-/// libcurl opens a connection for each transfer that finds all others full, at the same time: 1,000 requests at once opened 900
-/// (7.88.1). So it is given only as many as its connections surely have room for. Beyond that it is given one, and the next when that
-/// one has a connection: an open one that had room after all, or a new one. libcurl does not report how many streams a server allows
-/// (RFC 9113 section 6.5.2): that is learned from how many a connection carried when libcurl opened another one.
+/// libcurl opens a connection for each transfer that finds all others full, at the same time: 1,000 concurrent requests opened
+/// 900 (7.88.1). So libcurl gets only as many transfers as its connections surely have room for. Beyond that it gets one, and
+/// the next when that one has a connection: an open one that had room after all, or a new one. libcurl does not report a
+/// server's stream limit (RFC 9113 section 6.5.2). The queue learns it from the number of transfers on a connection when
+/// libcurl opened another one.
 struct StreamQueue {
-    /// Streams that libcurl puts on a connection before its server's settings have come. RFC 9113 section 6.5.2 recommends that servers
-    /// allow no fewer.
+    /// The streams that libcurl puts on a connection before the server's settings arrive. RFC 9113 section 6.5.2 recommends
+    /// that servers allow no fewer.
     private static let initialLimit = 100
 
-    /// Streams that a connection of the pin can carry, as far as is known.
+    /// The streams that a connection of the pin can carry, as far as is known.
     private(set) var limit = 1
-    /// Whether it can carry no more.
+    /// Whether a connection certainly cannot carry more.
     private(set) var isLimitExact = false
-    /// Transfers that libcurl has and that have no connection yet.
+    /// The transfers that libcurl has and that have no connection yet.
     private(set) var undecided = 0
-    /// The number of transfers that wait.
+    /// The number of waiting transfers.
     private(set) var count = 0
-    /// Whether the loop looks at it in each turn.
+    /// Whether the loop checks the queue in each turn.
     var isListed = false
 
     private struct Entry {
         let handle: EasyHandle
         let ticket: UInt64
     }
-    /// In the order of their coming. One whose handle has another ticket by now has left.
+    /// The entries in order of arrival. An entry whose handle has another ticket is obsolete.
     private var entries: [Entry] = []
     private var first = 0
     private var lastTicket: UInt64 = 0
 
     var isEmpty: Bool { count == 0 }
 
-    /// The transfers that libcurl may be given.
+    /// The number of transfers that libcurl may get now.
     enum Admission: Equatable {
-        /// One more transfer, and others after it: there is room.
+        /// One transfer, and others after it: there is room.
         case several
-        /// One more transfer, and no other before it has a connection.
+        /// One transfer, and no other before it has a connection.
         case one
-        /// One more transfer, with a connection of its own (CURLOPT_FRESH_CONNECT). libcurl would put it on one that is full, since it
-        /// does not know yet that the server allows fewer streams than usual.
+        /// One transfer, with a connection of its own (CURLOPT_FRESH_CONNECT). Otherwise libcurl would put it on a full one,
+        /// since it does not know yet that the server allows fewer streams than usual.
         case oneOnNewConnection
         case none
     }
 
-    /// - Parameter maximum: The most streams that the transport's settings allow on a connection.
+    /// - Parameter maximum: The maximum number of streams on a connection, from the transport's settings.
     func admission(on connections: PinConnections, maximum: Int) -> Admission {
-        // Over HTTP/1.x each transfer has a connection to itself.
+        // Over HTTP/1.x each transfer has its own connection.
         if let version = connections.lastVersion, version != .http2 { return .several }
         var room = 0
         var misleads = false
@@ -97,33 +98,35 @@ struct StreamQueue {
 
     // MARK: what libcurl has
 
-    /// libcurl is given a transfer.
+    /// Notes that libcurl got a transfer.
     mutating func began() { undecided += 1 }
 
-    /// One of them has its connection, or has ended.
+    /// Notes that such a transfer has its connection, or has ended.
     mutating func decided() { undecided -= 1 }
 
-    /// libcurl had room for a transfer on a connection that was thought to be full. The loop knows of all transfers that have ended.
+    /// Notes that libcurl had room for a transfer on a connection that seemed full. The loop knows of all transfers that have
+    /// ended.
     mutating func foundRoom(on connection: Connection) {
         guard connection.version == .http2, connection.hasSettings, connection.transfers > limit else { return }
         limit = connection.transfers
         isLimitExact = false
     }
 
-    /// libcurl opened a connection for a transfer: those that there were carry as many as they may.
-    /// - Parameter carried: The transfers of the fullest of them.
+    /// Notes that libcurl opened a connection for a transfer: the existing ones carry as many as they may.
+    /// - Parameter carried: The number of transfers on the fullest of them.
     mutating func isFull(at carried: Int) {
         if carried > 0 { (limit, isLimitExact) = (carried, true) }
     }
 
-    /// libcurl opens a connection although others were thought to have room.
+    /// Notes that libcurl opens a connection although others seemed to have room.
     mutating func opens(besides connections: PinConnections) {
-        // Transfers that have ended, and that the loop does not know of yet, are counted: so it may be fewer, and not more.
+        // The count includes transfers that have ended without the loop's knowledge: the true number may be smaller, not
+        // larger.
         let carried = fullest(of: connections)
         if carried < limit { isFull(at: carried) }
     }
 
-    /// The transfers of the fullest connection whose server's settings have come.
+    /// Returns the number of transfers on the fullest connection whose server's settings have arrived.
     func fullest(of connections: PinConnections) -> Int {
         var most = 0
         for connection in connections.all where connection.version == .http2 && connection.takesRequests {
@@ -132,13 +135,13 @@ struct StreamQueue {
         return most
     }
 
-    /// A server refused streams, because its connection carried more than it allows.
+    /// Notes that a server refused streams because its connection carried more than it allows.
     mutating func refused(on connection: Connection) {
         guard let accepted = connection.acceptedStreams, accepted < limit || !isLimitExact else { return }
         (limit, isLimitExact) = (max(1, accepted), true)
     }
 
-    /// Takes what another pin of the same key has learned.
+    /// Copies the limit that another pin of the same key has learned.
     mutating func inherit(from other: StreamQueue) {
         (limit, isLimitExact) = (other.limit, other.isLimitExact)
     }

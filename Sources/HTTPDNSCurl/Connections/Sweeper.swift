@@ -1,10 +1,10 @@
 internal import CHTTPDNSCurl
 
-/// Lets libcurl look at its idle connections.
+/// A transfer that makes libcurl check its idle connections.
 ///
-/// libcurl closes what is dead, too old or idle for too long only when it looks for a connection, so a process without
-/// traffic would keep all of its sockets. This is a transfer that looks for one and has no other effect: its name cannot be
-/// looked up, and it is over before there is a socket. libcurl 7.88 looks once in a second at most.
+/// libcurl closes dead, old and idle connections only when it looks for a connection, so a process without traffic would keep
+/// all of its sockets. This transfer looks for a connection and has no other effect: its name cannot be looked up, and it ends
+/// before there is a socket. libcurl 7.88 checks at most once a second.
 final class Sweeper {
     private let curl: UnsafeMutableRawPointer
     private var isRunning = false
@@ -16,7 +16,7 @@ final class Sweeper {
         _ = ccurl_set_string(curl, CURLOPT_PROXY, "")
         _ = ccurl_set_resolver_start_function(curl, refuseLookup)
         _ = ccurl_set_long(curl, CURLOPT_NOSIGNAL, 1)
-        // Else it would take the pins' entries out of libcurl's table when they are a minute old.
+        // Otherwise it would remove the pins' entries from libcurl's table when they are a minute old.
         _ = ccurl_set_long(curl, CURLOPT_DNS_CACHE_TIMEOUT, -1)
         _ = ccurl_set_long(curl, CURLOPT_MAXAGE_CONN, configuration.idleSeconds)
         _ = ccurl_set_long(curl, CURLOPT_MAXLIFETIME_CONN, configuration.lifeSeconds)

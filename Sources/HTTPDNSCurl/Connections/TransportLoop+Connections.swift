@@ -1,9 +1,9 @@
 internal import CHTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-// Which connections go, and when.
+// The closing of connections.
 extension TransportLoop {
-    /// libcurl looks at its connections once in a second at most.
+    /// The shortest interval of sweeps: libcurl checks its connections at most once a second.
     private static let shortestSweep: Int64 = 1_100_000_000
     private static let longestSweep: Int64 = 15_000_000_000
 
@@ -11,7 +11,7 @@ extension TransportLoop {
 
     func connectionOpened(_ descriptor: Int32, for pin: Pin) -> Connection {
         scheduleSweep()
-        // The number was given again: the connection before is closed, and libcurl did not report it.
+        // The descriptor was reused: the earlier connection is closed, and libcurl did not report it.
         if pins.connection(descriptor) != nil { connectionClosed(descriptor) }
         pin.requests = mailbox.pools.withLock { $0.opened(pin.key) }
         return pins.opened(descriptor, for: pin, inode: socketIdentity(descriptor), at: now)
@@ -22,8 +22,8 @@ extension TransportLoop {
         driver?.socketClosed(descriptor)
     }
 
-    /// libcurl 7.88 closes a socket that never connected by itself, past CURLOPT_CLOSESOCKETFUNCTION: by then its number may be
-    /// that of anything else in the process.
+    /// Forgets a connection that libcurl closed without CURLOPT_CLOSESOCKETFUNCTION. libcurl 7.88 does that to a socket that
+    /// never connected; its descriptor may since belong to anything in the process.
     /// - Returns: Whether the descriptor is no longer the socket that it was opened as.
     @discardableResult
     func forgetIfClosed(_ connection: Connection) -> Bool {
@@ -36,13 +36,13 @@ extension TransportLoop {
 
     // MARK: retiring
 
-    /// Connections made so far are not used for new transfers. See ``Transport/retireConnections(host:)``.
+    /// Excludes the existing connections from new transfers. See ``Transport/retireConnections(host:)``.
     func retireConnections(of host: ParsedURL.Host?) {
         for pin in pins.retire(where: { host == nil || $0.host == host }) { shutIdle(pin) }
     }
 
-    /// A time limit has passed on a connection that was made for an earlier request. Over HTTP/1.1 it goes with its transfer;
-    /// over HTTP/2 others would be sent on it. The limit of the whole says that only if nothing came at all.
+    /// Retires a connection of an earlier request after a time limit has passed on it. Over HTTP/1.1 it ends with its transfer;
+    /// over HTTP/2 others would be sent on it. The limit of the whole call counts only if nothing was received at all.
     func retireIfSilent(_ handle: EasyHandle, _ phase: TransferFailure.Phase) {
         guard let pin = handle.pin, handle.mayHaveBeenSent, !handle.hasOpenedConnection else { return }
         switch phase {
@@ -54,8 +54,8 @@ extension TransportLoop {
         leaveSilent(pin)
     }
 
-    /// A kept connection says nothing: later requests get another one, and its endpoint is tried last. Once is enough, however
-    /// many requests find out.
+    /// Retires a silent kept connection: later requests use another one, and its endpoint is tried last. Once is enough,
+    /// however many requests notice it.
     func leaveSilent(_ pin: Pin) {
         guard !pin.isRetired else { return }
         let key = pin.key
@@ -67,12 +67,12 @@ extension TransportLoop {
     }
 
     private func shutIdle(_ pin: Pin) {
-        // Of several Unix sockets it is not known which one carries a request. All go with the last transfer.
+        // With several Unix sockets it is unknown which one carries a request. All are closed with the last transfer.
         guard pin.key.passage?.unixSocket == nil || pin.transfersInFlight == 0 else { return }
         shut(pin.connections.all.filter { $0.transfers == 0 })
     }
 
-    /// Ends connections that no request uses. libcurl finds them dead when it looks at them next, and closes them.
+    /// Shuts down connections that no request uses. libcurl finds them dead at its next check, and closes them.
     func shut(_ connections: [Connection]) {
         guard !connections.isEmpty else { return }
         for connection in connections where !forgetIfClosed(connection) && pins.shut(connection) {
@@ -93,7 +93,7 @@ extension TransportLoop {
         return min(max(quarter, TransportLoop.shortestSweep), TransportLoop.longestSweep)
     }
 
-    /// Once no connection is open there is nothing to wake up for.
+    /// Without open connections no wake-up is needed.
     func sweepIfDue() {
         guard now >= sweepAt else { return }
         guard pins.hasConnections else {

@@ -1,10 +1,10 @@
 internal import CHTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-// Transfers that share connections: now to libcurl, or later. See ``StreamQueue``.
+// Transfers that share connections: given to libcurl now, or later. See ``StreamQueue``.
 extension TransportLoop {
     /// Gives a prepared handle to libcurl, now or when one of its pin's connections has room.
-    /// - Parameter removals: What its RESOLVE list begins with, which must not wait.
+    /// - Parameter removals: The first lines of its RESOLVE list, which must not wait.
     func add(_ handle: EasyHandle, removals: [String]) -> CURLMcode {
         guard let pin = handle.pin, handle.sharesConnection else { return curl_multi_add_handle(multi, handle.curl) }
         if pin.streams.isEmpty, admission(of: pin) == .several { return give(handle, of: pin) }
@@ -31,10 +31,11 @@ extension TransportLoop {
         return curl_multi_add_handle(multi, handle.curl)
     }
 
-    /// Gives libcurl those that wait, as far as there is room. Once in each turn, after everything that may have made room.
+    /// Gives waiting transfers to libcurl, as far as there is room. It runs once in each turn, after everything that may have
+    /// made room.
     func admitWaiting() {
         var index = 0
-        // Those that fail begin others, which may wait in turn.
+        // A failed transfer starts others, which may wait in turn.
         while index < crowded.count {
             let pin = crowded[index]
             if pin.isRetired { leaveRetired(pin) } else { admitWaiting(of: pin) }
@@ -57,7 +58,7 @@ extension TransportLoop {
             if admission == .oneOnNewConnection { handle.setConnectsFresh(true) }
             let carried = pin.streams.fullest(of: pin.connections)
             finish(handle, unlessAdded: give(handle, of: pin))
-            // Where libcurl finds room, the next one may follow in this turn.
+            // If libcurl found room, the next one may follow in this turn.
             guard admission == .one else { continue }
             driver?.act(now: now)
             // libcurl may have ended others on the connection.
@@ -67,7 +68,7 @@ extension TransportLoop {
         }
     }
 
-    /// The connections of a retired pin are for the transfers that they carry.
+    /// Moves the waiting transfers of a retired pin to a new pin: its connections serve only the transfers that they carry.
     private func leaveRetired(_ old: Pin) {
         while let handle = old.streams.popFirst() {
             let pin = pins.acquire(old.key, at: now)
@@ -90,21 +91,21 @@ extension TransportLoop {
 }
 
 extension EasyHandle {
-    /// The request has its connection, or has ended.
+    /// Notes that the request has its connection, or has ended.
     func noteDecided() {
         guard isUndecided, let pin else { return }
         isUndecided = false
         pin.streams.decided()
     }
 
-    /// The start of its connect limit. While it waits for room on a server that is heard, or was just connected to, the limit begins
-    /// again.
+    /// The start of the connect limit. While the transfer waits for room on a server that responds, or was just connected to,
+    /// the limit starts again.
     var connectingSince: Int64 {
         guard waitsForStream, let pin else { return dialedAt }
         return max(dialedAt, pin.heardAt, pin.reachedAt)
     }
 
-    /// Whether its request may go on a connection of HTTP/2 that others use, or waits for one that is being made (CURLOPT_PIPEWAIT).
+    /// Whether the request may use an HTTP/2 connection that others use, or wait for one that is being made (CURLOPT_PIPEWAIT).
     var sharesConnection: Bool {
         guard !connectsFresh, let transfer, !transfer.request.stopsBeforeSending else { return false }
         switch transfer.request.versions.kind {

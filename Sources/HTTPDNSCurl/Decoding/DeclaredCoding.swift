@@ -1,9 +1,9 @@
-/// Whether a head declares a content coding that is taken off here, and no other besides.
+/// The content codings that a head declares, as far as this module decodes them.
 struct DeclaredCoding {
     private enum Content {
         case none
         case one(Inflater.Coding)
-        /// Codings that only libcurl knows, and several.
+        /// Codings that only libcurl knows, or several codings.
         case others
     }
 
@@ -14,15 +14,15 @@ struct DeclaredCoding {
         if case .others = content { true } else { false }
     }
 
-    /// The one coding; nil when there is none, one of libcurl's, or several.
+    /// The single coding that this module decodes; `nil` for none, for one of libcurl's, and for several.
     var inflated: Inflater.Coding? {
         if case .one(let coding) = content { coding } else { nil }
     }
 
-    /// Whether there is any.
+    /// Whether the head declares any coding.
     var isDeclared: Bool { if case .none = content { false } else { true } }
 
-    /// Takes note of a line of the head, with its end.
+    /// Reads a line of the head, including its end.
     mutating func read(_ line: UnsafeRawBufferPointer) {
         guard let value = line.value(of: DeclaredCoding.name) else { return }
         guard case .none = content else { return content = .others }

@@ -1,4 +1,4 @@
-/// Where a loop's bodies are decoded: a chunk at most, which is copied out before the next one.
+/// The buffer for a loop's decoded bodies: at most one chunk, which is copied out before the next one.
 final class DecodingRoom {
     let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: EasyHandle.maximumChunk, alignment: 16)
 

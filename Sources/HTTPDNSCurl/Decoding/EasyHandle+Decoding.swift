@@ -1,25 +1,26 @@
 internal import CHTTPDNSCurl
 
-// Content codings. gzip and deflate are always taken off here: libcurl takes a body for whole that ends in the middle of them.
+// Content codings. gzip and deflate are always decoded here: libcurl accepts a body as complete that ends in the middle of
+// them.
 extension EasyHandle {
-    /// Sets which codings are asked for.
+    /// Sets the codings to request.
     func configureDecoding() {
         if loop.configuration.decodesByThePiece { return set(CURLOPT_ACCEPT_ENCODING, "") }
         set(CURLOPT_ACCEPT_ENCODING, "deflate, gzip")
         set(CURLOPT_HTTP_CONTENT_DECODING, 0)
     }
 
-    /// The head is there. From here on libcurl leaves a coding alone that is taken off here.
+    /// Begins decoding after the head. From here on libcurl ignores a coding that is decoded here.
     ///
-    /// Seen in libcurl 7.88.1: it looks at this option again for each piece of the body. Later ones make up their mind when they
-    /// read the head.
+    /// Seen in libcurl 7.88.1: it checks this option again for each piece of the body. Later versions decide when they read the
+    /// head.
     func beginDecoding() {
         guard transfer?.request.decodes == true, let coding = declaredCoding.inflated else { return }
         if loop.configuration.decodesByThePiece { set(CURLOPT_HTTP_CONTENT_DECODING, 0) }
         inflater = Inflater(coding)
     }
 
-    /// Before the handle's next transfer.
+    /// Resets decoding before the handle's next transfer.
     func endDecoding() {
         declaredCoding = DeclaredCoding()
         guard inflater != nil else { return }
@@ -27,8 +28,8 @@ extension EasyHandle {
         if loop.configuration.decodesByThePiece { set(CURLOPT_HTTP_CONTENT_DECODING, 1) }
     }
 
-    /// Takes the coding off bytes of the body.
-    /// - Returns: Whether that went well, and there may be more.
+    /// Decodes bytes of the body.
+    /// - Returns: Whether that succeeded, and more may follow.
     func decode(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let inflater else {
             guard declaredCoding.isUnknown, !loop.configuration.decodesByThePiece, transfer?.request.decodes == true
@@ -52,7 +53,7 @@ extension EasyHandle {
         }
     }
 
-    /// Whether the body has become so much longer by decoding that it is made to fill a memory or a disk.
+    /// Whether decoding has made the body so much longer that it seems intended to exhaust memory or disk.
     var isDecodingTooMuch: Bool {
         guard declaredCoding.isDeclared, maximumBodyBytes == .max, bodyBytes > TransferLimits.uncheckedDecodedBytes,
             transfer?.request.decodes == true
@@ -69,13 +70,13 @@ extension EasyHandle {
         message: "the decoded body is over \(TransferLimits.maximumDecodingRatio) times as long as what the server sent"
     )
 
-    /// What a body comes to that has ended.
+    /// The failure of a body that has ended in the middle of its coding.
     var cutShort: TransferFailure? {
         guard inflater?.isAtEnd == false else { return nil }
         return EasyHandle.undecodable("the answer ends in the middle of its content coding")
     }
 
-    /// What libcurl, too, takes for an error.
+    /// The message for data after the end of the coding, which libcurl also treats as an error.
     static let goesOn = "the answer goes on behind the end of its content coding"
 
     private static func undecodable(_ message: String) -> TransferFailure {

@@ -1,34 +1,35 @@
 internal import CHTTPDNSZlib
 
-/// zlib's decompressor, for bodies in gzip (RFC 1952) and deflate (RFC 1950, or 1951 by itself) that come piece by piece.
+/// A decompressor based on zlib, for bodies in gzip (RFC 1952) and deflate (RFC 1950, or bare RFC 1951) that arrive in pieces.
 ///
-/// libcurl would take both off too (7.88: content_encoding.c), but it takes a body that ends in the middle for a whole one, and
-/// fails at the second of several members, which RFC 1952 section 2.2 allows.
+/// libcurl would decode both too (7.88: content_encoding.c). But it accepts a truncated body as complete, and fails at the
+/// second of several members, which RFC 1952 section 2.2 allows.
 final class Inflater {
-    /// A content coding that zlib takes off.
+    /// A content coding that zlib decodes.
     enum Coding {
         case gzip, deflate
     }
 
-    /// Why it cannot go on.
+    /// The reason why decoding stops.
     enum Fault: Error, Hashable {
-        /// In zlib's own words.
+        /// The stream is corrupt. The text is zlib's.
         case broken(String)
-        /// What follows the end is no part of the stream.
+        /// The bytes after the end are not part of the stream.
         case goesOn
     }
 
     private enum Place {
-        /// Before the stream. Of deflate two bytes are gathered: they say whether it has zlib's head.
+        /// The state before the stream. For deflate two bytes are gathered: they show whether there is a zlib header.
         case before([UInt8])
         case inside
         case behind
-        /// Behind a stream without zlib's head. Some servers send zlib's end nevertheless, of which this much may be left.
+        /// The state after a stream without a zlib header. Some servers send zlib's trailer nevertheless, of which this many
+        /// bytes may remain.
         case behindBare(Int)
     }
 
     private let coding: Coding
-    // Its address is part of its state.
+    // zlib's state contains the address of this structure.
     private let stream: UnsafeMutablePointer<z_stream>
     private var isReady = false
     private var isBare = false
@@ -46,7 +47,7 @@ final class Inflater {
         stream.deallocate()
     }
 
-    /// Whether the body may end here: behind a whole stream, or before the first byte.
+    /// Whether the body may end here: after a complete stream, or before the first byte.
     var isAtEnd: Bool {
         switch place {
         case .before(let bytes): bytes.isEmpty
@@ -57,9 +58,9 @@ final class Inflater {
 
     /// Decodes bytes.
     /// - Parameters:
-    ///   - room: Where they are decoded to.
-    ///   - take: Given each piece; says whether there is to be more.
-    /// - Returns: Whether all of it was taken.
+    ///   - room: The buffer for decoded bytes.
+    ///   - take: Receives each piece, and returns whether to continue.
+    /// - Returns: Whether all pieces were accepted.
     /// - Throws: ``Fault``.
     func decode(
         _ bytes: UnsafeRawBufferPointer,
@@ -86,7 +87,7 @@ final class Inflater {
                 guard isTaken else { return false }
                 rest = left
             case .behind:
-                // Zeros fill up to whole blocks; gzip itself passes them over.
+                // Zeros pad to whole blocks; gzip itself skips them.
                 guard coding == .gzip else { throw .goesOn }
                 guard let start = rest.firstIndex(where: { $0 != 0 }) else { return true }
                 rest = UnsafeRawBufferPointer(rebasing: rest[start...])
@@ -104,16 +105,17 @@ final class Inflater {
 
     /// - Parameter head: The stream's first bytes.
     private func begin(_ head: [UInt8]) throws(Fault) {
-        // RFC 1950 section 2.2: the method is 8, and the number that both make is a multiple of 31.
+        // RFC 1950 section 2.2: the method is 8, and the number that both bytes form is a multiple of 31.
         isBare = coding == .deflate && (head[0] & 15 != 8 || (Int(head[0]) << 8 + Int(head[1])) % 31 != 0)
-        // zlib's words for the formats: 15 is the largest window, 32 more let it tell its own from gzip's, negative means none.
+        // zlib's values for the formats: 15 is the largest window, 32 more enables detection of zlib and gzip, negative means
+        // no header.
         let status = chttpdnszlib_inflate_init(stream, coding == .gzip ? 15 + 32 : isBare ? -15 : 15)
         guard status == Z_OK else { throw .broken("there is no memory for it") }
         isReady = true
         place = .inside
     }
 
-    /// - Returns: What is left of the bytes behind the end of a stream, and whether all that it made was taken.
+    /// - Returns: The bytes left after the end of a stream, and whether all of its output was accepted.
     private func inflate(
         _ bytes: UnsafeRawBufferPointer,
         in room: UnsafeMutableRawBufferPointer,
@@ -121,7 +123,7 @@ final class Inflater {
     ) throws(Fault) -> (left: UnsafeRawBufferPointer, isTaken: Bool) {
         stream.pointee.next_in = bytes.bindMemory(to: UInt8.self).baseAddress
         stream.pointee.avail_in = UInt32(bytes.count)
-        // Neither pointer outlives the call.
+        // Neither pointer may outlive the call.
         defer { (stream.pointee.next_in, stream.pointee.next_out) = (nil, nil) }
         while true {
             stream.pointee.next_out = room.bindMemory(to: UInt8.self).baseAddress
@@ -135,7 +137,7 @@ final class Inflater {
                 place = isBare ? .behindBare(4) : .behind
                 return (left, true)
             case Z_OK, Z_BUF_ERROR:
-                // A full room may not have had place for all.
+                // A full buffer may mean that more output is pending.
                 if left.isEmpty, made < room.count { return (left, true) }
             default:
                 if !isFirst, stream.pointee.total_out == 0 { throw .goesOn }

@@ -1,18 +1,18 @@
 /// The length that a response head declares for its body, once or several times.
 ///
-/// libcurl reads a `Content-Length` as `strtol` reads a number: `12abc` and `+12` are 12, `0xC` is 0. Of two fields it takes the last.
-/// Both are errors (RFC 9110 section 8.6, RFC 9112 section 6.3): a recipient that reads the value in another way finds the next
-/// response on the connection at another place.
+/// libcurl reads a `Content-Length` as `strtol` reads a number: `12abc` and `+12` are 12, `0xC` is 0. Of two fields it uses the
+/// last. Both are errors (RFC 9110 section 8.6, RFC 9112 section 6.3): a recipient with another reading finds the next response
+/// on the connection at another offset.
 struct DeclaredLength {
     enum Violation {
         case notDecimal, differs
     }
 
-    /// Nil when there is none; the largest number for one that is larger, which no response comes up to.
+    /// The length; `nil` when there is none. A larger number becomes the largest `UInt64`, which no response reaches.
     private(set) var length: UInt64?
 
-    /// Reads a line of the head, with its end.
-    /// - Returns: The rule that the line breaks; nil when it breaks none, or is another field's.
+    /// Reads a line of the head, including its end.
+    /// - Returns: The rule that the line breaks; `nil` when it breaks none, or is another field.
     mutating func read(_ line: UnsafeRawBufferPointer) -> Violation? {
         guard let value = line.value(of: DeclaredLength.name) else { return nil }
         var member = Member()
@@ -20,7 +20,7 @@ struct DeclaredLength {
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"):
                 guard !member.isClosed else { return .notDecimal }
-                // libcurl does not take a number that overflows for a length.
+                // libcurl does not accept an overflowing number as a length.
                 let (tenfold, isTooLarge) = (member.number ?? 0).multipliedReportingOverflow(by: 10)
                 let (number, overflow) = tenfold.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))
                 member.number = isTooLarge || overflow ? .max : number
@@ -38,10 +38,10 @@ struct DeclaredLength {
         return nil
     }
 
-    /// A number between two commas, as far as it is read.
+    /// A number between two commas, as far as it has been read.
     private struct Member {
         var number: UInt64?
-        /// Whether white space follows it.
+        /// Whether white space follows the number.
         var isClosed = false
     }
 

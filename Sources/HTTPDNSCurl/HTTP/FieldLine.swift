@@ -1,6 +1,6 @@
 extension UnsafeRawBufferPointer {
-    /// What stands behind a field's name in a line of a head, with the line's end; nil when it is another field's.
-    /// - Parameter name: In small letters, with its colon.
+    /// Returns the part after a field's name in a line of a head, including the line's end; `nil` for another field.
+    /// - Parameter name: In lower case, with its colon.
     func value(of name: StaticString) -> Slice<UnsafeRawBufferPointer>? {
         let length = name.utf8CodeUnitCount
         guard count > length, self[0] | 0x20 == name.utf8Start[0],
@@ -23,7 +23,7 @@ extension UnsafeRawBufferPointer {
         }
     }
 
-    /// The characters of a token besides letters and digits (RFC 9110 section 5.6.2).
+    /// The characters of a token other than letters and digits (RFC 9110 section 5.6.2).
     private static let marks: StaticString = "!#$%&'*+-.^_`|~"
 }
 

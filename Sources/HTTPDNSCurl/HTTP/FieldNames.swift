@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// Header field names from bytes. The usual ones are made once, so that a response's head costs no strings for names.
+/// Header field names from bytes. The usual ones are created once, so that a response head needs no strings for names.
 enum FieldNames {
     /// The usual names, by length.
     private static let known: [[(bytes: [UInt8], name: HTTPField.Name)]] = {
@@ -15,7 +15,7 @@ enum FieldNames {
         return table
     }()
 
-    /// The name, or nil when the bytes are no token (RFC 9110 section 5.1).
+    /// Returns the name, or `nil` when the bytes are not a token (RFC 9110 section 5.1).
     static func name(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> HTTPField.Name? {
         if bytes.count < known.count {
             for candidate in known[bytes.count] where matches(bytes, candidate.bytes) { return candidate.name }

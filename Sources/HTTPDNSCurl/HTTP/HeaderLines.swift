@@ -1,7 +1,7 @@
 internal import CHTTPDNSCurl
 internal import HTTPTypes
 
-/// A request's header fields as the lines that libcurl takes (CURLOPT_HTTPHEADER).
+/// The encoding of a request's header fields as lines for libcurl (CURLOPT_HTTPHEADER).
 enum HeaderLines {
     /// - Throws: ``TransferFailure`` with code `invalidRequest` for CR, LF or NUL in a value.
     static func list(
@@ -18,7 +18,7 @@ enum HeaderLines {
             if let host { try append("Host", host.utf8, to: &list, line: &line) }
             for field in fields {
                 if field.name == .cookie {
-                    // One Cookie line (RFC 6265 section 5.4), also where HTTP/2 style fields hold a pair each.
+                    // One Cookie line (RFC 6265 section 5.4), also where each HTTP/2 style field holds one pair.
                     if !cookies.isEmpty { cookies += "; ".utf8 }
                     field.withUnsafeBytesOfValue { cookies += $0 }
                     continue
@@ -28,7 +28,7 @@ enum HeaderLines {
                 }
             }
             if !cookies.isEmpty { try append("Cookie", cookies, to: &list, line: &line) }
-            // libcurl would wait up to a second for a 100 (Continue) before it sends a long body.
+            // Otherwise libcurl waits up to a second for a 100 (Continue) before it sends a long body.
             if hasBody { list = curl_slist_append(list, "Expect:") }
             if saysEmpty { list = curl_slist_append(list, "Content-Length: 0") }
         } catch {
@@ -46,7 +46,7 @@ enum HeaderLines {
     ) throws(TransferFailure) {
         line.removeAll(keepingCapacity: true)
         line += name.utf8
-        // `Name;` is libcurl's way to write a field with an empty value; `Name:` would take the field out.
+        // For libcurl `Name;` is a field with an empty value; `Name:` would remove the field.
         if value.isEmpty {
             line.append(UInt8(ascii: ";"))
         } else {

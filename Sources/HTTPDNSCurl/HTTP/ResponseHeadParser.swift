@@ -1,9 +1,9 @@
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// Reads the head of a response as libcurl hands it over: a status line and field lines, each ended by CR LF or LF.
+/// The parser for libcurl's response heads: a status line and field lines, each ended by CR LF or LF.
 enum ResponseHeadParser {
-    /// The most fields that are read: HTTPFields stops the process at 65,535, and libcurl's own limit for a head (300 KiB)
+    /// The maximum number of fields. HTTPFields stops the process at 65,535, and libcurl's own limit for a head (300 KiB)
     /// allows more.
     private static let maximumFields = 10_000
 
@@ -41,14 +41,14 @@ enum ResponseHeadParser {
             if value.allSatisfy({ $0 < 0x80 && $0 >= 0x20 }) {
                 fields.append(HTTPField(name: name, value: text(value)))
             } else {
-                // Bytes outside ASCII have no encoding of their own (RFC 9110 section 5.5): they are kept as they are.
+                // Bytes outside ASCII have no defined encoding (RFC 9110 section 5.5): they are kept unchanged.
                 fields.append(HTTPField(name: name, lenientValue: value))
             }
         }
         return (HTTPResponse(status: status, headerFields: fields), version)
     }
 
-    /// The next line without its end; nil at the empty line and at the end.
+    /// Returns the next line without its end; `nil` at the empty line and at the end.
     private static func nextLine(of bytes: UnsafeBufferPointer<UInt8>, from start: inout Int) -> Line? {
         guard start < bytes.count else { return nil }
         var end = start

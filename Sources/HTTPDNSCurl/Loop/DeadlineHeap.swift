@@ -1,11 +1,11 @@
-/// What has a deadline, and knows its place in the heap so that it can be taken out.
+/// An object with a deadline that knows its index in the heap, so that it can be removed.
 protocol HeapMember: AnyObject {
     var heapIndex: Int { get set }
-    /// Nanoseconds on the loop's clock. Only ``DeadlineHeap`` may change it while the member is in the heap.
+    /// The deadline in nanoseconds on the loop's clock. Only ``DeadlineHeap`` may change it while the member is in the heap.
     var heapKey: Int64 { get set }
 }
 
-/// A binary heap of deadlines with removal from the middle, so that a finished transfer leaves nothing behind.
+/// A binary heap of deadlines with removal from the middle, so that a finished transfer leaves no entry.
 struct DeadlineHeap<Member: HeapMember> {
     private var members: [Member] = []
 

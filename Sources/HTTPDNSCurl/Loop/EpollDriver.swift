@@ -11,15 +11,15 @@ typealias EpollControl = @Sendable (Int32, Int32, Int32, UnsafeMutablePointer<ep
 
 /// The Linux driver: `curl_multi_socket_action` on epoll, with lazy deregistration.
 ///
-/// libcurl takes its interest in a socket back and announces it anew round each keep-alive request. A socket that nobody
-/// wants stays registered here until it makes noise or is closed, which saves two system calls per request.
+/// libcurl withdraws its interest in a socket and registers it again around each keep-alive request. A socket without interest
+/// stays registered here until it has an event or is closed, which saves two system calls per request.
 final class EpollDriver: LoopDriver {
     private struct Registration {
-        /// What the kernel watches: bits of CURL_POLL_IN and CURL_POLL_OUT.
+        /// The events that the kernel reports: bits of CURL_POLL_IN and CURL_POLL_OUT.
         var registered: UInt8 = 0
-        /// What libcurl wants to know.
+        /// The events that libcurl wants.
         var wanted: UInt8 = 0
-        /// The wait in or after which libcurl took its interest back.
+        /// The number of the wait in or after which libcurl withdrew its interest.
         var unwantedSince: UInt64 = 0
     }
 
@@ -30,21 +30,21 @@ final class EpollDriver: LoopDriver {
     private let clock: () -> Int64
     private let descriptor: Int32
     private let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: eventCapacity)
-    /// By descriptor number; numbers are small, because the kernel gives the lowest free one.
+    /// The registrations by descriptor; descriptors are small, because the kernel returns the lowest free one.
     private var registrations: [Registration] = []
-    /// When libcurl's next timer is due; `Int64.max` when it has none.
+    /// The time of libcurl's next timer; `Int64.max` when it has none.
     private var timerDeadline = Int64.max
     private var now: Int64 = 0
     /// The number of the last wait.
     private var lastWait: UInt64 = 0
-    /// The number of the last wait that reported all sockets, and whose events are handled.
+    /// The number of the last wait that reported all sockets, and whose events were handled.
     private var lastWholeWait: UInt64 = 0
     private var room: IdleRoom
     private let control: EpollControl
-    /// Sockets that the kernel did not take.
+    /// Sockets that the kernel refused to watch.
     private var unwatched: [(descriptor: Int32, error: Int32)] = []
 
-    /// - Throws: ``TransferFailure`` when the system gives no descriptor, or does not watch the waker's.
+    /// - Throws: ``TransferFailure`` when the system has no free descriptor, or refuses to watch the waker's.
     init(
         multi: UnsafeMutableRawPointer,
         waker: Waker,
@@ -55,7 +55,7 @@ final class EpollDriver: LoopDriver {
         let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard descriptor >= 0 else { throw TransferFailure.noDescriptor(errno) }
         var event = epoll_event()
-        // By edges: each wake is told once, and nobody has to read the descriptor.
+        // Edge-triggered: each wake-up is reported once, and the descriptor need not be read.
         event.events = EPOLLIN.rawValue | EPOLLET.rawValue
         event.data.fd = waker.descriptor
         guard control(descriptor, EPOLL_CTL_ADD, waker.descriptor, &event) == 0 else {
@@ -121,8 +121,8 @@ final class EpollDriver: LoopDriver {
         if 0..<EpollDriver.eventCapacity ~= Int(count) { lastWholeWait = lastWait }
     }
 
-    /// A socket stays registered while libcurl does not want it, and what arrives takes it out. So one that is still there had received
-    /// nothing when the last wait ended that it was watched for.
+    /// A socket stays registered while libcurl has no interest in it, and an event removes it. A socket that is still
+    /// registered had received nothing when the last wait that watched it ended.
     func isSilent(_ descriptor: Int32) -> Bool {
         guard Int(descriptor) < registrations.count else { return false }
         let registration = registrations[Int(descriptor)]
@@ -132,8 +132,8 @@ final class EpollDriver: LoopDriver {
 
     func socketClosed(_ descriptor: Int32) {
         guard Int(descriptor) < registrations.count else { return }
-        // The kernel forgets a closed descriptor by itself, but not while a forked process still has it: its events would
-        // go on waking the loop, and nothing could take it out any more.
+        // The kernel forgets a closed descriptor, but not while a forked process still has it: its events would keep waking the
+        // loop, and could no longer be removed.
         if registrations[Int(descriptor)].registered != 0 {
             _ = control(self.descriptor, EPOLL_CTL_DEL, descriptor, nil)
         }

@@ -1,11 +1,11 @@
 internal import CHTTPDNSCurl
 
-/// How many connections libcurl keeps.
+/// The limit of connections that libcurl keeps.
 ///
-/// Its own limit (CURLMOPT_MAXCONNECTS) counts those in use too: 2,000 requests that wait for an answer would leave no room for a
-/// single idle connection, and each other request would dial anew. So the limit follows the transfers that run. Streams that
-/// share a connection (HTTP/2) count each, so that beside many of them more connections may stay than the limit says, until they are
-/// idle for too long.
+/// libcurl's own limit (CURLMOPT_MAXCONNECTS) also counts those in use: 2,000 pending requests would leave no room for a single
+/// idle connection, and every other request would connect again. So the limit follows the running transfers. Streams that share
+/// a connection (HTTP/2) count individually. Beside many of them more connections than the limit may stay, until they are idle
+/// for too long.
 struct IdleRoom {
     private let maximumIdle: Int
     private var limit = 0
@@ -14,9 +14,9 @@ struct IdleRoom {
         self.maximumIdle = maximumIdle
     }
 
-    /// - Parameter running: Transfers that libcurl has, one of which may be the next to give its connection back.
+    /// - Parameter running: The transfers in libcurl, one of which may be the next to release its connection.
     mutating func keep(besides running: Int32, in multi: UnsafeMutableRawPointer) {
-        // To libcurl 0 is a limit of its own making.
+        // For libcurl 0 selects a limit of its own.
         let limit = max(1, maximumIdle + max(0, Int(running) - 1))
         guard limit != self.limit else { return }
         self.limit = limit

@@ -1,12 +1,12 @@
 internal import HTTPDNSPrimitives
 
-/// Runs tasks on a loop's thread, for callers who want it so.
+/// A task executor on a loop's thread, for callers that prefer it.
 ///
-/// A task whose loop has ended goes on where it would without a preference.
+/// A task whose loop has ended continues where it would without a preference.
 package final class LoopExecutor: TaskExecutor {
     private enum Target {
         case loop(LoopMailbox)
-        /// Wherever that one's jobs go.
+        /// The current target of another executor.
         case executor(LoopExecutor)
     }
 
@@ -14,13 +14,13 @@ package final class LoopExecutor: TaskExecutor {
 
     init(_ mailbox: LoopMailbox) { target = Lock(.loop(mailbox)) }
 
-    /// Runs jobs where another one does, also when that has moved.
+    /// Creates an executor that runs jobs where another one does, also after that one has moved.
     package init(following executor: LoopExecutor) { target = Lock(.executor(executor)) }
 
-    /// New jobs go to another loop from here on.
+    /// Sends new jobs to another loop.
     func move(to mailbox: LoopMailbox) { target.withLock { $0 = .loop(mailbox) } }
 
-    /// New jobs go where another one's do from here on.
+    /// Sends new jobs to another executor's loop.
     package func follow(_ executor: LoopExecutor) { target.withLock { $0 = .executor(executor) } }
 
     private var mailbox: LoopMailbox {
@@ -39,7 +39,7 @@ package final class LoopExecutor: TaskExecutor {
         job.runSynchronously(on: asUnownedTaskExecutor())
     }
 
-    /// The loop does not run any more.
+    /// Runs a job elsewhere, after the loop has ended.
     static func runElsewhere(_ job: UnownedJob) {
         globalConcurrentExecutor.enqueue(ExecutorJob(job))
     }

@@ -1,28 +1,28 @@
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-/// What other threads ask of a loop.
+/// A request of another thread to a loop.
 enum LoopJob: Sendable {
     case start(Transfer)
     case cancel(Transfer)
     case resumeReading(Transfer)
     case resumeSending(Transfer)
-    /// No connection of before for new transfers; nil means all hosts.
+    /// Excludes earlier connections from new transfers; `nil` means all hosts.
     case retire(ParsedURL.Host?)
     /// A step of a task that prefers the loop's thread.
     case run(UnownedJob, LoopExecutor)
-    /// No new transfers; those in flight may go on until the moment given, on the loop's clock (nil: as long as they like).
+    /// Refuses new transfers; those in progress may continue until the given time on the loop's clock (`nil`: without limit).
     case drain(until: MonotonicTime?)
 }
 
-/// The way from all threads to a loop: a locked array, and a wake-up that is written only when the loop sleeps.
+/// The mailbox from all threads to a loop: a locked array, and a wake-up that is sent only when the loop sleeps.
 final class LoopMailbox: Sendable {
     private struct State {
         var jobs: [LoopJob] = []
         var isRunning = false
         var isClosed = false
         var endWaiters: [UnsafeContinuation<Void, Never>] = []
-        /// Made when the thread is: a transport that was never used owns no descriptor.
+        /// The waker, made with the thread: a transport that was never used owns no descriptor.
         var waker: Waker?
     }
 
@@ -41,17 +41,17 @@ final class LoopMailbox: Sendable {
     private let state = Lock(State())
     private let isAsleep = Atomic<Bool>(false)
     private let configuration: TransportConfiguration
-    /// What is known of endpoints; the loop writes it, anybody reads it.
+    /// The health of endpoints; the loop writes it, any thread reads it.
     let health = Lock(EndpointHealth())
-    /// Which connections are open.
+    /// The open connections.
     let pools = Lock(ConnectionPools())
 
     init(_ configuration: TransportConfiguration) {
         self.configuration = configuration
     }
 
-    /// Hands a job over. New transfers fail once the loop was asked to end; what concerns those in flight is taken as long
-    /// as it runs.
+    /// Posts a job. New transfers fail once the loop was asked to end; jobs about transfers in progress are accepted as long as
+    /// it runs.
     func post(_ job: LoopJob) {
         let delivery = state.withLock { state -> Delivery in
             guard job.startsLoop && !state.isClosed || !job.isStart && state.isRunning else {
@@ -89,7 +89,7 @@ final class LoopMailbox: Sendable {
         }
     }
 
-    /// Asks the loop to end, and waits until its thread is done. Nothing happens when it never ran.
+    /// Asks the loop to end, and waits until its thread has finished. Without effect if it never ran.
     func close(drainingUntil deadline: MonotonicTime?) async {
         await withUnsafeContinuation { continuation in
             let waker = state.withLock { state -> (Waker?, isOver: Bool) in
@@ -107,7 +107,7 @@ final class LoopMailbox: Sendable {
         }
     }
 
-    /// Asks the loop to end once nothing is in flight, without waiting.
+    /// Asks the loop to end once no transfer is in progress, without waiting.
     /// - Returns: Whether it was running and had not been asked before.
     func abandon() -> Bool {
         let (waker, wasOpen) = state.withLock { state -> (Waker?, Bool) in
@@ -122,7 +122,7 @@ final class LoopMailbox: Sendable {
 
     // MARK: the loop's side
 
-    /// All jobs so far; `jobs` comes empty and leaves full, so that no array is made.
+    /// Takes all jobs so far. The caller passes an empty `jobs`, so that no array is allocated.
     func takeJobs(into jobs: inout [LoopJob]) {
         jobs = state.withLock { [jobs] state in
             if state.jobs.isEmpty { return jobs }
@@ -132,7 +132,7 @@ final class LoopMailbox: Sendable {
         }
     }
 
-    /// The loop is about to wait. From here on a job wakes it.
+    /// Notes that the loop is about to wait. From here on a job wakes it.
     /// - Returns: Whether there is nothing to do.
     func fallAsleep() -> Bool {
         isAsleep.store(true, ordering: .sequentiallyConsistent)
@@ -163,7 +163,7 @@ final class LoopMailbox: Sendable {
         end(with: failure, forGood: false)
     }
 
-    /// The loop has ended, or could not begin; then the next transfer tries again.
+    /// Notes that the loop has ended, or could not start; in the latter case the next transfer tries again.
     private func end(with failure: TransferFailure, forGood: Bool) {
         let (jobs, waiters) = state.withLock { state in
             defer {
@@ -185,7 +185,7 @@ extension LoopJob {
         if case .start = self { true } else { false }
     }
 
-    /// Whether a loop that does not run yet begins because of it.
+    /// Whether the job starts a loop that is not running yet.
     fileprivate var startsLoop: Bool {
         switch self {
         case .start, .run: true

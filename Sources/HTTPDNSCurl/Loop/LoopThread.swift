@@ -8,9 +8,9 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Threads for loops: named, detached, and deaf to all signals but faults; the others are the application's.
+/// Threads for loops: named, detached, and with all signals blocked except faults; the others are the application's.
 enum LoopThread {
-    /// - Returns: Whether the system gave the thread.
+    /// - Returns: Whether the system created the thread.
     static func start(named name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
         final class Box {
             let body: @Sendable () -> Void
@@ -20,7 +20,7 @@ enum LoopThread {
             Box {
                 var signals = sigset_t()
                 sigfillset(&signals)
-                // A fault of the thread's own cannot wait: blocked, it ends the process without a word of where it was.
+                // A blocked fault of the thread itself would end the process without a hint of its location.
                 for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { sigdelset(&signals, fault) }
                 pthread_sigmask(SIG_SETMASK, &signals, nil)
                 // The kernel keeps 15 bytes of a name.

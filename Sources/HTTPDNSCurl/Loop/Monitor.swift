@@ -8,7 +8,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// A value that threads wait for, asleep.
+/// A value that threads can wait for.
 ///
 /// Safe to share: `value` is read and written only while `mutex` is held, and the two pointers never change.
 package final class Monitor<Value: Sendable>: @unchecked Sendable {
@@ -24,7 +24,7 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
         #else
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
-        // The calendar's clock, which is the default, may be set while somebody waits.
+        // The default, the calendar clock, may be set during a wait.
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         pthread_cond_init(condition, &attributes)
         pthread_condattr_destroy(&attributes)
@@ -38,7 +38,7 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Changes the value, and lets all who wait look at it.
+    /// Changes the value, and wakes all waiting threads to check it.
     package func change<Result>(_ body: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer {
@@ -48,8 +48,8 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
         return body(&value)
     }
 
-    /// Sleeps until `body` has something to say about the value.
-    /// - Returns: Nil when `deadline` came first.
+    /// Sleeps until `body` returns a result for the value.
+    /// - Returns: The result; `nil` when `deadline` came first.
     package func wait<Result>(until deadline: MonotonicTime, for body: (inout Value) -> Result?) -> Result? {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -61,8 +61,8 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// The clock of ``SystemTimeSource`` goes on while the machine sleeps, and a condition's does not: the remaining time is
-    /// counted anew after each wake-up, of which there is one in an hour at least.
+    /// Sleeps on the condition. The clock of ``SystemTimeSource`` continues while the machine sleeps, and a condition's does
+    /// not. The remaining time is therefore computed again after each wake-up, which happens at least once an hour.
     private func sleep(for duration: Duration) {
         let nanoseconds = min(duration, .seconds(3600)).wholeNanoseconds
         #if canImport(Darwin)

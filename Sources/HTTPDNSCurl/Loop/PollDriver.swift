@@ -23,7 +23,7 @@ final class PollDriver: LoopDriver {
 
     func wait(timeout: Int64?, now: Int64) {
         var extra = curl_waitfd(fd: waker.descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
-        // Without a limit of ours libcurl still bounds the wait by its own timers.
+        // Without a limit of the loop libcurl still bounds the wait by its own timers.
         curl_multi_poll(multi, &extra, 1, Milliseconds.roundedUp(timeout ?? .max), nil)
         if extra.revents != 0 { waker.clear() }
         _ = clock()
@@ -38,7 +38,7 @@ final class PollDriver: LoopDriver {
     func detach() {}
 }
 
-/// Waits are given in whole milliseconds, rounded up so that a deadline has passed when the wait ends.
+/// The conversion of waits to whole milliseconds, rounded up so that a deadline has passed when the wait ends.
 enum Milliseconds {
     static func roundedUp(_ nanoseconds: Int64) -> Int32 {
         // An hour at most: a wait may always end early.

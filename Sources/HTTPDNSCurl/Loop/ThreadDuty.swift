@@ -6,24 +6,25 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Threads that others wait for: those of loops, and those on which the work of blocking calls is done. Whoever waits on one of
-/// them for what only it can do waits for ever.
+/// The threads that others wait for: those of loops, and those that do the work of blocking calls. A blocking wait on such a
+/// thread, for work that only this thread can do, never ends.
 package enum ThreadDuty {
-    /// Nil when the process has no key left (PTHREAD_KEYS_MAX, 1024 with glibc); then no thread is known as one of these.
+    /// The key; `nil` when the process has none left (PTHREAD_KEYS_MAX, 1024 with glibc). No thread is then known to be one of
+    /// these.
     private static let key: pthread_key_t? = {
         var key = pthread_key_t()
         return pthread_key_create(&key, nil) == 0 ? key : nil
     }()
 
-    /// Whether others wait for the present thread.
+    /// Whether others wait for the current thread.
     package static var isOnDuty: Bool {
         guard let key else { return false }
         return pthread_getspecific(key) != nil
     }
 
-    /// Others wait for the present thread from here on.
+    /// Marks the current thread as one that others wait for.
     static func begin() {
-        // Any pointer but nil says so.
+        // Any non-null pointer marks the thread.
         if let key { pthread_setspecific(key, UnsafeMutableRawPointer(bitPattern: 1)) }
     }
 }

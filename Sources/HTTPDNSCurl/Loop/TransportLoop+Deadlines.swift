@@ -1,8 +1,9 @@
 internal import HTTPDNSPrimitives
 
-// When the phases of transfers are over, and what their failures say of it.
+// The deadlines of transfers' phases, and the errors after them.
 extension TransportLoop {
-    /// A phase began whose bound may lie before the one in the heap. Later bounds are found when the heap's is over.
+    /// Updates the heap after a phase began whose bound may be earlier than the one in the heap. Later bounds are found when
+    /// the heap's has passed.
     func deadlineMayBeEarlier(for handle: EasyHandle) {
         let deadline = bound(of: handle).deadline
         if handle.heapIndex < 0 {

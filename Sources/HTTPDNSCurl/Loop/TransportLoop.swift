@@ -1,28 +1,28 @@
 internal import CHTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// The loop: the one owner of a multi handle. It lives, with all that it holds, on its own thread only.
+/// The loop, which alone owns a multi handle. It lives, with everything that it holds, only on its own thread.
 ///
-/// A turn: take jobs, let libcurl act, collect finished transfers, end those whose deadline has passed, hand over what
-/// arrived, sleep.
+/// A turn: take jobs, let libcurl act, collect finished transfers, end those whose deadline has passed, deliver received data,
+/// sleep.
 final class TransportLoop {
-    /// How many easy handles are kept for later transfers; one costs 5 KiB.
+    /// The maximum number of easy handles that are kept for later transfers; one costs 5 KiB.
     private static let maximumSpareHandles = 256
 
-    /// libcurl must be set up once in a process before its first use.
+    /// Sets up libcurl, once in a process and before its first use.
     private static let isCurlReady: Bool = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
-    /// The C library gives the end of its heap back to the kernel as soon as 128 KiB of it are free, and takes it anew for
-    /// the next turn: a page fault for each 4 KiB of a long body, which doubled the time that one took. It learns from the
-    /// largest block that was freed (glibc, mallopt(3), M_TRIM_THRESHOLD): after this one it keeps 2 MiB, for the whole
-    /// process.
+    /// Raises the threshold at which the C library returns free heap to the kernel. By default it returns the end of its heap
+    /// once 128 KiB of it are free, and requests it again for the next turn: a page fault for each 4 KiB of a long body, which
+    /// doubled its time. The threshold follows the largest freed block (glibc, mallopt(3), M_TRIM_THRESHOLD): after this one 2
+    /// MiB are kept, for the whole process.
     private static let keepsFreedMemory: Void = UnsafeMutableRawPointer.allocate(byteCount: 1 << 20, alignment: 16)
         .deallocate()
 
     let configuration: TransportConfiguration
     let mailbox: LoopMailbox
     let multi: UnsafeMutableRawPointer
-    /// For handles that have had nothing to do with TLS yet.
+    /// The session store of handles that have not used TLS yet.
     let noSessions = TLSSessions()
     private(set) var driver: (any LoopDriver)?
     private var jobs: [LoopJob] = []
@@ -30,12 +30,12 @@ final class TransportLoop {
     var deadlines = DeadlineHeap<EasyHandle>()
     var spares: [EasyHandle] = []
     private var touched: [EasyHandle] = []
-    /// Handles whose answer began while their stream had nothing to give.
+    /// Handles whose response began while their stream had nothing to send.
     private var answeredEarly: [EasyHandle] = []
     private var resumptions: [ResponseState.Action] = []
-    /// Those of callers who need no thread of the runtime's.
+    /// The resumptions of callers that need no thread of the runtime.
     private var ownResumptions: [ResponseState.Action] = []
-    /// Handles in libcurl's hands; it has only a pointer to them.
+    /// The handles that libcurl has; it holds only pointers to them.
     var active: [EasyHandle] = []
     /// Races without a winner.
     var races: [RaceRun] = []
@@ -43,37 +43,37 @@ final class TransportLoop {
     var crowded: [Pin] = []
     /// Endpoints that failed in this turn, see ``moveWaiters()``.
     var failedKeys: Set<PinKey> = []
-    /// Races whose winner libcurl has just let through; their other attempts are taken out when it has returned.
+    /// Races whose winner libcurl has just let through; their other attempts are removed once libcurl returns.
     var decidedRaces: [RaceRun] = []
-    /// What is remembered of endpoints to put the next request's in order.
+    /// The measurements of endpoints that put the next request's endpoints in order.
     var memory = EndpointMemory()
-    /// Which endpoints are connected to without a request; nil: none.
+    /// The schedule of connections without a request; `nil` for none.
     var probing: ProbeSchedule?
-    /// Requests that were sent once more and have no answer yet.
+    /// The requests that were sent once more and have no response yet.
     var hedgesRunning = 0
     var routeProbe: RouteProbe
-    /// What lets libcurl look at its idle connections.
+    /// The transfer that makes libcurl check its idle connections.
     var sweeper: Sweeper?
-    /// When it is to look next; `Int64.max` when there is nothing to look at.
+    /// The time of the next sweep; `Int64.max` when there is nothing to check.
     var sweepAt = Int64.max
     var uncounted = UncountedConnections()
-    /// There with the first body that needs it.
+    /// Created with the first body that needs it.
     private(set) lazy var decodingRoom = DecodingRoom()
-    /// Whether callers' tasks were run among the last jobs.
+    /// Whether the last jobs included callers' tasks.
     private var hasRunTasks = false
     private(set) var isDraining = false
     private var drainDeadline = Int64.max
-    /// Whether a connection may serve a second transfer. To libcurl's own limit 0 means that there is none.
+    /// Whether a connection may serve a second transfer. In libcurl's own limit 0 means unlimited.
     var keepsConnections: Bool { configuration.maximumIdleConnections > 0 }
-    /// Whom the loop's connections believe, and as whom they come; read once.
+    /// The trust material and client certificate of the loop's connections; read once.
     let trust: Result<TrustMaterial, TransferFailure>
     private let hasCertificate: Bool
-    /// Nanoseconds on the loop's clock, read each time that a wait is over: what libcurl's callbacks note then must not be
-    /// dated back to before the wait.
+    /// The time on the loop's clock in nanoseconds, read at the end of each wait: events in libcurl's callbacks must not be
+    /// dated before the end of the wait.
     private(set) var now: Int64
 
     /// Runs a loop until it is asked to end.
-    /// - Throws: ``TransferFailure`` when it could not begin.
+    /// - Throws: ``TransferFailure`` when it cannot start.
     static func run(
         _ configuration: TransportConfiguration,
         mailbox: LoopMailbox,
@@ -142,7 +142,7 @@ final class TransportLoop {
     private func run() {
         while let driver {
             takeJobs()
-            // Tasks on this thread have just asked for more, as a rule for their next transfer.
+            // Tasks on this thread have just posted more jobs, usually their next transfer.
             if hasRunTasks { takeJobs() }
             resumeAnsweredEarly()
             driver.act(now: now)
@@ -159,14 +159,14 @@ final class TransportLoop {
             let isIdle = mailbox.fallAsleep() && answeredEarly.isEmpty
             driver.wait(timeout: isIdle ? timeUntilNextDeadline : 0, now: now)
             mailbox.wakeUp()
-            // What a socket brought goes to its caller before new work is begun.
+            // Received data goes to its caller before new work begins.
             collectFinished()
             deliverTouched()
             resumeCallers()
         }
     }
 
-    /// Ends the transfers whose sockets the kernel does not watch. Nothing would wake the loop for them.
+    /// Ends the transfers whose sockets the kernel does not watch. No event would wake the loop for them.
     /// - Returns: Whether there were any.
     private func endUnwatched() -> Bool {
         guard let unwatched = driver?.takeUnwatched(), !unwatched.isEmpty else { return false }
@@ -246,7 +246,7 @@ final class TransportLoop {
     private func start(_ transfer: Transfer) {
         if transfer.isCancelled { return resumeLater(transfer.deliver(end: .failure(CancellationError()))) }
         if let failure = transfer.limits.failure(at: now) {
-            // A kept connection would take the request in the same turn in which the deadline is looked at.
+            // A kept connection would take the request in the same turn in which the deadline is checked.
             return resumeLater(transfer.deliver(end: .failure(failure)))
         }
         let endpoints = transfer.request.endpoints
@@ -307,8 +307,8 @@ final class TransportLoop {
         unpause(handle)
     }
 
-    /// After an error status libcurl gives the rest of the request up, but it never ends a transfer whose sending is
-    /// paused (7.88.1). Whoever is to send on is asked again, and pauses again.
+    /// Resumes sending after an early response. After an error status libcurl discards the rest of the request, but it never
+    /// ends a transfer whose sending is paused (7.88.1). The sending side is resumed, and pauses again if it has nothing.
     private func resumeAnsweredEarly() {
         while let handle = answeredEarly.popLast() { resumeSending(handle) }
     }
@@ -317,7 +317,7 @@ final class TransportLoop {
         answeredEarly.append(handle)
     }
 
-    /// curl_easy_pause sets both directions at once, and may call back before it returns.
+    /// Resumes both directions: curl_easy_pause sets them together, and may call back before it returns.
     private func unpause(_ handle: EasyHandle) {
         handle.activeAt = now
         deadlineMayBeEarlier(for: handle)
@@ -327,7 +327,7 @@ final class TransportLoop {
         handle.isTakingKept = !handle.isReadingPaused
         let code = curl_easy_pause(handle.curl, directions)
         handle.isTakingKept = false
-        // What libcurl had kept back is delivered in there, and when that fails libcurl lets the transfer lie.
+        // This call delivers the data that libcurl had kept back. If that fails, libcurl does not continue the transfer.
         if handle.hasFailed || code == CURLE_WRITE_ERROR || code == CURLE_OUT_OF_MEMORY {
             finish(handle, result(of: handle, code))
         }
@@ -358,7 +358,7 @@ final class TransportLoop {
             return .failure(withTrail(handle.failure(for: code, elapsed: elapsed(handle)), handle))
         }
         guard handle.isHeadComplete else {
-            // Not CURLE_GOT_NOTHING when another request of the connection is just being repeated (7.88.1: `bits.retry`).
+            // Not CURLE_GOT_NOTHING while another request of the connection is being repeated (7.88.1: `bits.retry`).
             if handle.stream != nil {
                 let failure = handle.failure(for: CURLE_GOT_NOTHING, elapsed: elapsed(handle))
                 return .failure(withTrail(failure, handle))
@@ -369,7 +369,7 @@ final class TransportLoop {
         return .success(handle.summary)
     }
 
-    /// Takes a handle out of libcurl and hands the end of its transfer over.
+    /// Removes a handle from libcurl and delivers the end of its transfer.
     func finish(
         _ handle: EasyHandle,
         _ result: Result<TransferSummary, any Error>,
@@ -386,9 +386,9 @@ final class TransportLoop {
         takeOut(handle, isAdded: isAdded)
     }
 
-    /// Takes a handle out of libcurl, and leaves nothing of its transfer behind.
+    /// Removes a handle from libcurl, and clears all state of its transfer.
     func takeOut(_ handle: EasyHandle, isAdded: Bool = true) {
-        // libcurl closes the connection of a transfer that is removed while it says that it only connects.
+        // libcurl closes the connection of a transfer that is removed while it is marked as connect-only.
         if handle.onlyConnects { handle.set(CURLOPT_CONNECT_ONLY, 0) }
         if handle.waitsForStream {
             handle.pin?.streams.remove(handle)
@@ -400,7 +400,7 @@ final class TransportLoop {
         deadlines.remove(handle)
         if handle.transfer?.handle === handle { handle.transfer?.handle = nil }
         if let pin = handle.pin { shut(pins.release(pin)) }
-        // Asked first, because a target is large and nearly no transfer has one.
+        // Checked first, because a target is large and nearly no transfer has one.
         if handle.transfer?.isProbe == true, let target = handle.probe { probing?.ended(target) }
         removeFromActive(handle)
         let isSpare = !handle.spoilsNext && spares.count < TransportLoop.maximumSpareHandles
@@ -417,7 +417,7 @@ final class TransportLoop {
         handle.activeIndex = -1
     }
 
-    /// A result comes from one handle: what another has for the transfer is not delivered.
+    /// Delivers a handle's result, if the transfer belongs to that handle: another handle's data is not delivered.
     private func deliver(_ handle: EasyHandle, end: Result<TransferSummary, any Error>?) {
         guard let transfer = handle.transfer, transfer.handle === handle else { return }
         var head: RawHead?
@@ -445,7 +445,7 @@ final class TransportLoop {
         resumeLater(transfer.deliver(head: head, chunks: chunks, lastChunk: chunk, end: end))
     }
 
-    /// Callers are resumed together at the end of a turn.
+    /// Queues a resumption: callers are resumed together at the end of a turn.
     func resumeLater(_ action: ResponseState.Action) {
         switch action.place {
         case .ofItsOwn: ownResumptions.append(action)
@@ -455,9 +455,9 @@ final class TransportLoop {
         }
     }
 
-    /// Several are resumed by a task. Each resumption may wake a worker thread of the runtime's, which runs dry before the
-    /// next one comes: from here that was a switch of threads, there and back, for every two requests. The task's priority
-    /// lets it pass what else the workers have to do.
+    /// Resumes the queued callers; several are resumed by a task. Each resumption may wake a worker thread of the runtime,
+    /// which runs out of work before the next one arrives. From this thread that cost a thread switch in both directions for
+    /// every two requests. The task's priority puts it before the workers' other jobs.
     private func resumeCallers() {
         for action in ownResumptions { action.run() }
         ownResumptions.removeAll(keepingCapacity: true)
@@ -471,7 +471,7 @@ final class TransportLoop {
         Task(priority: .high) { for action in batch { action.run() } }
     }
 
-    /// Something arrived for a transfer; it is handed over when libcurl has returned.
+    /// Notes that data arrived for a transfer; it is delivered once libcurl returns.
     func touch(_ handle: EasyHandle) {
         guard !handle.isTouched else { return }
         handle.isTouched = true

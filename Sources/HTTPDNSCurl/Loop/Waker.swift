@@ -10,13 +10,13 @@ internal import Darwin
 
 /// A descriptor that becomes readable when another thread has work for a sleeping loop.
 ///
-/// Safe to share: the descriptors never change, and the kernel serializes what is written to them.
+/// Safe to share: the descriptors never change, and the kernel serializes the writes to them.
 final class Waker: Sendable {
     /// The end that the loop waits on.
     let descriptor: Int32
     private let writeEnd: Int32
 
-    /// - Throws: ``TransferFailure`` when the system gives no descriptor.
+    /// - Throws: ``TransferFailure`` when the system has no free descriptor.
     init() throws(TransferFailure) {
         #if os(Linux)
         descriptor = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
@@ -39,7 +39,7 @@ final class Waker: Sendable {
         _ = write(writeEnd, &one, 8)
     }
 
-    /// Takes back all wakes so far.
+    /// Clears all wake-ups so far.
     func clear() {
         var value: UInt64 = 0
         while read(descriptor, &value, 8) > 0 && descriptor != writeEnd {}

@@ -1,6 +1,7 @@
 package import HTTPDNSPrimitives
 
-/// A thread for one piece of work after the other. It is there while there is work and some seconds longer, asleep.
+/// A thread that does one piece of work after the other. It exists while there is work, and sleeps for a few seconds
+/// afterwards.
 package final class WorkThread: Sendable {
     private struct Timer: Sendable {
         let id: UInt64
@@ -16,14 +17,14 @@ package final class WorkThread: Sendable {
 
     private struct State: Sendable {
         var work: [@Sendable () -> Void] = []
-        /// The earliest one first.
+        /// The timers, the earliest first.
         var timers: [Timer] = []
         var lastTimer: UInt64 = 0
         var isRunning = false
-        /// Whether the thread ends as soon as it has nothing to do.
+        /// Whether the thread ends as soon as it has no work.
         var isLeaving = false
 
-        /// The thread's next work, or the time until which it has none.
+        /// Returns the thread's next work, or the time until which it has none.
         mutating func step(at now: MonotonicTime, restingUntil restEnd: MonotonicTime) -> Step {
             let due = timers.prefix { $0.deadline <= now }
             timers.removeFirst(due.count)
@@ -38,13 +39,13 @@ package final class WorkThread: Sendable {
             return .end
         }
 
-        /// Whether there is something to do before `end`, or a reason to end.
+        /// Whether there is work before `end`, or a reason to end.
         func isWorthLooking(before end: MonotonicTime) -> Bool {
             !work.isEmpty || timers.first.map { $0.deadline < end } ?? isLeaving
         }
 
         /// Notes that there is work.
-        /// - Returns: Whether a thread has to be started for it.
+        /// - Returns: Whether a thread must be started for it.
         mutating func starts() -> Bool {
             isLeaving = false
             defer { isRunning = true }
@@ -59,23 +60,22 @@ package final class WorkThread: Sendable {
 
     /// - Parameters:
     ///   - name: At most 15 bytes on Linux.
-    ///   - isOnDuty: Whether others wait for what is done there, see ``ThreadDuty``.
-    ///   - rest: How long it stays without work.
+    ///   - isOnDuty: Whether others wait for the thread's work, see ``ThreadDuty``.
+    ///   - rest: The time that it stays without work.
     package init(named name: String, isOnDuty: Bool, rest: Duration = .seconds(5)) {
         self.name = name
         self.isOnDuty = isOnDuty
         self.rest = rest
     }
 
-    /// Lets the thread do this after all that it was given before. Where the system gives no thread it is done at once, on the
-    /// present one.
+    /// Enqueues work after all earlier work. If the system creates no thread, the work runs immediately on the current one.
     package func enqueue(_ work: @escaping @Sendable () -> Void) {
         let starts = state.change { state in
             state.work.append(work)
             return state.starts()
         }
         if !starts || LoopThread.start(named: name, { [self] in run() }) { return }
-        // That of others too, who have come meanwhile.
+        // This includes the work that others have added meanwhile.
         let rest = state.change { state in
             state.isRunning = false
             defer { state.work = [] }
@@ -84,8 +84,8 @@ package final class WorkThread: Sendable {
         for work in rest { work() }
     }
 
-    /// Lets the thread do this at `deadline` or later.
-    /// - Returns: A number for ``cancel(_:)``; nil where the system gives no thread.
+    /// Enqueues work for `deadline` or later.
+    /// - Returns: A number for ``cancel(_:)``; `nil` if the system creates no thread.
     package func enqueue(at deadline: MonotonicTime, _ work: @escaping @Sendable () -> Void) -> UInt64? {
         let (id, starts) = state.change { state in
             state.lastTimer += 1
@@ -100,12 +100,12 @@ package final class WorkThread: Sendable {
         return nil
     }
 
-    /// Forgets what was to be done at a time, if it was not done yet.
+    /// Cancels timed work, if it has not run yet.
     package func cancel(_ timer: UInt64) {
         state.change { $0.timers.removeAll { $0.id == timer } }
     }
 
-    /// Lets the thread end when it has done what it was given so far. It comes back when it is given more.
+    /// Lets the thread end after its current work. It starts again with new work.
     package func leave() {
         state.change { $0.isLeaving = true }
     }
