@@ -1,9 +1,9 @@
 internal import CHTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-// What a failure on the way to the server means: libcurl has few codes of its own for proxies.
+// The failures of an egress path: libcurl has few codes of its own for proxies.
 extension EasyHandle {
-    /// Nil when it was not the way that failed.
+    /// Returns the failure; `nil` when it is not about the egress path.
     func passageFailure(_ code: CURLcode) -> TransferFailure? {
         guard let passage = pin?.key.passage else { return nil }
         if code == CURLE_INTERFACE_FAILED, let source = passage.source {
@@ -58,7 +58,7 @@ extension EasyHandle {
         }
     }
 
-    /// What the proxy was asked for.
+    /// Returns the target that the proxy was asked for.
     private func target(of proxy: ProxyPassage) -> String {
         guard let pin else { return "" }
         return proxy.endpoint == nil ? "\(transfer?.request.url.hostText ?? ""):\(pin.key.port)" : "\(pin.key.endpoint)"

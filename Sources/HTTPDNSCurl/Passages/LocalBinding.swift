@@ -10,15 +10,15 @@ internal import Darwin
 #endif
 
 extension EasyHandle {
-    /// Binds a new socket to the address that its transfer asks for. libcurl's own option would look the address up like a
-    /// name.
+    /// Binds a new socket to the local address that its transfer requires. libcurl's own option would look the address up like
+    /// a name.
     /// - Returns: Whether the socket can be used.
     func bind(_ descriptor: Int32, family: Int32) -> Bool {
         guard case .address(let address) = pin?.key.passage?.source, family == AF_INET || family == AF_INET6 else {
             return true
         }
         guard (family == AF_INET) == (address.family == .v4) else {
-            // The other endpoints may do.
+            // Other endpoints may have the right family.
             socketError = EAFNOSUPPORT
             failure = TransferFailure(
                 code: .connectFailed,
@@ -48,9 +48,9 @@ extension EasyHandle {
     }
 }
 
-/// - Returns: The system's error number; 0 when it is bound.
+/// - Returns: The system's error number; 0 on success.
 private func bindSocket(_ descriptor: Int32, to address: HTTPDNSAddress) -> Int32 {
-    // Without this the kernel would take a port right now, and one address has only so many.
+    // Without this the kernel would reserve a port immediately, and one address has only a limited number.
     #if os(Linux)
     var one: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, &one, socklen_t(MemoryLayout<Int32>.size))

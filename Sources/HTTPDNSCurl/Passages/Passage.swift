@@ -1,13 +1,13 @@
 package import HTTPDNSPrimitives
 
-/// How a transfer gets to its server where it does not simply connect to one of its endpoints. Immutable; what is equal
-/// shares connections.
+/// The egress path of a transfer that does not simply connect to one of its endpoints. Immutable; transfers with equal paths
+/// share connections.
 package final class Passage: Hashable, Sendable {
     /// The proxy; nil without one.
     package let proxy: ProxyPassage?
-    /// The path of a Unix socket that is connected to in place of any endpoint. A proxy is not asked then.
+    /// The path of a Unix socket that replaces all endpoints. A proxy is not used then.
     package let unixSocket: String?
-    /// What connections are bound to; nil means that the system chooses.
+    /// The local source that connections are bound to; `nil` means that the system chooses.
     package let source: HTTPDNSTransfer.LocalSource?
 
     package init(proxy: ProxyPassage? = nil, unixSocket: String? = nil, source: HTTPDNSTransfer.LocalSource? = nil) {
@@ -28,20 +28,20 @@ package final class Passage: Hashable, Sendable {
     }
 }
 
-/// A proxy on the way, as libcurl needs it: its name looked up, its password read.
+/// A proxy in the form that libcurl needs: with its addresses resolved and its password read.
 ///
-/// Two are equal that differ in ``addresses`` alone: connections through a proxy serve on while its name gives others.
+/// Equality ignores ``addresses``: connections through a proxy stay usable when its name gets other addresses.
 package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
     package var kind: HTTPDNSTransfer.ProxyKind
     package var host: ParsedURL.Host
     package var port: UInt16
-    /// All addresses of ``host``. A connection to any other is refused.
+    /// All addresses of ``host``. A connection to any other address is rejected.
     package var addresses: Set<HTTPDNSAddress>
-    /// The proxy's endpoint, where the proxy is given the addresses of the request's endpoints. Nil where it is given the
-    /// URL's name: then the request's endpoints are the proxy's own.
+    /// The proxy's endpoint, if the proxy gets the addresses of the request's endpoints. `nil` if it gets the URL's name: then
+    /// the request's endpoints are those of the proxy.
     package var endpoint: HTTPDNSEndpoint?
     package var login: ProxyLogin?
-    /// Which certificates it is believed by, if it has any.
+    /// The trust settings for the proxy's certificate, if it has one.
     package var trust: ProxyTrust
 
     package init(
@@ -76,10 +76,10 @@ package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
         hasher.combine(trust)
     }
 
-    /// `http://proxy.test:3128`: what errors name it by.
+    /// The proxy as errors name it: `http://proxy.test:3128`.
     package var description: String { "\(kind)://\(hostText):\(port)" }
 
-    /// An IPv6 address has brackets.
+    /// The host; an IPv6 address has brackets.
     var hostText: String {
         switch host {
         case .name(let name): name
@@ -87,23 +87,23 @@ package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether libcurl must know it by its own name, which TLS proves.
+    /// Whether libcurl must know the proxy by its own name, which TLS verifies.
     var keepsName: Bool { kind == .https }
 
-    /// Whether the request's server is reached through a tunnel, or the proxy answers itself. As libcurl decides, but for
-    /// HTTP/2 in clear text, which a proxy would not understand.
+    /// Whether the request goes through a tunnel, rather than to the proxy itself. It follows libcurl's decision, except for
+    /// HTTP/2 in clear text, which a proxy does not understand.
     package func tunnels(_ scheme: ParsedURL.Scheme, _ versions: HTTPDNSTransfer.AllowedVersions) -> Bool {
         !kind.isHTTP || scheme == .https || endpoint != nil || versions == .http2Only
     }
 }
 
 extension PinKey {
-    /// Whether the endpoint is what is connected to. Through a proxy that is given addresses nothing is learnt about them,
-    /// and a Unix socket has none.
+    /// Whether connections go to the endpoint itself. Through a proxy that gets addresses nothing is learned about them, and a
+    /// Unix socket has no address.
     var isConnectedTo: Bool { passage == nil || passage?.unixSocket == nil && passage?.proxy?.endpoint == nil }
 }
 
 extension TransferRequest {
-    /// Whether its endpoints are what is connected to, see ``PinKey/isConnectedTo``.
+    /// Whether connections go to the request's endpoints themselves, see ``PinKey/isConnectedTo``.
     var connectsToEndpoints: Bool { passage == nil || passage?.unixSocket == nil && passage?.proxy?.endpoint == nil }
 }

@@ -1,14 +1,14 @@
 internal import HTTPDNSPrimitives
 
-/// What libcurl is told about a pin: where the URL's host is connected to, and which names lead to which addresses.
+/// The libcurl options of a pin: the connection target for the URL's host, and the addresses of names.
 struct PinEntries {
-    /// `host:port:p7.invalid:port` (CURLOPT_CONNECT_TO); nil where the URL's own name is what a proxy is to be told.
+    /// `host:port:p7.invalid:port` (CURLOPT_CONNECT_TO); `nil` if a proxy gets the URL's own name.
     var connectTo: String?
-    /// `+p7.invalid:port:address` (CURLOPT_RESOLVE); the plus lets an entry age, so that it is not permanent.
+    /// `+p7.invalid:port:address` (CURLOPT_RESOLVE); the plus makes an entry expire, so that it is not permanent.
     var entries: [String] = []
-    /// `-p7.invalid:port`, which take the entries out of libcurl's table again.
+    /// `-p7.invalid:port`, the lines that remove the entries from libcurl's table.
     var removals: [String] = []
-    /// What libcurl knows the proxy by: a made-up name for one address, or the proxy's own where TLS proves it.
+    /// The proxy's name for libcurl: a made-up name for one address, or the proxy's own name if TLS verifies it.
     var proxyName = ""
     /// Whether other pins have entries under the same name.
     var sharesName = false
@@ -22,7 +22,7 @@ struct PinEntries {
             }
         let from = "\(host):\(key.port)"
         guard let proxy = key.passage?.proxy else {
-            // A Unix socket is not looked up; the name keeps generations of its connections apart.
+            // A Unix socket is not looked up; the name separates generations of its connections.
             connectTo = "\(from):\(name):\(key.endpoint.port)"
             if key.passage?.unixSocket == nil { add(name, key.endpoint) }
             return
@@ -31,7 +31,7 @@ struct PinEntries {
         sharesName = proxy.keepsName
         if proxy.endpoint != nil {
             if proxy.kind.isHTTP {
-                // The name would go to the proxy.
+                // A made-up name would be sent to the proxy.
                 connectTo = "\(from):\(key.endpoint.address.bracketed):\(key.endpoint.port)"
             } else {
                 connectTo = "\(from):\(name):\(key.endpoint.port)"
@@ -39,7 +39,7 @@ struct PinEntries {
             }
         }
         let dialled = proxy.endpoint ?? key.endpoint
-        // An entry cannot have an IPv6 address for its name; libcurl does not need one either (``EasyHandle/take(_:_:)``).
+        // An entry cannot have an IPv6 address as its name; libcurl does not need one either (``EasyHandle/take(_:_:)``).
         if !proxyName.hasPrefix("[") {
             add(proxyName, dialled)
         }
@@ -52,14 +52,14 @@ struct PinEntries {
 }
 
 extension Pin {
-    /// Whether a connection leads where the pin says. A Unix socket has no address.
-    /// - Parameter passage: The transfer's, which equals the pin's, and knows which addresses a proxy has by now.
+    /// Whether a connection's peer is the one that the pin requires. A Unix socket has no address.
+    /// - Parameter passage: The transfer's egress path, which equals the pin's, and has the proxy's current addresses.
     func leads(to peer: UnsafePointer<CChar>, port: Int32, through passage: Passage?) -> Bool {
         guard let passage else { return leads(to: peer, port: port, key.endpoint) }
         if passage.unixSocket != nil { return true }
         guard let proxy = passage.proxy else { return leads(to: peer, port: port, key.endpoint) }
         guard proxy.keepsName else { return leads(to: peer, port: port, proxy.endpoint ?? key.endpoint) }
-        // Its connections to all of its addresses have one name.
+        // Connections to all of the proxy's addresses have the same name.
         guard let address = HTTPDNSAddress(String(cString: peer)) else { return false }
         return port == Int32((proxy.endpoint ?? key.endpoint).port) && proxy.addresses.contains(address)
     }

@@ -1,4 +1,4 @@
-/// Who a proxy is told that the client is. Its texts stand in no description, dump or error.
+/// The login of the client at a proxy. Its texts appear in no description, dump or error.
 package struct ProxyLogin: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
 {
     let user: String

@@ -1,14 +1,14 @@
 internal import CHTTPDNSCurl
 package import HTTPDNSPrimitives
 
-/// Which certificates an HTTPS proxy is believed by. It belongs to the way, for one loop carries the requests of clients that
-/// believe different proxies.
+/// The trust settings for an HTTPS proxy. They belong to the egress path, because one loop carries the requests of clients that
+/// trust different proxies.
 package struct ProxyTrust: Hashable, Sendable {
     private let roots: HTTPDNSTrust.Roots
     private let verification: HTTPDNSTrust.Verification
     private let minimumVersion: HTTPDNSTrust.TLSVersion
 
-    /// As servers are believed. The client's own certificate and pinned keys are not for the proxy.
+    /// Creates trust settings like those for servers. The client's own certificate and key pins are not used with the proxy.
     package init(_ settings: HTTPDNSTrust = HTTPDNSTrust()) {
         roots = settings.roots
         verification = settings.verification
@@ -21,7 +21,7 @@ package struct ProxyTrust: Hashable, Sendable {
         verification == .chainAndName ? try CertificateBundle.path(for: roots) : nil
     }
 
-    /// - Parameter serverAuthorities: The CA file that servers are believed by on the same handle; nil for none.
+    /// - Parameter serverAuthorities: The CA file for servers on the same handle; `nil` for none.
     /// - Throws: ``TransferFailure`` with code `trustRootsMissing`.
     func apply(
         to curl: UnsafeMutableRawPointer,
@@ -31,7 +31,7 @@ package struct ProxyTrust: Hashable, Sendable {
         if let authorityFile = try authorityFile() {
             options.set(CURLOPT_PROXY_CAINFO, authorityFile, of: curl)
             if authorityFile != serverAuthorities {
-                // Who looks after the servers' file does not look after this one.
+                // The owner of the servers' file does not check this one for changes.
                 options.set(CURLOPT_CA_CACHE_TIMEOUT, ProxyTrust.secondsPerDay, of: curl)
             }
         } else {
@@ -43,6 +43,6 @@ package struct ProxyTrust: Hashable, Sendable {
         options.set(CURLOPT_PROXY_SSLVERSION, Int(version), of: curl)
     }
 
-    /// libcurl's default for CURLOPT_CA_CACHE_TIMEOUT.
+    /// The default of CURLOPT_CA_CACHE_TIMEOUT in libcurl.
     private static let secondsPerDay = 86_400
 }

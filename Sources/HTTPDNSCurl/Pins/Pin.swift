@@ -1,16 +1,17 @@
 internal import CHTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// What makes two transfers share connections: the same name, dialled at the same endpoint, over the same versions.
+/// The key of a pin. Transfers with equal keys share connections: the same name, connected to the same endpoint, over the same
+/// versions.
 struct PinKey: Hashable {
     var host: ParsedURL.Host
     var port: UInt16
     var endpoint: HTTPDNSEndpoint
     var versions: HTTPDNSTransfer.AllowedVersions
-    /// Where the endpoint is not simply connected to.
+    /// The egress path, unless transfers connect to the endpoint directly.
     var passage: Passage?
-    /// Whether the server learns nothing of the client's own certificate. A session that was made with it would show who the
-    /// client is.
+    /// Whether the client's own certificate is withheld from the server. A session that was made with the certificate would
+    /// identify the client.
     var withholdsCertificate = false
 }
 
@@ -26,49 +27,50 @@ extension PinKey {
     }
 }
 
-/// What libcurl is told about one key: a made-up name that its pool knows the connections by, and that name's address.
+/// The libcurl options of one key: a made-up name, which identifies the connections in libcurl's pool, and the address of that
+/// name.
 ///
-/// libcurl's pool does not look at addresses, and a RESOLVE entry on the real name is seen by other transfers too; a name
-/// under `.invalid` (RFC 6761 section 6.4) that stands for one endpoint only has neither fault.
-/// libcurl does not copy the lists: they are freed when the last transfer that was given them is over.
+/// libcurl's pool ignores addresses, and other transfers also see a RESOLVE entry for the real name. A name under `.invalid`
+/// (RFC 6761 section 6.4) for exactly one endpoint has neither problem. libcurl does not copy the lists: they are freed after
+/// the last transfer that uses them.
 final class Pin {
     let key: PinKey
     let slot: Int
-    /// Given to one pin at a time.
+    /// A number that only one pin has at a time.
     let number: UInt64
-    /// Never given again.
+    /// A number that is never reused.
     let serial: UInt64
     /// `p7.invalid`
     let name: String
-    /// What libcurl knows the proxy by; empty without one.
+    /// The proxy's name for libcurl; empty without a proxy.
     let proxyName: String
-    /// Whether other pins have entries under the same name, which each transfer must bring itself then.
+    /// Whether other pins have entries under the same name. Each transfer must then bring its own.
     let sharesName: Bool
     /// The connected address as libcurl reports it, for the check before each request.
     let addressText: String
     /// CURLOPT_CONNECT_TO, see ``PinEntries``.
     let connectTo: UnsafeMutablePointer<curl_slist>?
-    /// CURLOPT_RESOLVE.
+    /// The entries for CURLOPT_RESOLVE.
     let resolve: UnsafeMutablePointer<curl_slist>?
-    /// The RESOLVE lines that take the entries out of libcurl's table.
+    /// The RESOLVE lines that remove the entries from libcurl's table.
     let removals: [String]
-    /// Whether the entry is known to stand in libcurl's table, so that a transfer need not bring it again.
+    /// Whether libcurl's table is known to have the entry, so that a transfer need not bring it again.
     var isEntered = false
-    /// Transfers that libcurl may still look the name up for.
+    /// The number of transfers for which libcurl may still look the name up.
     var transfersInFlight = 0
-    /// The connections, in use or idle, that libcurl could still find by the name.
+    /// The connections, in use or idle, that libcurl can still find by the name.
     var connections = PinConnections()
     /// The transfers that wait until a connection has room.
     var streams = StreamQueue()
     /// The last time that a connection was made.
     var reachedAt = Int64.min
-    /// Sessions that its connections may resume.
+    /// The TLS sessions that its connections may resume.
     var sessions = TLSSessionPool()
-    /// Counts the requests that were sent to its endpoint; nil before its first socket.
+    /// The counter of requests to its endpoint; `nil` before its first socket.
     var requests: RequestCount?
     /// Whether the table has dropped the pin.
     var isRetired = false
-    /// When bytes of an answer last came.
+    /// The time at which bytes of a response last arrived.
     var heardAt = Int64.min
 
     init(_ key: PinKey, slot: Int, number: UInt64, serial: UInt64 = 0) {

@@ -2,17 +2,21 @@ internal import HTTPDNSPrimitives
 
 /// The pins of one loop.
 ///
-/// Three numbers are bounded. The entries in libcurl's host table, because libcurl walks the whole table at the end of each
-/// request: the least used are taken out again, by a line in the list of the next transfer. And the pins themselves, which
-/// must not outlive the connections that could still be found by their names for long. And the names: libcurl 7.88 keeps a
-/// record for each name whose connection it closed because its pool was full, and walks all records at the end of each
-/// request (300 us a request after 20,000 names). So a name is given to another pin once no connection has it any more.
+/// Three numbers are bounded.
+///
+/// - The entries in libcurl's host table, because libcurl walks the whole table at the end of each request. The least recently
+///   used are removed by a line in the list of the next transfer.
+/// - The pins, which must not long outlive the connections that their names identify.
+/// - The names. libcurl 7.88 keeps a record for each name whose connection it closed because its pool was full, and walks all
+///   records at the end of each request (300 us a request after 20,000 names). So a name is given to another pin once no
+///   connection has it any more.
 struct PinTable {
-    /// libcurl's table costs 32 us a request when empty, 54 us at 3,000 entries, 160 us and more at 10,000 (7.88.1).
+    /// The maximum number of entries. libcurl's table costs 32 us a request when empty, 54 us at 3,000 entries, 160 us and more
+    /// at 10,000 (7.88.1).
     static let maximumEntries = 256
 
     private let maximumPins: Int
-    /// The age at which a connection that requests share is left for new requests, which get another pin.
+    /// The age at which a shared connection gets no new requests; they get another pin.
     private let maximumAge: Int64
     private var pins: [PinKey: Pin] = [:]
     private var slots: [Pin?] = []
@@ -21,13 +25,13 @@ struct PinTable {
     private var entriesByUse = RecencyOrder()
     private var nextNumber: UInt64 = 1
     private var lastSerial: UInt64 = 0
-    /// Numbers of retired pins that no connection is known by any more.
+    /// The numbers of retired pins without connections.
     private var freeNumbers: [UInt64] = []
     /// The open connections by descriptor.
     private var connections: [Int32: Connection] = [:]
-    /// Connections that were shut down and that libcurl has yet to close.
+    /// The number of connections that were shut down but not yet closed by libcurl.
     private(set) var shutCount = 0
-    /// Lines that take entries out of libcurl's table, for the next transfer to carry.
+    /// Lines that remove entries from libcurl's table, for the next transfer to carry.
     private var removals: [String] = []
 
     init(maximumPins: Int, maximumAge: Duration? = nil) {
@@ -41,8 +45,8 @@ struct PinTable {
     /// Whether connections are open.
     var hasConnections: Bool { !connections.isEmpty }
 
-    /// The pin for a key, new if need be; it counts as in flight until ``release(_:)``.
-    /// - Parameter now: The moment on the loop's clock, for connections that have become too old.
+    /// Returns the pin for a key, new if necessary; it counts as in use until ``release(_:)``.
+    /// - Parameter now: The time on the loop's clock, for connections that have become too old.
     mutating func acquire(_ key: PinKey, at now: Int64 = 0) -> Pin {
         if let old = pins[key], old.connections.multiplexedSince < .max,
             now - old.connections.multiplexedSince >= maximumAge
@@ -57,7 +61,7 @@ struct PinTable {
         return pin
     }
 
-    /// A transfer is over.
+    /// Notes that a transfer has ended.
     /// - Returns: Connections that no request will use any more, to be shut down.
     @discardableResult
     mutating func release(_ pin: Pin) -> [Connection] {
@@ -68,7 +72,7 @@ struct PinTable {
         return pin.connections.all
     }
 
-    /// Drops all pins that a condition holds for: transfers in flight end as they began, later ones get new pins, and so new
+    /// Drops all pins that a condition holds for. Transfers in progress continue; later ones get new pins, and therefore new
     /// connections.
     mutating func retire(where condition: (PinKey) -> Bool) -> [Pin] {
         let retired = pins.values.filter { condition($0.key) }
@@ -76,20 +80,21 @@ struct PinTable {
         return retired
     }
 
-    /// Drops one pin; nothing happens when it has been dropped.
+    /// Drops one pin; without effect if it has been dropped.
     mutating func retire(_ pin: Pin) {
         guard pins[pin.key] === pin else { return }
         if pin.transfersInFlight == 0 {
             if entriesByUse.contains(pin.slot) { removeEntry(of: pin) }
         } else {
-            // Its transfers may still be looked up; the last of them takes the entry out.
+            // libcurl may still look its transfers' name up; the last of them removes the entry.
             entriesByUse.remove(pin.slot)
         }
         drop(pin)
     }
 
-    /// libcurl got a socket for a connection under the pin's name.
-    /// - Parameter inode: Tells it from a later socket with the same number, see ``socketIdentity(_:)``.
+    /// Adds the connection of a new socket under the pin's name.
+    /// - Parameter inode: The inode, which distinguishes it from a later socket with the same descriptor, see
+    ///   ``socketIdentity(_:)``.
     @discardableResult
     mutating func opened(_ descriptor: Int32, for pin: Pin, inode: UInt64, at now: Int64 = 0) -> Connection {
         let connection = Connection(descriptor, inode: inode, openedAt: now, pin: pin)
@@ -98,10 +103,10 @@ struct PinTable {
         return connection
     }
 
-    /// The open connection with a descriptor.
+    /// Returns the open connection with a descriptor.
     func connection(_ descriptor: Int32) -> Connection? { connections[descriptor] }
 
-    /// A connection was shut down.
+    /// Marks a connection as shut down.
     /// - Returns: Whether it was open before.
     mutating func shut(_ connection: Connection) -> Bool {
         guard !connection.isShut else { return false }
@@ -110,7 +115,7 @@ struct PinTable {
         return true
     }
 
-    /// libcurl closes a descriptor; its connection is no longer in the pool.
+    /// Removes a connection whose descriptor libcurl closes.
     /// - Returns: The pin that the connection was made for.
     @discardableResult
     mutating func closed(_ descriptor: Int32) -> Pin? {
@@ -121,19 +126,19 @@ struct PinTable {
         return pin
     }
 
-    /// The loop ends: records that no close was reported for go, too.
+    /// Removes all records at the end of the loop, including those whose close was not reported.
     mutating func closeAll() {
         for descriptor in Array(connections.keys) { closed(descriptor) }
     }
 
-    /// The pending removals; they are handed out once.
+    /// Returns the pending removals, each only once.
     mutating func takeRemovals() -> [String] {
         if removals.isEmpty { return [] }
         defer { removals = [] }
         return removals
     }
 
-    /// Puts removals back whose transfer never began.
+    /// Restores removals whose transfer never began.
     mutating func restoreRemovals(_ lines: [String]) {
         removals += lines
     }
@@ -153,16 +158,17 @@ struct PinTable {
         return nextNumber
     }
 
-    /// The pool finds connections by name alone, so a name must have none before it may stand for another address. An entry
-    /// of the old pin that is still in libcurl's table is replaced, for a new pin's first transfer brings its own.
+    /// Frees the name of a pin. The pool finds connections by name alone, so a name must have none before it may identify
+    /// another address. An entry of the old pin in libcurl's table is replaced, since a new pin's first transfer brings its
+    /// own.
     private mutating func recycleName(of pin: Pin) {
         if pin.isRetired, pin.connections.isEmpty, pin.transfersInFlight == 0 { freeNumbers.append(pin.number) }
     }
 
     private mutating func evict() {
-        // A pin in flight may still be looked up, so it is passed over. Two steps per request bound the work, and the
-        // tables too: with one step each pass over pins in flight would add as many as there are, for ever; with two a
-        // table that has twice as many shrinks.
+        // libcurl may still look up a pin that is in use, so it is skipped. Two steps per request bound the work, and also the
+        // tables. With one step, a pass over pins in use would add as many as there are, without end. With two, a table of
+        // twice that size shrinks.
         for _ in 0..<2 {
             if entriesByUse.count > PinTable.maximumEntries { evictEntry() }
             if pins.count > maximumPins { evictPin() }

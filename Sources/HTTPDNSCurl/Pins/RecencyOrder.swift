@@ -1,4 +1,4 @@
-/// The order in which slots were last used, as a doubly linked list over slot numbers: every operation is O(1).
+/// The order of the last uses of slots, as a doubly linked list over slot numbers: every operation is O(1).
 struct RecencyOrder {
     private struct Links {
         var newer = -1
@@ -8,14 +8,14 @@ struct RecencyOrder {
 
     private var links: [Links] = []
     private var newest = -1
-    /// The slot that was not used for the longest time; nil when none is listed.
+    /// The least recently used slot; `nil` when none is listed.
     var oldest: Int? { end < 0 ? nil : end }
     private var end = -1
     private(set) var count = 0
 
     func contains(_ slot: Int) -> Bool { slot < links.count && links[slot].isListed }
 
-    /// Makes `slot` the newest, listed before or not.
+    /// Makes `slot` the newest, whether or not it was listed.
     mutating func touch(_ slot: Int) {
         if newest == slot { return }
         remove(slot)
@@ -26,7 +26,7 @@ struct RecencyOrder {
         count += 1
     }
 
-    /// Takes `slot` out; nothing happens when it is not listed.
+    /// Removes `slot`; without effect if it is not listed.
     mutating func remove(_ slot: Int) {
         guard contains(slot) else { return }
         let link = links[slot]

@@ -1,15 +1,15 @@
 internal import HTTPDNSPrimitives
 
-/// What is known of endpoints from connecting to them. A value: it is told what happened and when.
+/// The health of endpoints, learned from connecting to them. A value type: it receives events with their times.
 ///
-/// A failure to connect is the endpoint's; a failure of TLS is that of the endpoint and the host asked for there, since one
-/// address serves many names. After a failure an endpoint cools down: 1 s, doubled with each failure in a row, 60 s at most.
-/// One that is slow is suspect. Both go last in the order of tries, and are never left out: when all cool down, all are
-/// tried in order. A connection that stands clears everything. When its time is over an endpoint is tried beside a request
+/// A failure to connect counts for the endpoint. A failure of TLS counts for the endpoint and the requested host, since one
+/// address serves many names. After a failure an endpoint cools down: 1 s, doubled with each failure in a row, 60 s at most. A
+/// slow endpoint is suspect. Both are tried last, and are never excluded: when all cool down, all are tried in order. An
+/// established connection clears everything. After its cool-down an endpoint is probed beside a request
 /// (``takeProbe(of:for:at:)``), which does not wait for it.
 struct EndpointHealth {
     enum Standing: UInt8, Comparable {
-        /// `ejected`: it can be connected to, and answers with errors.
+        /// `ejected`: it accepts connections, and responds with errors.
         case healthy, suspect, ejected, cooling
 
         static func < (left: Standing, right: Standing) -> Bool { left.rawValue < right.rawValue }
@@ -17,34 +17,34 @@ struct EndpointHealth {
 
     struct Key: Hashable {
         var endpoint: HTTPDNSEndpoint
-        /// The host, for what TLS showed; nil for the endpoint itself.
+        /// The host, for results of TLS; `nil` for the endpoint itself.
         var host: ParsedURL.Host?
     }
 
     struct Entry {
         var standing = Standing.healthy
         var failuresInARow = 0
-        /// The end of the cool-down, or when a suspect may be tried again.
+        /// The end of the cool-down, or the time when a suspect may be tried again.
         var until = MonotonicTime(nanoseconds: 0)
-        /// Until when a probe is under way.
+        /// The end of a probe in progress.
         var probedUntil: MonotonicTime?
         var connectedAt: MonotonicTime?
         var connectTime: Duration?
     }
 
-    /// RFC 9520 section 3.2, which remembers failures for a second at least, is about resolvers; connections need the same
-    /// patience.
+    /// The shortest cool-down. RFC 9520 section 3.2, which caches failures for at least a second, is about resolvers;
+    /// connections need the same.
     static let shortestRest = Duration.seconds(1)
     static let longestRest = Duration.seconds(60)
-    /// A probe that says nothing for so long is no longer waited for.
+    /// The time after which a probe without a result is no longer waited for.
     static let probeLimit = Duration.seconds(30)
-    /// How many endpoints are remembered; an entry takes about 150 bytes.
+    /// The maximum number of endpoints; an entry takes about 150 bytes.
     static let maximumEntries = 4096
 
     private var entries: RecentTable<Key, Entry>
-    /// How many entries are not healthy. Nearly always 0, and then no order changes.
+    /// The number of entries that are not healthy. It is nearly always 0, and then no order changes.
     private(set) var troubles = 0
-    /// Those that are left for the statuses of their answers.
+    /// The endpoints that are ejected because of their response statuses.
     private var outliers = OutlierTable()
 
     init(limit: Int = EndpointHealth.maximumEntries) { entries = RecentTable(limit: limit) }
@@ -57,8 +57,7 @@ struct EndpointHealth {
         return outliers.isEjected(key, at: now) ? max(standing, .ejected) : standing
     }
 
-    /// The endpoints with the healthy ones first, then suspects, then ejected ones, then those that cool down; otherwise in
-    /// their order.
+    /// Returns the endpoints sorted by health: healthy, suspect, ejected, cooling down; otherwise in their order.
     func ordered(_ endpoints: [HTTPDNSEndpoint], for host: ParsedURL.Host, at now: MonotonicTime) -> [HTTPDNSEndpoint] {
         guard troubles > 0 || !outliers.isEmpty else { return endpoints }
         let standings = endpoints.map { standing(of: $0, for: host, at: now) }
@@ -73,7 +72,7 @@ struct EndpointHealth {
         return result
     }
 
-    /// A connection stands, with TLS where it has that.
+    /// Notes that a connection was established, including TLS where it is used.
     mutating func connected(
         _ endpoint: HTTPDNSEndpoint,
         for host: ParsedURL.Host,
@@ -90,7 +89,7 @@ struct EndpointHealth {
         if entry.standing != .healthy { troubles -= 1 }
     }
 
-    /// An endpoint takes too long, or a kept connection to it fell silent.
+    /// Notes that an endpoint takes too long, or that a kept connection to it became silent.
     mutating func suspected(_ endpoint: HTTPDNSEndpoint, for host: ParsedURL.Host, inTLS: Bool, at now: MonotonicTime) {
         let key = Key(endpoint: endpoint, host: inTLS ? host : nil)
         var entry = entries[key] ?? Entry()
@@ -100,7 +99,7 @@ struct EndpointHealth {
         set(entry, for: key)
     }
 
-    /// Connecting failed. However many connections fail together, they count as one failure.
+    /// Notes a failure to connect. Failures during a cool-down count as one.
     /// - Parameter random: In 0..<1; it shortens the cool-down by up to a quarter, so that endpoints that failed together are
     ///   not tried together.
     mutating func failed(
@@ -122,12 +121,12 @@ struct EndpointHealth {
     }
 
     static func rest(afterFailures failures: Int, random: Double) -> Duration {
-        // 2^6 s is past the longest rest.
+        // 2^6 s is longer than the longest cool-down.
         let full = min(longestRest, shortestRest * (1 << min(max(0, failures - 1), 6)))
         return full * (1 - 0.25 * min(max(0, random), 1))
     }
 
-    /// Whether an endpoint is to be tried now, beside a request that goes elsewhere. Whoever gets true tries it.
+    /// Returns whether the caller must probe the endpoint now, beside a request to another one.
     mutating func takeProbe(of endpoint: HTTPDNSEndpoint, for host: ParsedURL.Host, at now: MonotonicTime) -> Bool {
         guard troubles > 0 else { return false }
         for key in [Key(endpoint: endpoint, host: nil), Key(endpoint: endpoint, host: host)] {
@@ -140,7 +139,7 @@ struct EndpointHealth {
         return false
     }
 
-    /// An endpoint answered a request to a host.
+    /// Notes the response of an endpoint to a request for a host.
     mutating func answered(
         _ endpoint: HTTPDNSEndpoint,
         for host: ParsedURL.Host,
@@ -151,7 +150,7 @@ struct EndpointHealth {
         outliers.answered(Key(endpoint: endpoint, host: host), status: status, settings, at: now)
     }
 
-    /// All that is known, by endpoint.
+    /// Returns all records, by endpoint.
     func records(at now: MonotonicTime) -> [HTTPDNSTransfer.EndpointRecord] {
         (entries.all.map { key, entry in HTTPDNSTransfer.EndpointRecord(key, entry) } + outliers.records(at: now))
             .map { (text: $0.endpoint.description, record: $0) }

@@ -1,22 +1,22 @@
 package import HTTPDNSPrimitives
 
-/// In which order a request's endpoints are tried. Whatever it says, endpoints that are suspect or cooling down go last.
+/// The order in which a request's endpoints are tried. Suspect, ejected and cooling endpoints always go last.
 package enum EndpointOrder: Hashable, Sendable {
-    /// As given: somebody has thought about it.
+    /// The given order, which the caller has chosen.
     case given
-    /// The endpoint that carried the last request to the same host and port first, then the families by turns (RFC 8305
-    /// section 4), the one given here first; nil means IPv6 on a machine with a route for it, else IPv4.
+    /// The endpoint of the last request to the same host and port first, then the families in alternation (RFC 8305 section 4).
+    /// `first` is the first family; `nil` means IPv6 on a machine with a route for it, otherwise IPv4.
     case adaptive(first: HTTPDNSAddress.Family?)
-    /// The one whose last request is longest ago first, for each host and port.
+    /// The least recently used endpoint first, for each host and port.
     case roundRobin
-    /// By lot.
+    /// A random order.
     case random
-    /// The one that answered fastest of late first, for each host and port; see ``EndpointMemory``.
+    /// The endpoint with the fastest recent responses first, for each host and port; see ``EndpointMemory``.
     case fastest
 }
 
 extension EndpointOrder {
-    /// Each endpoint once, where it comes first.
+    /// Returns each endpoint once, at its first position.
     static func unique(_ endpoints: [HTTPDNSEndpoint]) -> [HTTPDNSEndpoint] {
         var result: [HTTPDNSEndpoint] = []
         for (index, endpoint) in endpoints.enumerated() {
@@ -29,7 +29,7 @@ extension EndpointOrder {
         return result.isEmpty ? endpoints : result
     }
 
-    /// The endpoints by turns of family, each family in its own order, each endpoint once.
+    /// Returns the endpoints with alternating families, each family in its own order, each endpoint once.
     static func interleaved(_ endpoints: [HTTPDNSEndpoint], first: HTTPDNSAddress.Family) -> [HTTPDNSEndpoint] {
         let leading = endpoints.filter { $0.address.family == first }
         let others = endpoints.filter { $0.address.family != first }
@@ -43,7 +43,7 @@ extension EndpointOrder {
         return result
     }
 
-    /// By lot: each order with the same chance (Fisher and Yates).
+    /// Returns the endpoints shuffled: each order is equally likely (Fisher and Yates).
     /// - Parameter random: A number in 0..<1.
     static func shuffled(_ endpoints: [HTTPDNSEndpoint], random: () -> Double) -> [HTTPDNSEndpoint] {
         var result = endpoints
@@ -54,14 +54,13 @@ extension EndpointOrder {
         return result
     }
 
-    /// The endpoints that the machine has a route to. A list with nothing else stays whole, for its error to name what was
-    /// tried.
+    /// Returns the endpoints that the machine has a route to. A list without any stays whole, so that its error names them.
     static func withRoute(_ endpoints: [HTTPDNSEndpoint], _ hasRoute: (HTTPDNSAddress) -> Bool) -> [HTTPDNSEndpoint] {
         let reachable = endpoints.filter { hasRoute($0.address) }
         return reachable.isEmpty ? endpoints : reachable
     }
 
-    /// The endpoints with one of them first; as they are when it is not among them.
+    /// Returns the endpoints with the given one first; unchanged when it is not among them.
     static func leading(with endpoint: HTTPDNSEndpoint, _ endpoints: [HTTPDNSEndpoint]) -> [HTTPDNSEndpoint] {
         guard let index = endpoints.firstIndex(of: endpoint), index > 0 else { return endpoints }
         var result = endpoints

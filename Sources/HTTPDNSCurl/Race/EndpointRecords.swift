@@ -20,7 +20,7 @@ extension HTTPDNSTransfer.EndpointRecord {
         )
     }
 
-    /// One that is ejected.
+    /// Creates the record of an ejected endpoint.
     init(_ key: EndpointHealth.Key, ejectedUntil end: MonotonicTime, failures: Int) {
         self.init(
             endpoint: key.endpoint,

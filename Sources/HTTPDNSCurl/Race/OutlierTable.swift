@@ -1,18 +1,18 @@
 internal import HTTPDNSPrimitives
 
-/// Which endpoints answer with errors, so that they are left for a while. A value: it is told what happened and when.
+/// The endpoints that respond with errors, and are ejected for a while. A value type: it receives events with their times.
 struct OutlierTable {
     typealias Key = EndpointHealth.Key
 
     private struct Entry {
-        /// Errors in a row, since the last good answer or ejection.
+        /// The number of errors in a row, since the last good response or ejection.
         var errors = 0
-        /// Ejections since the last good answer that came after one.
+        /// The number of ejections since the last good response that followed one.
         var ejections = 0
         var until: MonotonicTime?
     }
 
-    /// Endpoints whose last answer was good have no entry. Many never answer again: their names have other addresses now.
+    /// Endpoints whose last response was good have no entry. Many never respond again: their names have other addresses by now.
     private var entries: RecentTable<Key, Entry>
 
     init(limit: Int = EndpointHealth.maximumEntries) { entries = RecentTable(limit: limit) }
@@ -23,11 +23,11 @@ struct OutlierTable {
         entries[key]?.until.map { now < $0 } ?? false
     }
 
-    /// A request was answered.
+    /// Notes the response to a request.
     mutating func answered(_ key: Key, status: Int, _ settings: HTTPDNSTransfer.OutlierEjection, at now: MonotonicTime)
     {
         guard settings.statuses.contains(status) else {
-            // An answer to a request from before says nothing about now.
+            // A response to a request from before the ejection says nothing about the present.
             if !isEjected(key, at: now), !isEmpty { entries.remove(key) }
             return
         }
@@ -43,12 +43,12 @@ struct OutlierTable {
     }
 
     static func rest(_ settings: HTTPDNSTransfer.OutlierEjection, ejections: Int) -> Duration {
-        // 2^9 s is past any rest that makes sense.
+        // 2^9 s is longer than any useful ejection.
         let factor = 1 << min(max(0, ejections - 1), 9)
         return min(max(settings.rest, .seconds(1)) * factor, max(settings.longestRest, settings.rest))
     }
 
-    /// Those that are ejected.
+    /// Returns the records of the ejected endpoints.
     func records(at now: MonotonicTime) -> [HTTPDNSTransfer.EndpointRecord] {
         entries.all.compactMap { key, entry in
             guard let until = entry.until, now < until else { return nil }

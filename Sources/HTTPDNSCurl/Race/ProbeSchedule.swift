@@ -1,15 +1,15 @@
 internal import HTTPDNSPrimitives
 
-/// One endpoint to connect to, as a request would.
+/// An endpoint to connect to, with the settings of a request.
 struct ProbeTarget: Hashable {
     let url: ParsedURL
     let endpoint: HTTPDNSEndpoint
     let versions: HTTPDNSTransfer.AllowedVersions
     let limits: TransferLimits
-    /// Whether the request does not come as itself. Its probe then does not either.
+    /// Whether the request withholds the client certificate. Its probe then does so too.
     let withholdsCertificate: Bool
 
-    /// - Parameter request: A request that may go there.
+    /// - Parameter request: A request that may use the endpoint.
     init(_ endpoint: HTTPDNSEndpoint, for request: TransferRequest) {
         url = request.url
         self.endpoint = endpoint
@@ -21,7 +21,7 @@ struct ProbeTarget: Hashable {
         withholdsCertificate = request.withholdsCertificate
     }
 
-    /// What is the same for all requests that share the endpoint's connections.
+    /// The properties that all requests on the endpoint's connections share.
     fileprivate var key: Key {
         Key(
             host: url.host,
@@ -44,8 +44,8 @@ struct ProbeTarget: Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(key) }
 }
 
-/// Which endpoints are connected to without a request, and when: those of hosts that requests went to of late. A value: it is
-/// told what happened and when, in nanoseconds on the loop's clock.
+/// The schedule of connections without a request, to the endpoints of recently used hosts. A value type: it receives events
+/// with their times, in nanoseconds on the loop's clock.
 struct ProbeSchedule {
     private struct Entry {
         var nextAt: Int64
@@ -53,16 +53,16 @@ struct ProbeSchedule {
         var isRunning = false
     }
 
-    /// An endpoint that no request was given for so long is forgotten.
+    /// The time after which an unused endpoint is forgotten.
     static let memory: Int64 = 600_000_000_000
-    /// How many endpoints are probed at most.
+    /// The maximum number of probed endpoints.
     static let maximumTargets = 1024
 
     private let interval: Int64
     private let maximumAtOnce: Int
     private var entries: [ProbeTarget: Entry] = [:]
     private var running = 0
-    /// When there is something to do; `Int64.max` when there is not.
+    /// The time of the next probe; `Int64.max` without one.
     private(set) var nextAt = Int64.max
 
     init(_ settings: HTTPDNSTransfer.ActiveProbing) {
@@ -72,7 +72,7 @@ struct ProbeSchedule {
 
     var count: Int { entries.count }
 
-    /// A request has these endpoints to choose from.
+    /// Notes the endpoints that a request can choose from.
     mutating func used(_ endpoints: [HTTPDNSEndpoint], by request: TransferRequest, at now: Int64, random: () -> Double)
     {
         for endpoint in endpoints {
@@ -87,7 +87,7 @@ struct ProbeSchedule {
         }
     }
 
-    /// The endpoints to connect to now. Whoever gets them tells their end.
+    /// Returns the endpoints to connect to now. The caller must report the end of each probe.
     mutating func due(at now: Int64, random: () -> Double) -> [ProbeTarget] {
         var due: [ProbeTarget] = []
         let candidates = entries.filter { $0.value.nextAt <= now }.sorted { $0.value.nextAt < $1.value.nextAt }
@@ -107,7 +107,7 @@ struct ProbeSchedule {
         return due
     }
 
-    /// A probe is over.
+    /// Notes the end of a probe.
     mutating func ended(_ target: ProbeTarget) {
         guard entries[target]?.isRunning == true else { return }
         entries[target]?.isRunning = false
@@ -117,7 +117,7 @@ struct ProbeSchedule {
 
     private mutating func schedule() {
         guard running < maximumAtOnce else {
-            // The end of one of those that run goes on from here.
+            // The end of a running probe schedules the next one.
             nextAt = .max
             return
         }

@@ -1,37 +1,37 @@
-/// Which of a request's endpoints are being tried, and which one carries the request (RFC 8305 section 5).
+/// The race of a request's endpoints: the attempts, and the one that carries the request (RFC 8305 section 5).
 ///
-/// A value: every event is a method that returns what is to be done. Endpoints are known by their place in the order in
-/// which they are tried. The gate is the last moment before bytes of the request go out: the first attempt that gets there
-/// wins, and no other passes.
+/// A value type: every event is a method that returns the action to take. Endpoints are identified by their index in the order
+/// of attempts. The gate is the last moment before bytes of the request are sent: the first attempt that reaches it wins, and
+/// no other may send.
 ///
-/// A request that does no harm when it is sent twice may open its race again: when its kept connection died and another one is
-/// dialed, and when it has no answer for too long (a hedge). In the latter case the gate lets several through, and the
-/// first that is answered wins.
+/// The race of a request that may safely be sent twice can open again: when its kept connection died and another one is made,
+/// and when it has no response for too long (a hedge). In the latter case several attempts may send, and the first response
+/// wins.
 ///
-/// An attempt is `running`, `sent` or `won` for exactly as long as libcurl has it. So an attempt that is to begin is never one that libcurl
-/// still has, whatever the race came to meanwhile.
+/// An attempt is `running`, `sent` or `won` exactly while libcurl has it. So libcurl never has an attempt that is to begin,
+/// whatever happened to the race meanwhile.
 struct Race: Equatable {
     enum Attempt: UInt8 {
         /// Not begun.
         case waiting
         /// Connecting, or waiting for a connection.
         case running
-        /// It waited for another request's connection to an endpoint that became suspect, and was taken out; it is begun again
-        /// when nothing else is left.
+        /// Withdrawn: it waited for another request's connection to an endpoint that became suspect. It begins again when
+        /// nothing else is left.
         case withdrawn
-        /// The request went out, and may go out elsewhere too: the first answer decides.
+        /// The request was sent, and may also be sent elsewhere: the first response decides.
         case sent
         case failed
         case won
     }
 
-    /// What an event asks for.
+    /// The action that an event requires.
     struct Step: Equatable {
         /// The attempt to begin. Its delay counts from now.
         var begins: Int?
-        /// The attempt to take out of libcurl, without a verdict about its endpoint.
+        /// The attempt to remove from libcurl, without a verdict about its endpoint.
         var withdraws: Int?
-        /// Whether nothing is left to wait for.
+        /// Whether no attempt is left to wait for.
         var isLost = false
 
         static let nothing = Step()
@@ -39,11 +39,11 @@ struct Race: Equatable {
 
     private(set) var attempts: [Attempt]
     private(set) var winner: Int?
-    /// Whether the request goes out more than once, so that not the gate decides, but the answer.
+    /// Whether the request is sent more than once, so that the response decides and not the gate.
     private(set) var isHedged = false
-    /// The attempt begun last: the one whose delay or failure begins the next.
+    /// The latest attempt: its delay or failure begins the next.
     private var latest = -1
-    /// Whether its delay was over and there was nothing to begin.
+    /// Whether the latest attempt's delay has passed and there was none to begin.
     private var isLatestOverdue = false
 
     init(count: Int) {
@@ -52,21 +52,21 @@ struct Race: Equatable {
 
     mutating func begin() -> Step { next() }
 
-    /// An attempt failed before the gate.
+    /// Notes that an attempt failed before the gate.
     mutating func failed(_ index: Int) -> Step {
         guard winner == nil, attempts[index] == .running || attempts[index] == .sent else { return .nothing }
         attempts[index] = .failed
-        // An older attempt's failure changes nothing: its successor was begun when its delay was over.
+        // The failure of an older attempt changes nothing: its successor began when its delay had passed.
         guard index == latest || !isAnyRunning else { return .nothing }
         var step = next()
         step.isLost = step.begins == nil && !isAnyRunning
         return step
     }
 
-    /// An attempt has taken as long as its endpoint may without being suspect, here or in the race of another request.
-    /// - Parameter hasConnection: Whether it has a connection of its own. One that waits for another's (HTTP/2) leaves, if
-    ///   there is a later one whose time is not over: when that other one's owner leaves, libcurl would open a new one for
-    ///   whoever waits first, to the same endpoint.
+    /// Notes that an attempt's delay has passed, after which its endpoint is suspect, here or in the race of another request.
+    /// - Parameter hasConnection: Whether it has a connection of its own. An attempt that waits for another's connection
+    ///   (HTTP/2) is withdrawn if the latest attempt is still within its delay. Otherwise, when the owner of that connection
+    ///   leaves, libcurl would open a new one to the same endpoint for the first waiter.
     mutating func delayPassed(_ index: Int, hasConnection: Bool) -> Step {
         guard winner == nil, attempts[index] == .running else { return .nothing }
         var step = Step.nothing
@@ -82,11 +82,11 @@ struct Race: Equatable {
         return step
     }
 
-    /// An attempt was taken out of libcurl without a verdict about its endpoint: another one had won, or it came to the gate while
-    /// another was the winner. The race may be open again by then; the endpoint is tried again as one that was not begun.
+    /// Notes that an attempt was removed from libcurl without a verdict about its endpoint: another one had won, before or when
+    /// it reached the gate. The race may be open again by then; the endpoint then counts as not yet tried.
     mutating func takenOut(_ index: Int) -> Step {
         switch attempts[index] {
-        // Where the request went, it does not go again.
+        // An endpoint to which the request was sent is not tried again.
         case .sent: attempts[index] = .failed
         case .running: attempts[index] = .waiting
         case .waiting, .withdrawn, .failed, .won: return .nothing
@@ -97,8 +97,8 @@ struct Race: Equatable {
         return step
     }
 
-    /// An attempt is at the gate.
-    /// - Returns: Whether it passes.
+    /// Notes that an attempt has reached the gate.
+    /// - Returns: Whether it may send.
     mutating func passesGate(_ index: Int) -> Bool {
         guard winner == nil else { return winner == index }
         guard !isHedged else {
@@ -109,16 +109,16 @@ struct Race: Equatable {
         return true
     }
 
-    /// An attempt has the first line of an answer.
-    /// - Returns: Whether that answer is the request's.
+    /// Notes that an attempt has the first line of a response.
+    /// - Returns: Whether that response is the request's.
     mutating func isAnswered(by index: Int) -> Bool {
         guard winner == nil else { return winner == index }
         win(index)
         return true
     }
 
-    /// The connection of an attempt that had passed the gate died without a byte of an answer, and libcurl dials its endpoint
-    /// again. The race goes on: attempts that libcurl still has run on, and the others, but for those that failed, may begin.
+    /// Notes that an attempt's connection died after the gate without a byte of a response, and that libcurl connects to its
+    /// endpoint again. The race continues: attempts in libcurl keep running, and the others, except failed ones, may begin.
     /// - Returns: Whether the race is open.
     mutating func redials(_ index: Int) -> Bool {
         guard winner == nil || winner == index, attempts[index] == .won || attempts[index] == .sent else {
@@ -131,15 +131,15 @@ struct Race: Equatable {
         return true
     }
 
-    /// Whether there is an endpoint that the request could go to besides those where it went.
+    /// Whether there is an endpoint to which the request was not sent yet.
     var hasMore: Bool {
         attempts.contains { $0 == .waiting || $0 == .withdrawn }
     }
 
-    /// One more place at the end of the order, for an endpoint that is tried once more.
+    /// Appends an attempt, for an endpoint that is tried once more.
     mutating func extend() { attempts.append(.waiting) }
 
-    /// The request has no answer for too long: it goes out once more, besides.
+    /// Notes that the request has had no response for too long, and is sent once more in parallel.
     mutating func hedge(besides index: Int) -> Step {
         guard winner == nil || winner == index, attempts[index] == .won || attempts[index] == .sent else {
             return .nothing
@@ -150,7 +150,7 @@ struct Race: Equatable {
         return next()
     }
 
-    /// How often the request went out, or is about to.
+    /// The number of times that the request was sent, or is about to be.
     var sendings: Int {
         attempts.count { $0 == .sent || $0 == .won || isHedged && $0 == .running }
     }

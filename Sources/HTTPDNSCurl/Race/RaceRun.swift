@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-/// The race of one transfer with several endpoints, as its loop runs it. Loop thread only.
+/// The running race of one transfer with several endpoints. Loop thread only.
 final class RaceRun {
     let transfer: Transfer
     /// The endpoints in the order in which they are tried.
@@ -9,9 +9,9 @@ final class RaceRun {
     var race: Race
     /// The handles of the attempts that libcurl has.
     var handles: [EasyHandle?]
-    /// What attempts before the winner, or all of them, came to.
+    /// The failures of attempts before the winner, or of all attempts.
     var failures: [TransferFailure] = []
-    /// The run's place among those that have no winner yet; -1 when it has left them.
+    /// The run's index among those without a winner; -1 when it is not among them.
     var index = -1
 
     init(_ transfer: Transfer, endpoints: [HTTPDNSEndpoint], startedAt: Int64) {
@@ -22,7 +22,7 @@ final class RaceRun {
         handles = Array(repeating: nil, count: endpoints.count)
     }
 
-    /// Makes a race of a transfer that had one endpoint and has sent its request there.
+    /// Creates a race for a transfer that had one endpoint and has sent its request there.
     init(_ transfer: Transfer, sentBy handle: EasyHandle, to endpoint: HTTPDNSEndpoint) {
         self.transfer = transfer
         endpoints = [endpoint]
@@ -33,14 +33,14 @@ final class RaceRun {
         handles = [handle]
     }
 
-    /// Puts an endpoint that is in the order once more at its end.
+    /// Appends an endpoint that is already in the order.
     func tryAgain(at endpoint: HTTPDNSEndpoint) {
         endpoints.append(endpoint)
         handles.append(nil)
         race.extend()
     }
 
-    /// The handle that tries an endpoint, as far as it has not passed the gate.
+    /// Returns the handle that tries an endpoint, unless it has passed the gate.
     func attempt(at key: PinKey) -> EasyHandle? {
         guard index >= 0, race.winner == nil, transfer.request.url.host == key.host else { return nil }
         for case let handle? in handles
@@ -50,7 +50,7 @@ final class RaceRun {
         return nil
     }
 
-    /// The handle that waits for another transfer's connection to one of several endpoints.
+    /// Returns the handle that waits for another transfer's connection to one of several endpoints.
     func waiter(at keys: Set<PinKey>) -> EasyHandle? {
         guard index >= 0, race.winner == nil else { return nil }
         for case let handle? in handles
@@ -60,10 +60,10 @@ final class RaceRun {
         return nil
     }
 
-    /// The trail of what failed so far.
+    /// The attempts that have failed so far.
     var trail: [TransferAttempt] { failures.compactMap(TransferAttempt.init(ending:)) }
 
-    /// What the caller is told when no attempt passed the gate: the failure that says most, with the trail of all.
+    /// Returns the failure for the caller when no attempt passed the gate: the most informative one, with all attempts.
     func verdict(at now: Int64) -> TransferFailure {
         var verdict = failures.first ?? EasyHandle.lostRace
         for failure in failures.dropFirst() where failure.weight > verdict.weight { verdict = failure }
@@ -75,10 +75,10 @@ final class RaceRun {
 }
 
 extension TransferFailure {
-    /// Whether another endpoint may do better: nothing was sent, and it was about the connection.
+    /// Whether another endpoint may succeed: nothing was sent, and the failure was about the connection.
     package var isAboutConnection: Bool { !requestMayHaveBeenSent && isConnectionsFault }
 
-    /// Whether another attempt of a request that may be sent twice may do better.
+    /// Whether another attempt may succeed, for a request that may be sent twice.
     var isAttemptsOwn: Bool { isConnectionsFault || code == .timedOut && phase == .firstByte }
 
     private var isConnectionsFault: Bool {
@@ -91,7 +91,8 @@ extension TransferFailure {
         }
     }
 
-    /// Which of several failures says most: a certificate tells of a server that answered, a silent address of nothing.
+    /// The information in a failure, for a comparison: a refused certificate comes from a server that responded, a silent
+    /// address from none.
     fileprivate var weight: Int {
         switch code {
         case .certificateRefused: 3

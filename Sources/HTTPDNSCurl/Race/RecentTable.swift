@@ -1,4 +1,4 @@
-/// A dictionary that never grows beyond its limit: what was not set for the longest time leaves.
+/// A dictionary with a limit: the least recently set entry is evicted.
 struct RecentTable<Key: Hashable, Value> {
     private let limit: Int
     private var slots: [Key: Int] = [:]
@@ -11,7 +11,7 @@ struct RecentTable<Key: Hashable, Value> {
     var count: Int { slots.count }
     var isEmpty: Bool { slots.isEmpty }
 
-    /// All entries, in no order.
+    /// All entries, in no particular order.
     var all: [(key: Key, value: Value)] { entries.compactMap { $0 } }
 
     subscript(key: Key) -> Value? {
@@ -19,8 +19,8 @@ struct RecentTable<Key: Hashable, Value> {
         return entries[slot]?.value
     }
 
-    /// Sets a value, which makes it the newest.
-    /// - Returns: The value that had to leave for it.
+    /// Sets a value, which becomes the newest.
+    /// - Returns: The evicted value.
     @discardableResult
     mutating func set(_ value: Value, for key: Key) -> Value? {
         if let slot = slots[key] {

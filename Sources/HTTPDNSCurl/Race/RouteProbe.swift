@@ -9,24 +9,24 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// What the machine has a way to over IPv6, looked at again at most every ten seconds: routes come and go.
+/// The IPv6 routes of the machine, checked at most every ten seconds: routes change.
 package struct RouteProbe {
     private static let life: Int64 = 10_000_000_000
-    /// How many addresses are asked about in that time on a machine without a route to the Internet; a question takes some
+    /// The maximum number of addresses checked in that time on a machine without a route to the Internet; a check takes a few
     /// microseconds of the loop.
     static let maximumAnswers = 256
-    /// 2001:4860:4860::8888, for any address of the Internet.
+    /// 2001:4860:4860::8888, which represents any address of the Internet.
     private static let internet = HTTPDNSAddress(family: .v6, high: 0x2001_4860_4860_0000, low: 0x8888)
 
     private let look: @Sendable (HTTPDNSAddress) -> Bool
     private var hasInternet = false
-    /// What is known besides, where there is no route to the Internet.
+    /// The results for single addresses, without a route to the Internet.
     private var answers: [HTTPDNSAddress: Bool] = [:]
     private var goodUntil = Int64.min
 
     init(_ look: @escaping @Sendable (HTTPDNSAddress) -> Bool) { self.look = look }
 
-    /// Whether there is a route to the Internet.
+    /// Returns whether there is a route to the Internet.
     mutating func hasIPv6(at now: Int64) -> Bool {
         if now >= goodUntil {
             hasInternet = look(RouteProbe.internet)
@@ -36,8 +36,9 @@ package struct RouteProbe {
         return hasInternet
     }
 
-    /// Whether there is a route to an address. Without one to the Internet there may be one to a neighbour with a global
-    /// address, or into another network; of local addresses (`fc00::/7`, `fe80::/10`) and this machine's it is not asked.
+    /// Returns whether there is a route to an address. Without a route to the Internet there may be one to a machine on the
+    /// same link with a global address, or into another network. Local addresses (`fc00::/7`, `fe80::/10`) and those of this
+    /// machine are not checked.
     mutating func hasRoute(to address: HTTPDNSAddress, at now: Int64) -> Bool {
         guard !hasIPv6(at: now), address.isInGlobalIPv6Block else { return true }
         if let known = answers[address] { return known }
@@ -47,7 +48,7 @@ package struct RouteProbe {
         return answer
     }
 
-    /// Whether this machine can reach IPv6 addresses beyond itself and one link: it has a route to the Internet, or an
+    /// Returns whether this machine can reach IPv6 addresses beyond itself and one link: it has a route to the Internet, or an
     /// address that is neither loopback nor link-local.
     package static func systemHasIPv6() -> Bool { systemHasRoute(to: internet) || hasIPv6Address() }
 
@@ -68,7 +69,8 @@ package struct RouteProbe {
         return false
     }
 
-    /// Whether the kernel knows a route to an IPv6 address. Connecting a datagram socket asks it that and sends nothing.
+    /// Returns whether the kernel has a route to an IPv6 address. Connecting a datagram socket checks that without sending
+    /// anything.
     static func systemHasRoute(to address: HTTPDNSAddress) -> Bool {
         #if os(Linux)
         let (descriptor, _) = openSocket(AF_INET6, Int32(SOCK_DGRAM.rawValue), 0)
@@ -93,7 +95,8 @@ package struct RouteProbe {
 }
 
 extension HTTPDNSAddress {
-    /// Whether it is in the block that the Internet's IPv6 addresses are assigned from, 2000::/3 (RFC 4291 section 2.4).
+    /// Whether the address is in 2000::/3, the block from which the Internet's IPv6 addresses are assigned (RFC 4291 section
+    /// 2.4).
     fileprivate var isInGlobalIPv6Block: Bool {
         family == .v6 && high >> 61 == 1
     }

@@ -1,14 +1,14 @@
 package import HTTPDNSPrimitives
 
-/// One endpoint that was tried, and failed.
+/// A failed attempt at one endpoint.
 package struct TransferAttempt: Hashable, Sendable {
     package var endpoint: HTTPDNSEndpoint
-    /// How far it came.
+    /// The phase that the attempt reached.
     package var phase: TransferFailure.Phase
     package var code: TransferFailure.Code
-    /// Why it ended, without pin names or secrets.
+    /// The reason of its failure, without pin names or secrets.
     package var message: String
-    /// How long it took, from its own beginning.
+    /// The duration from its own start.
     package var elapsed: Duration
 
     package init(
@@ -27,7 +27,7 @@ package struct TransferAttempt: Hashable, Sendable {
 }
 
 extension TransferAttempt {
-    /// The attempt that ended so; nil when no endpoint was tried.
+    /// Creates the attempt that ended with a failure; `nil` when no endpoint was tried.
     init?(ending failure: TransferFailure) {
         guard let endpoint = failure.endpoint else { return nil }
         self.init(

@@ -1,21 +1,21 @@
 internal import CHTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-// Requests that went out and have no answer: is their connection dead, and are they sent once more?
+// Requests that were sent and have no response: checks of their connection, and second sendings.
 extension TransportLoop {
-    /// At most so many transfers may have been sent once more at a time, as a share of all: when everything is slow, a second
-    /// sending of everything makes it slower.
+    /// The maximum number of transfers that are sent once more at a time, as a fraction of all. When everything is slow,
+    /// sending everything again makes it slower.
     private static let hedgeShare = 10
     private static let leastHedges = 4
-    /// How often a request goes out at most, whatever becomes of its connections.
+    /// The maximum number of times that a request is sent, whatever happens to its connections.
     private static let maximumSendings = 4
 
-    /// A request goes out. Its connection is looked at while it has no response.
+    /// Notes that a request is sent. Its connection is checked while it has no response.
     func watch(_ handle: EasyHandle) {
         handle.sentAt = now
         guard let transfer = handle.transfer else { return }
-        // A kept connection may lead nowhere: packets to a host that has gone are dropped without a word. One that was just made is
-        // alive, and may die under an upload.
+        // A kept connection may be dead: packets to a vanished host are dropped silently. A new connection is alive, and may
+        // die during an upload.
         let delay = handle.hasOpenedConnection ? deadPathLimit(of: transfer) : lookInterval(transfer)
         handle.looksAt = moment(delay, after: now)
         if let delay = transfer.hedgeAfter, transfer.hedges == 0 {
@@ -23,7 +23,7 @@ extension TransportLoop {
         }
     }
 
-    /// The end of a stream follows the last bytes of its response in this time.
+    /// The time in which the end of a stream follows the last bytes of its response.
     private static let streamEndDelay: Int64 = 100_000_000
 
     func lookSoon(at handle: EasyHandle) {
@@ -31,16 +31,16 @@ extension TransportLoop {
         deadlineMayBeEarlier(for: handle)
     }
 
-    /// The time has come to see why a request has no response, or why its response does not go on.
+    /// Checks why a request has no response, or why its response does not continue.
     func look(at handle: EasyHandle) {
         if handle.mayHaveMissedEnd { return finish(handle, result(of: handle, CURLE_OK)) }
         if now >= handle.looksAt, !isCarried(by: handle) { return }
-        // Its connection may have been left meanwhile, and the transfer ended.
+        // Its connection may have been abandoned meanwhile, and the transfer ended.
         if handle.transfer != nil, handle.phase != .receiving, now >= handle.hedgesAt {
             handle.hedgesAt = .max
             let limit = max(TransportLoop.leastHedges, active.count / TransportLoop.hedgeShare)
             if hedgesRunning < limit, let transfer = handle.transfer {
-                // Counted before: a sending that cannot begin may end the transfer, which gives back what it has counted.
+                // Counted before: a sending that cannot begin may end the transfer, which subtracts its count.
                 countHedges(of: transfer, 1)
                 if !sendAgain(handle) { countHedges(of: transfer, -1) }
             }
@@ -51,9 +51,10 @@ extension TransportLoop {
 
     // MARK: dead paths
 
-    /// Looks at the connection of a request. A slow server acknowledges what it gets; a host that has gone does not. After the first
-    /// retransmission in vain the connection is left, and a request that does no harm when it is sent twice goes out once more, on
-    /// another one. Once nothing was acknowledged for as long as connecting may take, the path is dead, and the transfer ends.
+    /// Checks the connection of a request. A slow server acknowledges received data; a vanished host does not. After the first
+    /// unanswered retransmission the connection is abandoned, and a request that may safely be sent twice is sent once more on
+    /// another one. Once nothing was acknowledged for the duration of the connect limit, the path is dead, and the transfer
+    /// ends.
     /// - Returns: Whether the handle still has its transfer.
     private func isCarried(by handle: EasyHandle) -> Bool {
         handle.looksAt = .max
@@ -63,7 +64,8 @@ extension TransportLoop {
         connection.note(state, sentAt: handle.sentAt, at: now)
         let since = connection.unansweredSince
         guard since < .max else {
-            // Bytes may be under way at any time while a body is sent; else the kernel is the next to find out, by its probes.
+            // While a body is sent, bytes may be in transit at any time; otherwise the kernel's probes are the next to detect a
+            // dead path.
             let isSending = handle.phase == .sending || state.hasUnacknowledged
             let delay = isSending ? lookInterval(transfer) : .seconds(EasyHandle.keepaliveSeconds)
             handle.looksAt = moment(delay, after: now)
@@ -90,8 +92,8 @@ extension TransportLoop {
         return false
     }
 
-    /// The time in which a path must acknowledge something: as long as connecting could have taken, or the shorter bound of the
-    /// transport. A second at least, which the kernel may need for the first retransmission.
+    /// Returns the time in which a path must acknowledge something: the connect limit, or the shorter bound of the transport.
+    /// It is at least a second, which the kernel may need for the first retransmission.
     private func deadPathLimit(of transfer: Transfer) -> Duration? {
         guard let connect = transfer.limits.connect else {
             return configuration.unacknowledgedLimit.map { max($0, .seconds(1)) }
@@ -103,7 +105,7 @@ extension TransportLoop {
         max(min(configuration.attemptDelay, deadPathLimit(of: transfer) ?? .seconds(1)), .milliseconds(10))
     }
 
-    /// The moment when a time is over; `Int64.max` without one.
+    /// Returns the end of a duration; `Int64.max` without one.
     private func moment(_ duration: Duration?, after start: Int64) -> Int64 {
         guard let duration else { return .max }
         let (moment, overflow) = start.addingReportingOverflow(duration.wholeNanoseconds)
@@ -112,8 +114,8 @@ extension TransportLoop {
 
     // MARK: sending once more
 
-    /// Sends a request once more, besides: to its next endpoint, or to the same one when there is none.
-    /// - Returns: Whether it goes out.
+    /// Sends a request once more in parallel: to its next endpoint, or to the same one when there is none.
+    /// - Returns: Whether it is sent.
     private func sendAgain(_ handle: EasyHandle) -> Bool {
         guard let transfer = handle.transfer, let endpoint = handle.pin?.key.endpoint else { return false }
         let run: RaceRun
@@ -132,13 +134,13 @@ extension TransportLoop {
         return true
     }
 
-    /// The kept connection of a request died without a byte of an answer, and another one is dialed. libcurl may call. When that
-    /// does not come through, the request's other endpoints are tried.
+    /// Notes that a request's kept connection died without a byte of a response, and that another one is being made. libcurl
+    /// may call this. If the new connection does not succeed, the request's other endpoints are tried.
     func noteRedial(_ handle: EasyHandle) {
         if let run = handle.transfer?.race, let key = handle.pin?.key, run.race.redials(handle.raceIndex) {
             rejoin(run)
             let standing = mailbox.health.withLock { [time] in $0.standing(of: key.endpoint, for: key.host, at: time) }
-            // Another request has found out already that it does not come through.
+            // Another request has already found out that the endpoint does not respond.
             let delay = standing == .healthy ? configuration.attemptDelay.wholeNanoseconds : 0
             handle.delayedUntil = now + delay
         }

@@ -1,7 +1,7 @@
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-// Which of a request's endpoints is tried first, and which ones are tried beside it.
+// The order of a request's endpoints, and the probes of endpoints beside it.
 extension TransportLoop {
     func endpointsInOrder(of transfer: Transfer) -> [HTTPDNSEndpoint] {
         var endpoints = EndpointOrder.unique(transfer.request.endpoints)
@@ -30,7 +30,7 @@ extension TransportLoop {
         endpoints.dropFirst().contains { $0.address.family != endpoints[0].address.family }
     }
 
-    /// The endpoints that this machine has a route for; all of them where a proxy connects to them.
+    /// Returns the endpoints that this machine has a route to; all of them when a proxy connects to them.
     private func withRoute(_ endpoints: [HTTPDNSEndpoint], of transfer: Transfer) -> [HTTPDNSEndpoint] {
         guard transfer.request.connectsToEndpoints, hasBothFamilies(endpoints), !routeProbe.hasIPv6(at: now) else {
             return endpoints
@@ -38,18 +38,18 @@ extension TransportLoop {
         return EndpointOrder.withRoute(endpoints) { routeProbe.hasRoute(to: $0, at: now) }
     }
 
-    /// A request begins with the first of these.
+    /// Notes that a request begins with the first of these endpoints.
     func noteUse(of endpoints: [HTTPDNSEndpoint], by transfer: Transfer) {
         memory.begins(endpoints[0], RaceOrigin(transfer), transfer.order, at: now)
-        // What connects by itself would connect straight.
+        // A probe would connect directly, without the egress path.
         guard transfer.request.passage == nil else { return }
         probing?.used(endpoints, by: transfer.request, at: now, random: configuration.random)
     }
 
     // MARK: probes
 
-    /// Endpoints that rest are tried by no request while there are others. When the rest of one is over, it is tried beside a
-    /// request, which goes elsewhere and waits for nothing; what stands of that connection is closed before anything is sent.
+    /// Probes an endpoint after its cool-down, beside a request to another one. Until then no request tries it while there are
+    /// others. The request does not wait for the probe, and the probe's connection is closed before anything is sent.
     func probe(insteadOf first: HTTPDNSEndpoint, _ endpoints: [HTTPDNSEndpoint], for transfer: Transfer) {
         guard transfer.request.passage == nil else { return }
         let host = transfer.request.url.host
@@ -61,7 +61,7 @@ extension TransportLoop {
         beginProbe(ProbeTarget(due, for: transfer.request))
     }
 
-    /// Endpoints that requests went to of late are connected to from time to time.
+    /// Connects to recently used endpoints at intervals.
     func probeIfDue() {
         guard let nextAt = probing?.nextAt, now >= nextAt, !isDraining else { return }
         for target in probing?.due(at: now, random: configuration.random) ?? [] {
@@ -83,19 +83,19 @@ extension TransportLoop {
         transfer.isProbe = true
         begin(transfer, at: target.endpoint, nil, index: -1)
         if isScheduled {
-            // Without a handle it has failed to begin.
+            // A transfer without a handle failed to begin.
             if let handle = transfer.handle { handle.probe = target } else { probing?.ended(target) }
         }
     }
 
-    /// Nobody waits for probes, so the loop's end does not either.
+    /// Ends the probes: no caller waits for them, so the loop's end does not either.
     func endProbes() {
         for handle in active where handle.transfer?.isProbe == true { takeOut(handle) }
     }
 
     // MARK: what answers show
 
-    /// - Returns: Whether the answer that begins is the request's.
+    /// - Returns: Whether the response that begins is the request's.
     func noteAnswer(_ handle: EasyHandle) -> Bool {
         guard let transfer = handle.transfer, let pin = handle.pin else { return false }
         if case .fastest = transfer.order, handle.mayHaveBeenSent {
@@ -110,7 +110,8 @@ extension TransportLoop {
         return true
     }
 
-    /// A time limit ends the wait for an answer, or the answer of another sending does: it would have taken longer than this.
+    /// Notes that a request got no response until its time limit, or until the response to another sending: it would have taken
+    /// longer than this.
     func noteUnanswered(_ handle: EasyHandle) {
         guard let transfer = handle.transfer, case .fastest = transfer.order, let pin = handle.pin,
             handle.mayHaveBeenSent, handle.phase != .receiving
@@ -118,10 +119,10 @@ extension TransportLoop {
         memory.unanswered(pin.key.endpoint, RaceOrigin(transfer), for: max(0, now - handle.sentAt), at: now)
     }
 
-    /// A head has come: its status may be one that its endpoint is left for.
+    /// Notes the status of a response head, which may eject the endpoint.
     func noteStatus(_ handle: EasyHandle) {
         guard let ejection = configuration.ejection, let key = handle.pin?.key, let status = handle.status,
-            // Behind a proxy an answer says nothing about the address that it came from.
+            // Behind a proxy a response says nothing about the endpoint's address.
             key.passage?.proxy == nil, key.isConnectedTo
         else { return }
         mailbox.health.withLock { [time] in

@@ -15,7 +15,7 @@ extension RaceOrigin {
     }
 }
 
-// Races run on the loop's one thread, so the gate is a plain flag that never waits.
+// Races run only on the loop's thread, so the gate is a plain flag that never waits.
 extension TransportLoop {
     var time: MonotonicTime { MonotonicTime(nanoseconds: now) }
 
@@ -43,13 +43,13 @@ extension TransportLoop {
 
     // MARK: while it runs
 
-    /// An endpoint has not come through within the delay. It is suspect, and all who wait for it try their next one now.
+    /// Marks an endpoint as suspect after its delay. All requests that wait for it try their next one now.
     func delayPassed(for handle: EasyHandle) {
         guard let run = handle.transfer?.race, let pin = handle.pin else { return }
         noteSuspect(handle)
         let key = pin.key
         letGo(of: handle, in: run)
-        // The list changes while it is walked, when a race ends.
+        // The list changes during the iteration when a race ends.
         for other in races where other !== run {
             if let waiting = other.attempt(at: key) { letGo(of: waiting, in: other) }
         }
@@ -61,8 +61,8 @@ extension TransportLoop {
         follow(run.race.delayPassed(handle.raceIndex, hasConnection: handle.hasOpenedConnection), of: run)
     }
 
-    /// Endpoints have failed in this turn. Attempts that waited for a connection to one of them would each try it again, as soon as
-    /// libcurl goes on. One walk over the races serves all failures of a turn.
+    /// Moves the attempts that wait for connections to endpoints that failed in this turn. Otherwise each of them would try its
+    /// endpoint again once libcurl continues. One pass over the races handles all failures of a turn.
     func moveWaiters() {
         while !failedKeys.isEmpty {
             let keys = failedKeys
@@ -73,7 +73,7 @@ extension TransportLoop {
         }
     }
 
-    /// An attempt ended before it was known to be the one.
+    /// Handles the end of an attempt whose race has no winner, or that lost it.
     func attemptEnded(
         _ handle: EasyHandle,
         of run: RaceRun,
@@ -82,7 +82,7 @@ extension TransportLoop {
     ) {
         let index = handle.raceIndex
         run.handles[index] = nil
-        // Late at the gate or taken out: no verdict about the endpoint. The race may be open again by now.
+        // Late at the gate or removed: no verdict about the endpoint. The race may be open again by now.
         guard run.race.winner == nil, !handle.hasLostRace, case .failure(let error) = result else {
             takeOut(handle, isAdded: isAdded)
             return follow(run.race.takenOut(index), of: run)
@@ -95,7 +95,7 @@ extension TransportLoop {
         }
         run.failures.append(failure)
         guard failure.isAboutConnection || transfer(of: run, outlives: failure) else {
-            // A bound of the whole, as a rule: those that still ran had no answer either.
+            // Usually the limit of the whole: attempts that were still running had no response either.
             for other in run.handles {
                 if let other { run.failures.append(unfinished(other)) }
             }
@@ -111,8 +111,8 @@ extension TransportLoop {
         if let key { failedKeys.insert(key) }
     }
 
-    /// Whether a request that may be sent twice goes on after one of its sendings came to nothing. Without a hedge the second one is
-    /// the last.
+    /// Returns whether a request that may be sent twice continues after one of its sendings failed. Without a hedge the second
+    /// one is the last.
     private func transfer(of run: RaceRun, outlives failure: TransferFailure) -> Bool {
         failure.requestMayHaveBeenSent && failure.isAttemptsOwn && (run.race.isHedged || run.transfer.sendings < 2)
     }
@@ -125,7 +125,7 @@ extension TransportLoop {
         return failure
     }
 
-    /// Ends a race that nobody has won.
+    /// Ends a race without a winner.
     func end(_ run: RaceRun, _ result: Result<TransferSummary, any Error>) {
         leave(run)
         for handle in run.handles {
@@ -139,7 +139,8 @@ extension TransportLoop {
 
     // MARK: the gate
 
-    /// A connection stands and its request goes out, or is held back on purpose. libcurl calls, so nothing is taken out here.
+    /// Notes that a connection is established and its request is sent, or held back on purpose. libcurl calls this, so nothing
+    /// is removed here.
     func noteGatePassed(_ handle: EasyHandle) {
         guard let transfer = handle.transfer, let pin = handle.pin else { return }
         let host = transfer.request.url.host
@@ -155,7 +156,7 @@ extension TransportLoop {
             }
         }
         transfer.upload?.open()?.resume()
-        // A race with several sendings is decided by the first answer.
+        // The first response decides a race with several sendings.
         guard let run = transfer.race, run.race.winner != nil, transfer.handle == nil else { return }
         carry(run, by: handle, pin)
     }
@@ -168,7 +169,7 @@ extension TransportLoop {
 
     func stopLosers() {
         while let run = decidedRaces.popLast() {
-            // It was opened again before libcurl had returned.
+            // The race was opened again before libcurl returned.
             guard let winner = run.race.winner else { continue }
             leave(run)
             for index in run.handles.indices where index != winner {
@@ -181,7 +182,7 @@ extension TransportLoop {
         }
     }
 
-    /// A race that was decided is open again.
+    /// Opens a decided race again.
     func rejoin(_ run: RaceRun) {
         run.transfer.handle = nil
         guard run.index < 0 else { return }
@@ -209,7 +210,7 @@ extension TransportLoop {
 
     func noteFailure(of handle: EasyHandle, _ error: any Error) {
         guard var failure = error as? TransferFailure else { return }
-        // What was sent went out on the connection before.
+        // The request was sent on the earlier connection.
         if handle.isRedialed, handle.phase == .connecting || handle.phase == .securing {
             failure.requestMayHaveBeenSent = false
         }
@@ -224,7 +225,7 @@ extension TransportLoop {
         }
     }
 
-    /// The failure with all that was tried, when it is the transfer's. An attempt's own is one of the trail.
+    /// Returns the failure with all attempts, if it is the transfer's. An attempt's own failure is one of the attempts.
     func withTrail(_ failure: TransferFailure, _ handle: EasyHandle) -> TransferFailure {
         var failure = failure
         let own = TransferAttempt(ending: failure)
