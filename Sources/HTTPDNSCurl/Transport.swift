@@ -10,7 +10,7 @@ package struct TransportConfiguration: Sendable {
         /// epoll with lazy deregistration.
         case epoll
         #endif
-        /// `curl_multi_poll`, everywhere.
+        /// The portable `curl_multi_poll`.
         case poll
 
         package static var platformDefault: Driver {
@@ -23,38 +23,38 @@ package struct TransportConfiguration: Sendable {
     }
 
     package var trust = HTTPDNSTrust()
-    /// The files of ``trust`` as somebody has read and tried them; nil: the loop reads them itself.
+    /// The files of ``trust``, already read and tested; `nil`: the loop reads them.
     var trustMaterial: TrustMaterial?
     package var trustRoots: HTTPDNSTrust.Roots {
         get { trust.roots }
         set { trust.roots = newValue }
     }
     package var driver: Driver = .platformDefault
-    /// How many connections are kept open for later requests.
+    /// The maximum number of connections that are kept open for later requests.
     package var maximumIdleConnections = 1024
-    /// After how long the next endpoint of a request is tried as well (RFC 8305 section 5: 250 ms).
+    /// The delay after which the next endpoint of a request is tried in parallel (RFC 8305 section 5: 250 ms).
     package var attemptDelay = Duration.milliseconds(250)
-    /// How long a connection may be without work; in whole seconds, 1 at least. The idle limit of load balancers is often 60
-    /// s: whoever keeps connections longer is told only when it sends.
+    /// The time that an idle connection is kept; in whole seconds, at least 1. The idle limit of load balancers is often 60 s:
+    /// a client that keeps connections longer notices their end only when it sends.
     package var idleLimit = Duration.seconds(60)
-    /// How old a connection may become before new requests get another one; in whole seconds, 2 at least.
+    /// The age of a connection at which new requests get another one; in whole seconds, at least 2.
     package var maximumAge = Duration.seconds(600)
-    /// The most requests on an HTTP/2 connection at the same time, if its server allows as many
+    /// The maximum number of concurrent requests on an HTTP/2 connection, if its server allows as many
     /// (CURLMOPT_MAX_CONCURRENT_STREAMS).
     package var maximumStreams = 1000
-    /// The time that sent bytes may go without acknowledgment before a connection is given up: a bound of dead paths beside a
-    /// transfer's connect limit, and of the kernel (TCP_USER_TIMEOUT, Linux) beside its idle and head limits; nil means about
-    /// 15 minutes, the kernel's own limit.
+    /// The time that sent bytes may stay unacknowledged before a connection is abandoned; `nil` means about 15 minutes, the
+    /// kernel's own limit. It bounds dead paths together with a transfer's connect limit. It also bounds the kernel
+    /// (TCP_USER_TIMEOUT, Linux) together with the transfer's idle and head limits.
     package var unacknowledgedLimit: Duration? = .seconds(30)
-    /// Whether the certificates that servers show are kept with each connection: 2 to 8 KB for each endpoint.
+    /// Whether the servers' certificates are kept with each connection: 2 to 8 KB for each endpoint.
     package var keepsPeerCertificates = false
-    /// When an endpoint that answers with errors is tried last for a while; nil: never.
+    /// The ejection of endpoints that respond with errors, which are then tried last for a while; `nil` for none.
     package var ejection: HTTPDNSTransfer.OutlierEjection?
-    /// Whether libcurl takes off the content codings that ``Inflater`` does not know. That needs a libcurl that asks in the
-    /// middle of the head; with others only gzip and deflate are asked for, for libcurl takes a body in them for whole that
-    /// ends in the middle.
+    /// Whether libcurl decodes the content codings that ``Inflater`` does not know. That needs a libcurl that checks in the
+    /// middle of the head. With others only gzip and deflate are requested, since libcurl accepts a truncated body in them as
+    /// complete.
     var decodesByThePiece = CurlLibrary.decodesByThePiece
-    /// How endpoints are connected to without a request; nil: not at all.
+    /// The settings of connections without a request; `nil` for none.
     package var activeProbing: HTTPDNSTransfer.ActiveProbing?
     package var logger: Logger?
     #if os(Linux)
@@ -63,7 +63,7 @@ package struct TransportConfiguration: Sendable {
     #endif
     /// Whether the machine has a route to an IPv6 address.
     package var hasRoute: @Sendable (HTTPDNSAddress) -> Bool = RouteProbe.systemHasRoute
-    /// Numbers in 0..<1, which spread cool-downs.
+    /// Random numbers in 0..<1, which spread cool-downs.
     package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
     /// The loop thread's name, at most 15 bytes on Linux.
     package var threadName = "httpdns-loop"
@@ -71,9 +71,9 @@ package struct TransportConfiguration: Sendable {
     package init() {}
 }
 
-/// One loop thread that owns libcurl's multi handle: pinned transfers in, streamed responses out.
+/// A loop thread that owns libcurl's multi handle: pinned transfers in, streamed responses out.
 ///
-/// The thread starts with the first transfer. No code of the caller ever runs on it, but for tasks that prefer a
+/// The thread starts with the first transfer. No code of the caller ever runs on it, except tasks that prefer a
 /// ``LoopExecutor``.
 package final class Transport: Sendable {
     let mailbox: LoopMailbox
@@ -92,8 +92,8 @@ package final class Transport: Sendable {
 
     /// Sends one hop and returns at the head of its response.
     /// - Parameters:
-    ///   - group: Whose transfer it is, so that it can be ended with the others of its kind.
-    ///   - cohort: Which of the group's.
+    ///   - group: The group with which the transfer can be ended.
+    ///   - cohort: The cohort within the group.
     /// - Throws: ``TransferFailure``; ``TransferGroup/Superseded`` when the cohort is over; `CancellationError` when the task
     ///   is cancelled.
     package func execute(
@@ -154,41 +154,39 @@ package final class Transport: Sendable {
         }
     }
 
-    /// What is known of endpoints, sorted: at most 4,096 records of what connecting to them showed, and as many of endpoints
-    /// that are ejected.
+    /// The records of endpoints, sorted: at most 4,096 from connecting to them, and as many of ejected endpoints.
     package var endpointRecords: [HTTPDNSTransfer.EndpointRecord] {
-        // A copy, which shares its memory: the loop takes the same lock, and thousands of records take their time.
+        // A copy with shared storage: the loop takes the same lock, and thousands of records take time.
         mailbox.health.withLock { $0 }.records(at: SystemTimeSource().now())
     }
 
-    /// The connections that are open, and the endpoints without one that requests were sent to, in no order.
+    /// The open connections, and the endpoints without one that requests were sent to, in no particular order.
     package var connectionPools: [HTTPDNSTransfer.ConnectionPool] {
         mailbox.pools.withLock { $0.records }
     }
 
-    /// Connections made before this are used for no transfer that begins after it. Idle ones are closed, transfers in flight
-    /// end as they began.
+    /// Excludes existing connections from later transfers. Idle ones are closed; transfers in progress continue.
     package func retireConnections() {
         mailbox.post(.retire(nil))
     }
 
-    /// The same for one host, in the spelling of ``ParsedURL``.
+    /// Excludes the existing connections of one host, in the spelling of ``ParsedURL``.
     package func retireConnections(host: String) {
         mailbox.post(.retire(HTTPDNSAddress(host).map { .address($0) } ?? .name(host)))
     }
 
-    /// Refuses new transfers, lets those in flight end for `duration`, cuts the rest, ends the thread. Idempotent.
+    /// Refuses new transfers, lets those in progress end for `duration`, cancels the rest, and stops the thread. Idempotent.
     package func shutdown(drainingFor duration: Duration = .zero) async {
         await mailbox.close(drainingUntil: SystemTimeSource().now() + duration)
     }
 
-    /// Refuses new transfers; the loop ends with the last one in flight, which ``drain()`` waits for.
+    /// Refuses new transfers; the loop ends with the last one in progress, which ``drain()`` waits for.
     /// - Returns: Whether there is a loop at all.
     func retire() -> Bool {
         mailbox.abandon()
     }
 
-    /// Refuses new transfers and waits, for as long as it takes, until those in flight have ended.
+    /// Refuses new transfers and waits, without a limit, until those in progress have ended.
     func drain() async {
         await mailbox.close(drainingUntil: nil)
     }

@@ -2,10 +2,11 @@ package import HTTPDNSPrimitives
 
 /// The transfers of one client among those of others on the same loop: counted, bounded, and ended together.
 ///
-/// Those that begin under the same settings are a cohort. When the settings are exchanged, ``advance()`` begins the next one:
-/// the older ones get no more members, so that it is known when the last transfer under the old settings has ended.
+/// Transfers that begin under the same settings form a cohort. When the settings change, ``advance()`` begins the next cohort.
+/// Older cohorts get no more members, so the end of the last transfer under the old settings is known.
 package final class TransferGroup: Sendable {
-    /// The request's cohort was over before the request began. Nothing of it was sent, and it can begin in the newest one.
+    /// The error of a request whose cohort ended before it began. Nothing of it was sent, and it can begin in the newest
+    /// cohort.
     package struct Superseded: Error {
         package let request: TransferRequest
     }
@@ -18,12 +19,12 @@ package final class TransferGroup: Sendable {
 
     private struct State {
         var members: [Transfer] = []
-        /// The newest one last; older ones are there while they have members. Nearly always there is one alone.
+        /// The cohorts, the newest last; older ones are kept while they have members. Nearly always there is only one.
         var cohorts = [Cohort(number: 0)]
         var isClosed = false
         var waiters: [UnsafeContinuation<Void, Never>] = []
 
-        /// - Returns: Who waited for this to have been the last of an older cohort.
+        /// - Returns: The waiters for the end of an older cohort, if this was its last transfer.
         mutating func leaveCohort(_ number: Int) -> [UnsafeContinuation<Void, Never>] {
             guard let index = cohorts.lastIndex(where: { $0.number == number }) else { return [] }
             cohorts[index].inFlight -= 1
@@ -32,7 +33,7 @@ package final class TransferGroup: Sendable {
         }
     }
 
-    /// How many transfers there may be at once.
+    /// The maximum number of concurrent transfers.
     package let maximum: Int
     private let state = Lock(State())
 
@@ -40,11 +41,11 @@ package final class TransferGroup: Sendable {
         self.maximum = maximum
     }
 
-    /// How many transfers have begun and not ended.
+    /// The number of transfers in progress.
     package var inFlight: Int { state.withLock { $0.members.count } }
 
-    /// Takes a transfer in before it begins.
-    /// - Returns: Whether it is in; not when its cohort is over.
+    /// Adds a transfer before it begins.
+    /// - Returns: Whether it was added; false when its cohort is over.
     /// - Throws: ``TransferFailure`` with code `shutDown`, or `limitReached`: nothing was sent.
     func add(_ transfer: Transfer, cohort: Int) throws(TransferFailure) -> Bool {
         try state.withLock { state throws(TransferFailure) in
@@ -68,7 +69,7 @@ package final class TransferGroup: Sendable {
         }
     }
 
-    /// A transfer has ended. A second call does nothing.
+    /// Removes a transfer that has ended. A second call has no effect.
     func remove(_ transfer: Transfer) {
         let waiters = state.withLock { state -> [UnsafeContinuation<Void, Never>] in
             let index = transfer.groupIndex
@@ -88,8 +89,8 @@ package final class TransferGroup: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Begins a cohort. Transfers of those before go on, and none is added to them.
-    /// - Returns: Its number.
+    /// Begins a cohort. Transfers of earlier cohorts continue, and none is added to them.
+    /// - Returns: The cohort's number.
     package func advance() -> Int {
         state.withLock { state in
             let newest = state.cohorts[state.cohorts.count - 1]
@@ -111,8 +112,8 @@ package final class TransferGroup: Sendable {
         }
     }
 
-    /// Refuses new transfers, lets those in flight end until `deadline`, cuts the rest, and returns when none is left.
-    /// Idempotent, also from several tasks at once: the earliest deadline decides. Transfers of other groups go on.
+    /// Refuses new transfers, lets those in progress end until `deadline`, cancels the rest, and returns when none is left.
+    /// Idempotent, also for concurrent calls: the earliest deadline applies. Transfers of other groups continue.
     package func close(drainingUntil deadline: MonotonicTime, on clock: any TimeSource = SystemTimeSource()) async {
         state.withLock { $0.isClosed = true }
         guard clock.now() < deadline else {

@@ -1,9 +1,9 @@
-/// Where a task goes on when it is resumed.
+/// The executor on which a task resumes.
 enum CallerPlace {
-    /// On whichever thread the runtime has for it.
+    /// Any thread of the runtime.
     case anyThread
-    /// On an actor's executor, or on one that it prefers: it need not, as a rule, wait for a thread of the runtime's, which may all
-    /// be taken. (A default actor's executor uses those threads too.)
+    /// The executor of an actor, or a preferred one. Usually it need not wait for a thread of the runtime, which may all be
+    /// busy. (A default actor's executor also uses those threads.)
     case ofItsOwn
 
     /// - Parameter actor: The caller's isolation.

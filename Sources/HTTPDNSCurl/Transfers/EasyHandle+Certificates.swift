@@ -1,9 +1,9 @@
 internal import CHTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-// What libcurl tells of the certificates that a server showed on the connection that this transfer made (CURLINFO_CERTINFO).
+// The certificates of a server on the connection that this transfer made (CURLINFO_CERTINFO).
 extension EasyHandle {
-    /// The names that the server's own certificate is for: DNS names and addresses of its subjectAltName.
+    /// The names in the server's own certificate: DNS names and addresses of its subjectAltName.
     var certificateNames: [String] {
         for line in certificateLines.first ?? [] where line.name == "X509v3 Subject Alternative Name" {
             return line.value.split(separator: ",").compactMap { entry in
@@ -14,7 +14,7 @@ extension EasyHandle {
         return []
     }
 
-    /// The certificates in the order in which the server sent them, its own first.
+    /// The certificates in the order in which the server sent them, beginning with its own.
     var peerCertificates: [HTTPDNSTransfer.PeerCertificate] {
         certificateLines.map { lines in
             func value(_ name: String) -> String { lines.first { $0.name == name }.map { String($0.value) } ?? "" }
@@ -27,7 +27,7 @@ extension EasyHandle {
         }
     }
 
-    /// `Name:value` lines for each certificate.
+    /// The `Name:value` lines of each certificate.
     private var certificateLines: [[(name: Substring, value: Substring)]] {
         var certificates: UnsafeMutablePointer<curl_certinfo>?
         guard ccurl_get_certificates(curl, CURLINFO_CERTINFO, &certificates) == CURLE_OK, let certificates else {

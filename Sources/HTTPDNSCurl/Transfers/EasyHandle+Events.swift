@@ -2,15 +2,15 @@ internal import CHTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-// What libcurl's callbacks do. They run inside libcurl, on the loop's thread: no other call into libcurl is allowed here,
-// and nothing of the caller's runs here.
+// The handlers of libcurl's callbacks. They run inside libcurl, on the loop's thread: no other call into libcurl is allowed
+// here, and no code of the caller runs here.
 extension EasyHandle {
-    /// A line of the head, with its end.
+    /// Receives a line of the head, including its end.
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Int {
         let isEnd = line.count <= 2 && line.allSatisfy { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
         // Lines after the head are trailers, which are not delivered.
         if isHeadComplete {
-            // libcurl reads a chunk size of 0x5 as 0, and the chunk as trailers.
+            // libcurl reads a chunk size of 0x5 as 0, and then the chunk as trailers.
             guard isEnd || line.isField else {
                 failure = EasyHandle.trailerViolation
                 return 0
@@ -20,7 +20,7 @@ extension EasyHandle {
         }
         if !isEnd {
             if let violation = declaredLength.read(line) {
-                // Ended here, inside libcurl, so that the connection is not kept.
+                // The transfer ends here, inside libcurl, so that the connection is not kept.
                 failure = TransferFailure(
                     code: .protocolViolation,
                     phase: .firstByte,
@@ -44,7 +44,8 @@ extension EasyHandle {
             }
             markActive(.receiving)
         } else {
-            // The server is there, and its answer is yet to come: its limit goes on, and the body may be yet to be sent.
+            // The server responds, and its final response is still pending: the time limit continues, and the body may still
+            // have to be sent.
             pin?.heardAt = loop.now
         }
         if isEnd {
@@ -71,13 +72,14 @@ extension EasyHandle {
         return line.count
     }
 
-    /// Whether the head so far is of a 1xx answer, which another one follows (RFC 9110 section 15.2).
+    /// Whether the head so far belongs to a 1xx response, which another one follows (RFC 9110 section 15.2).
     private var isInterim: Bool { status.map { 100..<200 ~= $0 } ?? false }
 
-    /// 101 is the one 1xx answer after which no other follows (RFC 9110 section 15.2.2): what comes is not HTTP.
+    /// Whether the status is 101, the only 1xx response that no other follows (RFC 9110 section 15.2.2): the next bytes are not
+    /// HTTP.
     private var isSwitchingProtocols: Bool { status == 101 }
 
-    /// The status in a head's first line; nil when there is none.
+    /// Returns the status in a head's first line; `nil` when there is none.
     private static func status(in line: UnsafeRawBufferPointer) -> Int? {
         guard let space = line.firstIndex(of: UInt8(ascii: " ")) else { return nil }
         let digits = line[(space + 1)...].prefix(3)
@@ -85,7 +87,7 @@ extension EasyHandle {
         return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// Bytes of the body, as far as libcurl decodes it.
+    /// Receives bytes of the body, as far as libcurl decodes it.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard isHeadComplete else {
             failure = TransferFailure(
@@ -95,7 +97,7 @@ extension EasyHandle {
             )
             return 0
         }
-        // What libcurl has kept back is in memory already: refused once more it would be copied whole.
+        // The bytes that libcurl has kept back are in memory already: a second refusal would copy them whole.
         if !isTakingKept, unreadBytes + pendingBytes >= Transfer.window, let transfer {
             let pending = pendingBytes
             let (pauses, unread) = transfer.response.withLock {
@@ -113,8 +115,8 @@ extension EasyHandle {
         return bytes.count
     }
 
-    /// Takes bytes of the body, decoded.
-    /// - Returns: Whether there may be more.
+    /// Takes decoded bytes of the body.
+    /// - Returns: Whether more may follow.
     func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bodyBytes += bytes.count
         if bodyBytes > maximumBodyBytes {
@@ -129,7 +131,7 @@ extension EasyHandle {
             chunks.append(chunk)
             chunk = []
         }
-        // A second piece in one turn, as a rule of many: room for all of a chunk, once, in place of growing to it.
+        // A second piece in one turn usually means many: reserve a whole chunk once instead of growing to it.
         if chunk.count >= EasyHandle.fullPiece, chunk.capacity < EasyHandle.maximumChunk {
             chunk.reserveCapacity(EasyHandle.maximumChunk)
         }
@@ -138,7 +140,7 @@ extension EasyHandle {
         return true
     }
 
-    /// libcurl wants bytes of the request body.
+    /// Provides bytes of the request body to libcurl.
     func sendBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard let transfer else { return Int(CURL_READFUNC_ABORT) }
         switch transfer.request.body {
@@ -154,7 +156,7 @@ extension EasyHandle {
             switch transfer.upload?.take(into: buffer) {
             case .bytes(let count):
                 sentBytes += count
-                // With its declared length reached libcurl asks no more, not even for the end.
+                // Once its declared length is reached, libcurl does not ask again, not even for the end.
                 markActive(Int64(sentBytes) == transfer.upload?.length ? .awaitingHead : .sending)
                 return count
             case .later:
@@ -170,11 +172,11 @@ extension EasyHandle {
         }
     }
 
-    /// A connection for this transfer is about to begin (CURLOPT_OPENSOCKETFUNCTION).
-    /// - Returns: Whether it may.
+    /// Checks a connection that is about to begin for this transfer (CURLOPT_OPENSOCKETFUNCTION).
+    /// - Returns: Whether it may begin.
     func mayOpenSocket() -> Bool { !refusesSecondSending() }
 
-    /// A connection for this transfer begins; later ones may find it by the pin's name.
+    /// Notes that a connection for this transfer begins; later transfers may find it by the pin's name.
     func socketOpened(_ descriptor: Int32) {
         if let pin {
             if isUndecided { pin.streams.opens(besides: pin.connections) }
@@ -183,10 +185,10 @@ extension EasyHandle {
         if phase != .connecting, phase != .securing, !isHeadBegun { noteRedial() }
     }
 
-    /// A kept connection died without a byte of an answer, and the request is to go out on another.
+    /// Notes that a kept connection died without a byte of a response, and that the request will be sent on another.
     func noteRedial() {
         isRedialed = true
-        // libcurl adds up the repetitions of all transfers of a handle, and fails the sixth (7.88.1: `retrycount`).
+        // libcurl counts the repetitions of all transfers of a handle together, and fails the sixth (7.88.1: `retrycount`).
         needsReset = true
         phase = .connecting
         dialedAt = loop.now
@@ -197,11 +199,11 @@ extension EasyHandle {
         loop.noteRedial(self)
     }
 
-    /// Whether anything of an answer has come.
+    /// Whether anything of a response has arrived.
     var isHeadBegun: Bool { isHeadComplete || !head.isEmpty }
 
-    /// A reused connection died without a byte of an answer, or the server refused the stream: libcurl would send any request
-    /// once more.
+    /// Returns whether to refuse a second sending. After a reused connection died without a byte of a response, or the server
+    /// refused the stream, libcurl would send any request once more.
     private func refusesSecondSending() -> Bool {
         guard mayHaveBeenSent, !takesSendingBack() else { return false }
         if noteRepetition() { return true }
@@ -218,23 +220,23 @@ extension EasyHandle {
         return true
     }
 
-    /// Whether libcurl repeats a second sending: after one over HTTP/2 the next may take a kept connection of HTTP/1.x.
+    /// Whether libcurl repeats a second sending: after one over HTTP/2 the next may use a kept HTTP/1.x connection.
     private var repeatsLastSending: Bool {
         guard isSentOverHTTP1, let transfer, transfer.sendings > 1 else { return false }
         return transfer.race?.race.isHedged != true
     }
 
-    /// The first `send` on a kept connection failed: the request is as one that was never sent.
+    /// Returns whether the first `send` on a kept connection failed: the request then counts as never sent.
     private func takesSendingBack() -> Bool {
-        // Over HTTP/2 the size is that of what libcurl has kept for the stream.
+        // Over HTTP/2 the size is that of the data that libcurl has buffered for the stream.
         guard isSentOverHTTP1, long(CURLINFO_REQUEST_SIZE) == 0, sentBytes == 0 else { return false }
         mayHaveBeenSent = false
         transfer?.sendings -= 1
         return true
     }
 
-    /// A line of libcurl's trace (CURLOPT_DEBUGFUNCTION): the pin of the server's key, the version that TLS negotiated, what
-    /// becomes of an HTTP/2 stream, or nothing that is wanted here.
+    /// Reads a line of libcurl's trace (CURLOPT_DEBUGFUNCTION): the pin of the server's key, the version that TLS negotiated,
+    /// or an event of an HTTP/2 stream. Other lines are ignored.
     func trace(_ line: UnsafeRawBufferPointer) {
         if stream != nil, let connection {
             if let trace = StreamTrace(line) { stream?.read(trace, lastStream: &connection.lastStream) }
@@ -244,7 +246,7 @@ extension EasyHandle {
             // "ALPN: server accepted h2", "ALPN: server did not agree on a protocol. Uses default." (7.88: vtls.h)
             let text = String(decoding: line.prefix(80).prefix { $0 >= 0x20 }, as: UTF8.self)
             guard text.contains("server") else { return }
-            // With a proxy of its own TLS the last one is that of the server.
+            // If a proxy has TLS of its own, the last line is that of the server.
             negotiated = text.hasSuffix(" h2") ? .http2 : .http11
             return
         }
@@ -253,20 +255,21 @@ extension EasyHandle {
         serverKeyPin = String(decoding: line.dropFirst(mark.utf8.count).prefix { $0 > 0x20 }, as: UTF8.self)
     }
 
-    /// TCP stands and TLS begins (CURLOPT_SSL_CTX_FUNCTION).
+    /// Notes that TCP is connected and TLS begins (CURLOPT_SSL_CTX_FUNCTION).
     func beginSecuring() {
-        // libcurl reports the version that TLS negotiates, and the key of a server that is refused, only in its trace.
+        // libcurl reports the version that TLS negotiates, and the key of a rejected server, only in its trace.
         setTracing(true)
         markActive(.securing)
     }
 
-    /// The connection stands and the request is about to go out (CURLOPT_PREREQFUNCTION): the last moment to stop it.
-    /// - Returns: Whether it may go.
+    /// Checks the request before it is sent (CURLOPT_PREREQFUNCTION): the connection is established, and this is the last
+    /// moment to stop the request.
+    /// - Returns: Whether it may be sent.
     func approve(peer: UnsafePointer<CChar>, port: Int32, localPort: Int32) -> Bool {
         guard let transfer, let pin else { return false }
         if refusesSecondSending() { return false }
         identifyConnection(localPort: localPort)
-        // Before the next check: where a proxy was, whose name has moved since, is nowhere that this pin leads to.
+        // Before the next check: after a change of the proxy's addresses this pin does not match the old ones.
         if isForeign(pin) {
             rejectsConnection = true
             return false
@@ -310,8 +313,8 @@ extension EasyHandle {
         isSentOverHTTP1 = isOverHTTP1
         if isSentOverHTTP1 {
             connection?.expectedBytes = 0
-            // libcurl reads this when it looks for another connection. Its repetition is the last then, for it repeats what it sent
-            // on a kept one.
+            // libcurl reads this option when it looks for another connection. Its repetition is then the last, since it repeats
+            // only requests on kept connections.
             if !hasOpenedConnection { setConnectsFresh(true) }
         }
         loop.watch(self)
@@ -322,18 +325,18 @@ extension EasyHandle {
         return true
     }
 
-    /// Ends the transfer well, before its request is sent, so that libcurl keeps the connection: it looks at this option of the
-    /// transfer between asking for approval and sending. Set when the transfer began it would have kept the connection from
-    /// everybody else (7.88.1).
+    /// Ends the transfer successfully before its request is sent, so that libcurl keeps the connection. libcurl checks this
+    /// option between the pre-request callback and the sending. If it were set at the start of the transfer, no other transfer
+    /// could use the connection (7.88.1).
     ///
-    /// Seen in libcurl 7.88.1; `PreconnectTests` tell whether another version does the same.
+    /// Seen in libcurl 7.88.1; `PreconnectTests` detect whether another version does the same.
     private func endsWithoutSending() -> Bool {
         needsReset = true
         onlyConnects = true
         return ccurl_set_long(curl, CURLOPT_CONNECT_ONLY, 1) == CURLE_OK
     }
 
-    /// Something moved: idle time counts from here, and a new phase has its own bound.
+    /// Notes progress: idle time counts from here, and a new phase has its own bound.
     private func markActive(_ phase: Phase) {
         let now = loop.now
         activeAt = now
@@ -343,7 +346,7 @@ extension EasyHandle {
             connection?.hasSettings = true
         }
         guard self.phase != phase else { return }
-        // A full-duplex answer may begin before the request body is sent; the phase never goes back.
+        // A full-duplex response may begin before the request body is sent; the phase never goes back.
         if self.phase == .receiving { return }
         self.phase = phase
         loop.deadlineMayBeEarlier(for: self)

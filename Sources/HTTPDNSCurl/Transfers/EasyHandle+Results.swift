@@ -3,7 +3,7 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 extension EasyHandle {
-    /// Phases as libcurl measured them; `connect` and `tls` are nil on a reused connection.
+    /// Returns the durations of the phases that libcurl measured; `connect` and `tls` are `nil` on a reused connection.
     func timings(isComplete: Bool) -> HTTPDNSTransfer.Timings {
         var timings = HTTPDNSTransfer.Timings()
         let pretransfer = microseconds(CURLINFO_PRETRANSFER_TIME_T)
@@ -32,24 +32,24 @@ extension EasyHandle {
         )
     }
 
-    /// The bytes of the body so far, as they were sent.
+    /// The number of received body bytes, before decoding.
     var receivedBodyBytes: Int { Int(microseconds(CURLINFO_SIZE_DOWNLOAD_T)) }
 
-    /// Whether the response is whole by its head (RFC 9112 section 6.3, which counts the same over HTTP/2).
+    /// Whether the response is complete according to its head (RFC 9112 section 6.3, which also applies to HTTP/2).
     var isResponseWhole: Bool {
-        // While reading is paused libcurl may have bytes that it has counted and not handed over.
+        // While reading is paused, libcurl may have counted bytes that it has not delivered yet.
         guard isHeadComplete, !isReadingPaused, let status, let transfer else { return false }
         if transfer.request.method == .head || status == 204 || status == 304 { return true }
         return declaredLength.length.map { $0 == UInt64(microseconds(CURLINFO_SIZE_DOWNLOAD_T)) } ?? false
     }
 
-    /// Whether a response over HTTP/2 is whole although libcurl ended its transfer with a code, which was about the rest of
-    /// the request (RFC 9113 section 8.1).
+    /// Returns whether an HTTP/2 response is complete although libcurl ended its transfer with an error code, which was about
+    /// the rest of the request (RFC 9113 section 8.1).
     func isWholeResponse(endedBy code: CURLcode) -> Bool {
         guard stream != nil, !hasFailed, isHeadComplete, !isReadingPaused else { return false }
         switch code {
         case CURLE_HTTP2_STREAM where errorBuffer[0] == 0:
-            // libcurl had seen the end of the stream, and was about to send (7.88.1: `cf_h2_send`, `close_handled`).
+            // libcurl had received the end of the stream, and was about to send (7.88.1: `cf_h2_send`, `close_handled`).
             return true
         case CURLE_HTTP2_STREAM, CURLE_HTTP2, CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_SEND_ERROR:
             return isResponseWhole
@@ -58,7 +58,7 @@ extension EasyHandle {
         }
     }
 
-    /// What libcurl's code means here. Its own texts name the pin, so they are used only where they cannot.
+    /// Returns the failure for libcurl's code. libcurl's own texts name the pin, so they are used only where they cannot.
     func failure(for code: CURLcode, elapsed: Duration) -> TransferFailure {
         var failure = describe(code)
         failure.curlCode = Int32(code.rawValue)
@@ -98,7 +98,7 @@ extension EasyHandle {
         {
             TransferFailure(code: code, phase: phase, message: message)
         }
-        // libcurl has several codes for it, by what it tried next.
+        // libcurl has several codes for this, depending on its next action.
         if mayHaveBeenSent, !mayHaveArrived { return failure(.connectionLost, .firstByte, EasyHandle.streamRefused) }
         if let failure = passageFailure(code) { return failure }
         switch code {
@@ -132,7 +132,7 @@ extension EasyHandle {
         case CURLE_PARTIAL_FILE:
             return failure(.connectionLost, .body, "the connection ended before the whole body had arrived")
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND:
-            // After a request went out libcurl may be on its way to send it again.
+            // After a request was sent, libcurl may be about to send it again.
             if phase == .connecting || phase == .securing, !mayHaveBeenSent {
                 return failure(.tlsFailed, .tls, "the connection broke during the TLS handshake")
             }
@@ -153,15 +153,15 @@ extension EasyHandle {
             let text = curlText ?? "the server reset the HTTP/2 stream"
             return failure(.connectionLost, phaseOfFailure, text + adviceAfterReset)
         case CURLE_HTTP2 where mayHaveBeenSent && (!isHeadBegun || connection?.lastStream != nil):
-            // The session has no streams left, as a rule after a GOAWAY.
+            // The session has no streams left, usually after a GOAWAY.
             return failure(.connectionLost, phaseOfFailure, "the server ended the HTTP/2 connection")
         case CURLE_BAD_CONTENT_ENCODING:
             return failure(.undecodable, .body, curlText ?? "the answer's content coding cannot be taken off")
         case CURLE_WRITE_ERROR:
-            // What is written to refuses nothing without saying why, so it was one of libcurl's decoders.
+            // The write callback always sets a reason when it refuses data, so the error comes from one of libcurl's decoders.
             return failure(.undecodable, .body, EasyHandle.goesOn)
         case CURLE_OUT_OF_MEMORY where isReadingPaused:
-            // libcurl's own bound for what it decodes from one read while the reader waits (7.88: DYN_PAUSE_BUFFER, 64 MiB).
+            // libcurl's own bound for the decoded data of one read while the reader waits (7.88: DYN_PAUSE_BUFFER, 64 MiB).
             if let limit = transfer?.limits.maximumResponseBytes, limit <= 64 << 20 { return EasyHandle.tooLong(limit) }
             return failure(.undecodable, .body, "the answer grows by more than 64 MiB while its reader is busy")
         case CURLE_HTTP2, CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
@@ -173,10 +173,11 @@ extension EasyHandle {
         }
     }
 
-    /// libcurl has no code for a head beyond its limits: a line says that memory ran out, the whole that reading failed.
+    /// Returns whether the head is beyond libcurl's limits, for which it has no code: an overlong line is reported as out of
+    /// memory, an overlong head as a read error.
     private func isHeadTooLong(_ code: CURLcode) -> Bool {
         guard mayHaveBeenSent, !isHeadComplete else { return false }
-        // CURLE_TOO_LARGE is its code from libcurl 8.6 on.
+        // Since libcurl 8.6 the code is CURLE_TOO_LARGE.
         return code == CURLE_OUT_OF_MEMORY || code.rawValue == 100
             || code == CURLE_RECV_ERROR && curlText?.hasPrefix("Too large response headers") == true
     }
@@ -191,17 +192,17 @@ extension EasyHandle {
         }
     }
 
-    /// libcurl's explanation, unless it names the pin.
+    /// The explanation of libcurl, unless it names the pin.
     var curlText: String? {
         guard errorBuffer[0] != 0 else { return nil }
         let text = String(cString: errorBuffer)
         if let name = pin?.name, text.contains(name) { return nil }
         if let pin, !pin.proxyName.isEmpty, text.contains(pin.proxyName) { return nil }
-        // It may repeat what the server sent.
+        // The text may repeat data from the server.
         return text.onOneLine(limit: Int(CURL_ERROR_SIZE))
     }
 
-    /// The words in the error of a request with a body when the server may have answered it early (RFC 9113 section 8.1).
+    /// The advice in the error of a request with a body that the server may have answered early (RFC 9113 section 8.1).
     private var adviceAfterReset: String {
         guard stream != nil, !isHeadBegun, transfer?.hasBytesToSend == true, CurlLibrary.losesResponseBeforeReset else {
             return ""
@@ -210,9 +211,9 @@ extension EasyHandle {
             + "send large bodies over HTTP/1.1, or use libcurl 8.1"
     }
 
-    /// An alert with which the server ended TLS after the handshake; nil when the connection ended otherwise. With TLS 1.3
-    /// that is how a server refuses the client's certificate: it sees the certificate only when the client's handshake is
-    /// done (RFC 8446 section 4.4.2).
+    /// The alert with which the server ended TLS after the handshake; `nil` when the connection ended otherwise. With TLS 1.3 a
+    /// server rejects the client's certificate in this way: it receives the certificate only at the end of the client's
+    /// handshake (RFC 8446 section 4.4.2).
     var tlsAlert: String? {
         guard transfer?.request.isOverTLS == true, !isHeadBegun, let text = curlText,
             text.lowercased().contains("alert")

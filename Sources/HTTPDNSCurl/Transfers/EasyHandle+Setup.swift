@@ -3,16 +3,16 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 extension EasyHandle {
-    /// Tells libcurl about a transfer.
+    /// Sets the options of a transfer.
     ///
-    /// A plain GET after a plain GET sets only what differs; after anything else the handle was reset and starts anew.
+    /// A plain GET after a plain GET sets only the differences; after anything else the handle was reset and gets all options.
     /// - Throws: ``TransferFailure`` with code `invalidRequest` for bytes that must not reach the wire.
     func prepare(_ transfer: Transfer, pin: Pin, removals: [String]) throws(TransferFailure) {
         self.transfer = transfer
         self.pin = pin
         maximumBodyBytes = transfer.limits.maximumResponseBytes ?? .max
         if transfer.request.withholdsCertificate {
-            // There is no way to take a certificate out of a handle again but to begin anew.
+            // A certificate can be removed from a handle only by resetting all options.
             if configuredFor != nil { forgetOptions() }
             needsReset = true
         }
@@ -40,7 +40,7 @@ extension EasyHandle {
             try prepareMethod(transfer.request)
         }
         // Over HTTP/1.x the second sending is the last: libcurl would repeat one on a kept connection. Requests whose shared
-        // connection of HTTP/2 ended share the next one, too, at whichever endpoint that is.
+        // HTTP/2 connection ended also share the next one, at any endpoint.
         let isLastSending =
             transfer.wasSent && !transfer.wasSentOverHTTP2 && transfer.race?.race.isHedged != true
             && pin.connections.multiplexedSince == .max
@@ -53,7 +53,7 @@ extension EasyHandle {
         )
         set(CURLOPT_HTTPHEADER, list: headerList)
         if transfer.request.stopsBeforeSending, !transfer.request.keepsConnection {
-            // A connection that is kept proves nothing about the next one, and neither does a session.
+            // A kept connection says nothing about the next one, nor does a session.
             needsReset = true
             setConnectsFresh(true)
             set(CURLOPT_SSL_SESSIONID_CACHE, 0)
@@ -66,18 +66,19 @@ extension EasyHandle {
         do throws(TransferFailure) {
             try options.check()
         } catch {
-            // Those that are set once in a handle's life may be missing.
+            // Options that are set once in a handle's life may be missing.
             needsReset = true
             throw error
         }
     }
 
-    /// libcurl's own limit for a connection with its handshake is 300 s, and 0 stands for that. This is its largest, 24 days.
+    /// Raises libcurl's own limit for a connection with its handshake, which is 300 s; 0 means this default. The new value is
+    /// libcurl's maximum, 24 days.
     private func liftConnectLimit() {
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))
     }
 
-    /// What libcurl is told of a transfer's pin.
+    /// Sets the options of a transfer's pin.
     private func set(_ pin: Pin, removals: [String]) throws(TransferFailure) {
         if transfer?.request.url.scheme == .https || pin.key.passage?.proxy?.keepsName == true { takeSessions(of: pin) }
         set(CURLOPT_CONNECT_TO, list: pin.connectTo)
@@ -85,7 +86,7 @@ extension EasyHandle {
         if let passage = pin.key.passage { try take(passage, pin) }
     }
 
-    /// Gives a transfer that libcurl has ended another pin of the same key.
+    /// Moves a transfer that libcurl has ended to another pin of the same key.
     func move(to pin: Pin, removals: [String]) throws(TransferFailure) {
         giveBackSessions()
         freeRemovalList()
@@ -95,7 +96,7 @@ extension EasyHandle {
         try checkOptions()
     }
 
-    /// What is the same for all transfers of a handle.
+    /// Sets the options that are the same for all transfers of a handle.
     private func configure() {
         let me = Unmanaged.passUnretained(self).toOpaque()
         set(CURLOPT_PRIVATE, pointer: me)
@@ -105,14 +106,14 @@ extension EasyHandle {
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_PROXY, "")
-        // Unset, it is the environment's `no_proxy`, which would lead past a proxy of the settings.
+        // If unset, the environment's `no_proxy` applies, which would bypass a proxy of the settings.
         set(CURLOPT_NOPROXY, "")
         set(CURLOPT_FOLLOWLOCATION, 0)
         configureDecoding()
         set(CURLOPT_TCP_NODELAY, 1)
         configureConnections()
         options.note(ccurl_set_string(curl, CURLOPT_ERRORBUFFER, errorBuffer), CURLOPT_ERRORBUFFER)
-        // Entries leave libcurl's table only when the loop takes them out.
+        // Only the loop removes entries from libcurl's table.
         set(CURLOPT_DNS_CACHE_TIMEOUT, -1)
         options.note(ccurl_set_resolver_start_function(curl, refuseLookup), CURLOPT_RESOLVER_START_FUNCTION)
         set(CURLOPT_WRITEFUNCTION, function: receiveBodyCallback)
@@ -142,7 +143,7 @@ extension EasyHandle {
             )
             options.note(ccurl_set_tls_context_function(curl, securingCallback), CURLOPT_SSL_CTX_FUNCTION)
             set(CURLOPT_SSL_CTX_DATA, pointer: Unmanaged.passUnretained(self).toOpaque())
-            // The names in a refused certificate are what its error must tell.
+            // The error of a refused certificate quotes its names.
             set(CURLOPT_CERTINFO, 1)
         }
         switch versions.kind {
@@ -164,7 +165,7 @@ extension EasyHandle {
         configuredFor = (scheme, versions)
     }
 
-    /// Sets the public keys that the host's server may have.
+    /// Sets the key pins of the host.
     private func setPins(for host: String) throws(TransferFailure) {
         let trust = try loop.trust.get()
         guard trust.settings.hasPins else { return }
@@ -173,7 +174,7 @@ extension EasyHandle {
 
     private func prepareMethod(_ request: TransferRequest) throws(TransferFailure) {
         if request.hasBody {
-            // libcurl sends a body only with methods whose answers it expects a body of, and would wait for it.
+            // libcurl sends a body only with methods whose responses it expects to have a body, and would wait for that body.
             guard request.method != .head else {
                 throw EasyHandle.refusal("a HEAD request with a body (RFC 9110 section 9.3.2 gives it no meaning)")
             }
@@ -198,7 +199,7 @@ extension EasyHandle {
         }
     }
 
-    /// Sets what must not stay as the transfer before had it.
+    /// Sets an option that must not keep the value of the transfer before.
     func setText(_ option: CURLoption, _ text: String, of part: String) throws(TransferFailure) {
         guard ccurl_set_string(curl, option, text) == CURLE_OK else {
             throw EasyHandle.refusal("a \(part) of \(text.utf8.count) bytes")
@@ -265,7 +266,7 @@ private let traceCallback: ccurl_debug_function = { _, kind, text, count, pointe
     return 0
 }
 
-/// Every look-up that a pin does not answer is refused: libcurl never resolves anything.
+/// Refuses every lookup without an entry of a pin: libcurl never resolves a name.
 let refuseLookup: ccurl_resolver_start_function = { _, _, _ in 1 }
 
 private let openSocketCallback: ccurl_open_socket_function = { pointer, _, address in

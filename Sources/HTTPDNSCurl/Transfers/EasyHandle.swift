@@ -1,155 +1,156 @@
 internal import CHTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// One of libcurl's easy handles and the state of the transfer that it carries. Loop thread only.
+/// A libcurl easy handle and the state of the transfer that it carries. Loop thread only.
 ///
-/// libcurl's callbacks get this object as their pointer; they only record here what happened, and the loop acts on it when
-/// libcurl has returned.
+/// libcurl's callbacks get this object as their pointer. They only record events here; the loop acts on them once libcurl
+/// returns.
 final class EasyHandle: HeapMember {
-    /// The longest chunk that a body is delivered in.
+    /// The maximum length of a body chunk.
     static let maximumChunk = 64 * 1024
 
-    /// What libcurl reads at once, by default (CURLOPT_BUFFERSIZE).
+    /// The default size of libcurl's reads (CURLOPT_BUFFERSIZE).
     static let fullPiece = 16 * 1024
 
-    /// How far a transfer has come.
+    /// The phase of a transfer.
     enum Phase {
         case connecting, securing, sending, awaitingHead, receiving
     }
 
     /// Unchecked, as ``head``.
     @exclusivity(unchecked) private(set) var curl: UnsafeMutableRawPointer
-    /// Where libcurl writes why a transfer failed; it must outlive each transfer (CURLOPT_ERRORBUFFER).
+    /// The buffer for libcurl's error messages; it must outlive each transfer (CURLOPT_ERRORBUFFER).
     let errorBuffer: UnsafeMutablePointer<CChar>
-    /// The loop frees its handles before it goes itself, so the reference needs no check.
+    /// The loop frees its handles before its own end, so the reference needs no check.
     unowned(unsafe) let loop: TransportLoop
 
-    /// Whether the options that are the same for all plain requests are set.
+    /// Whether the options that all plain requests share are set.
     var isConfigured = false
-    /// The scheme and versions that the options are set for.
+    /// The scheme and versions of the current options.
     var configuredFor: (scheme: ParsedURL.Scheme, versions: HTTPDNSTransfer.AllowedVersions)?
-    /// Whether libcurl took the options that were set.
+    /// The results of setting options.
     var options = OptionResults()
     /// Whether the last transfer set options that the next one must not see.
     var needsReset = false
-    /// The handle's place among those in libcurl's hands.
+    /// The handle's index among those in libcurl.
     var activeIndex = -1
     var heapIndex = -1
     var heapKey: Int64 = 0
 
     var transfer: Transfer?
     var pin: Pin?
-    /// What libcurl has its TLS sessions in. It stays with the handle until the next transfer needs another.
+    /// The store of libcurl's TLS sessions. It stays with the handle until the next transfer needs another.
     private var sessions: TLSSessions?
-    /// The serial number of the pin that they are of.
+    /// The serial number of the pin that the sessions belong to.
     private var sessionsPin: UInt64 = 0
     private var hasTakenSessions = false
-    /// The place of its endpoint in the transfer's race; -1 without one.
+    /// The index of its endpoint in the transfer's race; -1 without one.
     var raceIndex = -1
-    /// When the race's delay is over; `Int64.max` without a race, and once it is.
+    /// The end of the race's delay; `Int64.max` without a race, and after the delay.
     var delayedUntil = Int64.max
-    /// When its connection is looked at, because its request has no answer yet; `Int64.max` when it need not be.
+    /// The time at which its connection is checked while the request has no response; `Int64.max` without a check.
     var looksAt = Int64.max
-    /// Whether its request was sent once more, because its connection fell silent.
+    /// Whether its request was sent once more because its connection became silent.
     var isSentElsewhere = false
-    /// When its request is sent once more, besides; `Int64.max` when it is not.
+    /// The time at which its request is sent once more in parallel; `Int64.max` for never.
     var hedgesAt = Int64.max
-    /// Whether its kept connection died, and libcurl dials anew.
+    /// Whether its kept connection died, and libcurl connects again.
     var isRedialed = false
     /// Whether it was stopped because another attempt carries the request.
     private(set) var hasLostRace = false
-    /// Whether it was told not to send, see ``endsWithoutSending()``.
+    /// Whether it must end without sending, see ``endsWithoutSending()``.
     var onlyConnects = false
     /// The scheduled probe that it carries.
     var probe: ProbeTarget?
-    /// The connection that is being made for it, and from the pre-request callback on the one that carries its request; nil
+    /// The connection that is being made for it, and from the pre-request callback on the one that carries its request. `nil`
     /// before that, for a transfer that found a connection or waits for one.
     var connection: Connection?
     /// Whether that connection was opened for it.
     var hasOpenedConnection = false
-    /// The lists that libcurl does not copy; freed when the transfer is over.
+    /// The lists that libcurl does not copy; freed at the end of the transfer.
     var headerList: UnsafeMutablePointer<curl_slist>?
-    /// RESOLVE lines ahead of the pin's own; its last node points into the pin's list.
+    /// The RESOLVE lines before the pin's own; the last node points into the pin's list.
     var removalList: UnsafeMutablePointer<curl_slist>?
 
-    /// Whether the RESOLVE list holds the pin's entry.
+    /// Whether the RESOLVE list contains the pin's entry.
     var bringsEntry = false
-    /// Whether libcurl took a kept connection that must not carry the request: it is not of the pin, or has stray bytes.
+    /// Whether libcurl took a kept connection that must not carry the request: it does not belong to the pin, or has stray
+    /// bytes.
     var rejectsConnection = false
 
     var phase = Phase.connecting
     var startedAt: Int64 = 0
-    /// When its request went out.
+    /// The time at which its request was sent.
     var sentAt: Int64 = 0
-    /// When its connection was begun, or looked for.
+    /// The time at which its connection was begun, or looked for.
     var dialedAt: Int64 = 0
-    /// When the phase began, or bytes last moved.
+    /// The time at which the phase began, or bytes last moved.
     var activeAt: Int64 = 0
-    /// When the pin was last told that its server is heard.
+    /// The time at which the pin last got the information that its server responds.
     var heardAt: Int64 = 0
     var mayHaveBeenSent = false
     /// Whether it was sent over HTTP/1.x.
     var isSentOverHTTP1 = false
-    /// Whether libcurl makes a connection when it needs one, whatever it has kept.
+    /// Whether libcurl always makes a new connection.
     private(set) var connectsFresh = false
-    /// Its place in the ``StreamQueue`` of its pin; 0 when it does not wait there.
+    /// Its ticket in the ``StreamQueue`` of its pin; 0 when it does not wait there.
     var streamTicket: UInt64 = 0
-    /// Whether it waits there, and libcurl does not have it.
+    /// Whether it waits in that queue, outside libcurl.
     var waitsForStream: Bool { streamTicket != 0 }
     /// Whether it is counted in ``StreamQueue/undecided``.
     var isUndecided = false
-    /// The stream that it was sent on; nil over HTTP/1.x.
+    /// The stream of the request; `nil` over HTTP/1.x.
     var stream: RequestStream?
     /// Whether it is counted in ``Connection/unrepeatable``.
     var isCounted = false
     var isTracing = false
     /// Whether libcurl repeats the request only when its stream was refused.
     var repeatsOnlyRefused = false
-    /// Whether its transfer ended well.
+    /// Whether its transfer succeeded.
     var isSuccess = false
     /// Whether it was sent before, and may have been processed then.
     var isRepeated = false
-    /// Whether the server may have processed something of the request, as far as is known.
+    /// Whether the server may have processed a part of the request, as far as is known.
     var mayHaveArrived: Bool { isRepeated || mayHaveBeenSent && !isUnprocessed }
-    /// Why the system gave no socket; 0 when it did.
+    /// The error number of a failed attempt to get a socket; 0 on success.
     var socketError: Int32 = 0
-    /// The pin of the server's public key, as libcurl compared it.
+    /// The pin of the server's public key, as compared by libcurl.
     var serverKeyPin: String?
-    /// Why a callback stopped the transfer; it wins over libcurl's own code.
+    /// The failure with which a callback stopped the transfer; it takes precedence over libcurl's own code.
     var failure: TransferFailure? {
         didSet { hasFailed = failure != nil }
     }
-    /// The same in one byte: each transfer asks, and few fail.
+    /// The same information in one byte: each transfer checks it, and few fail.
     private(set) var hasFailed = false
 
-    /// Unchecked, as what else is touched for each piece that comes: only this object's methods on the loop's thread reach
-    /// it, and none of them calls out while it changes it. The check at run time costs more than the change.
+    /// Unchecked exclusivity, like the other state that changes for each received piece. Only this object's methods on the
+    /// loop's thread access it, and none of them calls out during a change. The check at run time costs more than the change.
     @exclusivity(unchecked) var head: [UInt8] = []
     /// The status in the head so far.
     var status: Int?
     var isHeadComplete = false
     @exclusivity(unchecked) var declaredLength = DeclaredLength()
     @exclusivity(unchecked) var declaredCoding = DeclaredCoding()
-    /// Takes the content coding off the body; nil where that is libcurl's work, or there is none.
+    /// The decoder of the body's content coding; `nil` if libcurl decodes it, or there is none.
     var inflater: Inflater?
     var isHeadDelivered = false
-    /// Full chunks of this loop turn, and the one that is being filled.
+    /// The full chunks of this loop turn; the current one is separate.
     var chunks: [[UInt8]] = []
     @exclusivity(unchecked) var chunk: [UInt8] = []
     /// Bytes received in this loop turn.
     var pendingBytes = 0
-    /// Bytes that the caller had not taken when it was last looked.
+    /// The number of unread bytes when the caller's buffer was last checked.
     var unreadBytes = 0
     var bodyBytes = 0
-    /// How many there may be.
+    /// The maximum number of body bytes.
     var maximumBodyBytes = Int.max
     var isReadingPaused = false
-    /// Whether libcurl hands over what it has kept while reading was paused.
+    /// Whether libcurl is delivering the bytes that it kept while reading was paused.
     var isTakingKept = false
     var isSendingPaused = false
-    /// The version that TLS negotiated, for the transfer that its connection was opened for.
+    /// The version that TLS negotiated, for the transfer that opened the connection.
     var negotiated: HTTPDNSTransfer.HTTPVersion?
-    /// How much of the request body is sent.
+    /// The number of sent bytes of the request body.
     var sentBytes = 0
     /// Whether the loop knows that there is something to deliver.
     var isTouched = false
@@ -167,30 +168,30 @@ final class EasyHandle: HeapMember {
         errorBuffer.deallocate()
     }
 
-    /// Whether libcurl may keep a state of this transfer that spoils the handle's next one. Unsetting all options does not
-    /// take it away.
+    /// Whether libcurl may keep a state of this transfer that breaks the handle's next one. Resetting all options does not
+    /// clear it.
     ///
-    /// libcurl may have prepared to send the body again, and was stopped: it would begin the next transfer with taking that
-    /// body back, which fails (7.88: `rewindbeforesend`). Or the stream was refused after a response had begun: libcurl would
-    /// take an end of the next transfer's connection for a refusal (7.88: `refused_stream`).
+    /// libcurl may have prepared to send the body again, and was stopped: it would begin the next transfer by rewinding that
+    /// body, which fails (7.88: `rewindbeforesend`). Or the stream was refused after a response had begun: libcurl would treat
+    /// an end of the next transfer's connection as a refusal (7.88: `refused_stream`).
     var spoilsNext: Bool {
         mayHaveBeenSent && transfer?.hasBody == true && (!isHeadComplete || hasFailed) || stream != nil && !isSuccess
     }
 
-    /// Keeps TLS sessions there from now on.
+    /// Uses the given session store from now on.
     private func use(_ sessions: TLSSessions) {
         guard self.sessions !== sessions else { return }
         sessions.use(by: curl)
         self.sessions = sessions
     }
 
-    /// Before libcurl makes a place for sessions of its own, which it would lose with the first of a pin's.
+    /// Sets an empty session store before libcurl creates its own, which it would lose with the first store of a pin.
     func useNoSessions() {
-        // They outlive a reset of the options (`curl_easy_reset`).
+        // Session stores outlive a reset of the options (`curl_easy_reset`).
         if sessions == nil { use(loop.noSessions) }
     }
 
-    /// Takes sessions of its pin for the transfer.
+    /// Takes a session store of the pin for the transfer.
     func takeSessions(of pin: Pin) {
         let own = sessionsPin == pin.serial || sessions?.isEmpty == true ? sessions : nil
         use(pin.sessions.take(own))
@@ -204,7 +205,7 @@ final class EasyHandle: HeapMember {
         hasTakenSessions = false
     }
 
-    /// Unsets all options. Connections, and what else a handle has besides options, stay.
+    /// Resets all options. Connections, and other state of the handle, stay.
     func forgetOptions() {
         curl_easy_reset(curl)
         options = OptionResults()
@@ -222,16 +223,16 @@ final class EasyHandle: HeapMember {
         self.connectsFresh = connectsFresh
     }
 
-    /// The end of an attempt that was late. No caller sees it.
+    /// The failure of an attempt that was too late. Callers never see it.
     static let lostRace = TransferFailure(code: .heldBack, phase: .send, message: "another endpoint was faster")
 
-    /// Stops it: another attempt carries the request.
+    /// Stops the attempt: another one carries the request.
     func loseRace() {
         failure = EasyHandle.lostRace
         hasLostRace = true
     }
 
-    /// The old handle is freed.
+    /// Replaces libcurl's handle, and frees the old one.
     func replaceHandle(with handle: UnsafeMutableRawPointer) {
         curl_easy_cleanup(curl)
         curl = handle
@@ -244,7 +245,7 @@ final class EasyHandle: HeapMember {
         repeatsOnlyRefused = false
     }
 
-    /// Forgets the last transfer. Connections stay in the loop's pool.
+    /// Clears the last transfer. Connections stay in the loop's pool.
     func reset() {
         if needsReset {
             forgetOptions()
@@ -297,14 +298,14 @@ final class EasyHandle: HeapMember {
         isTouched = false
     }
 
-    /// Gives libcurl the removals and the pin's entry. An entry that stands already is not brought again, which saves
-    /// libcurl from making it anew for each request.
+    /// Gives libcurl the removals and the pin's entry. An entry that is already in the table is not sent again, so that libcurl
+    /// need not recreate it for each request.
     func setResolveList(removals: [String], _ pin: Pin) {
         bringsEntry = !pin.isEntered || !removals.isEmpty || pin.sharesName
         set(CURLOPT_RESOLVE, list: bringsEntry ? resolveList(removals: removals, then: pin) : nil)
     }
 
-    /// `removals`, then the pin's entry, which belongs to the pin.
+    /// Returns `removals`, then the pin's entry, which belongs to the pin.
     private func resolveList(removals: [String], then pin: Pin) -> UnsafeMutablePointer<curl_slist>? {
         guard !removals.isEmpty else { return pin.resolve }
         for line in removals { removalList = curl_slist_append(removalList, line) }

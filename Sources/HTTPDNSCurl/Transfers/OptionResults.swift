@@ -1,7 +1,7 @@
 internal import CHTTPDNSCurl
 
-/// Sets libcurl's options and keeps the first that it refused. A transfer does not begin without an option: without a key pin, a client
-/// certificate or a callback of its own it would be less secure than its settings.
+/// The results of setting libcurl's options, with the first refused one. A transfer requires all of its options. Without a key
+/// pin, a client certificate or a callback it would be less secure than its settings.
 struct OptionResults {
     /// The first option that was refused; nil while none was.
     private var refused: (option: CURLoption, code: CURLcode)?
@@ -19,7 +19,7 @@ struct OptionResults {
         note(ccurl_set_blob(curl, option, bytes.baseAddress, bytes.count), option)
     }
 
-    /// Takes the result of setting an option.
+    /// Records the result of setting an option.
     mutating func note(_ code: CURLcode, _ option: CURLoption) {
         guard code != CURLE_OK, refused == nil, !OptionResults.isDispensable(option) else { return }
         refused = (option, code)
@@ -42,8 +42,9 @@ struct OptionResults {
         throw failure
     }
 
-    /// Whether a transfer is as secure without the option. A libcurl without HTTP/2 sends HTTP/1.1; one with another TLS library than
-    /// OpenSSL has no folder of authorities, does not keep them parsed, and does not list the names in a refused certificate.
+    /// Returns whether a transfer is equally secure without the option. A libcurl without HTTP/2 sends HTTP/1.1. One with
+    /// another TLS library than OpenSSL has no folder of authorities, does not keep them parsed, and does not list the names in
+    /// a refused certificate.
     private static func isDispensable(_ option: CURLoption) -> Bool {
         [
             CURLOPT_HTTP_VERSION, CURLOPT_CA_CACHE_TIMEOUT, CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH, CURLOPT_CERTINFO,

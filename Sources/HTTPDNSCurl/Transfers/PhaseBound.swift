@@ -1,27 +1,27 @@
 internal import HTTPDNSPrimitives
 
-/// The bound that a transfer meets next.
+/// The next bound of a transfer.
 struct PhaseBound {
-    /// When it is met, in nanoseconds on the loop's clock.
+    /// The time of the bound, in nanoseconds on the loop's clock.
     var deadline: Int64
     var phase: TransferFailure.Phase
-    /// The length of the bound; nil for the deadline of the whole, which is a moment.
+    /// The length of the bound; `nil` for the deadline of the whole transfer, which is a point in time.
     var limit: Duration?
-    /// What happens when it is met.
+    /// The consequence when the bound passes.
     var consequence = Consequence.ends
 
     enum Consequence {
         /// The transfer ends.
         case ends
-        /// The delay of the race is over: the next endpoint is tried as well.
+        /// The delay of the race has passed: the next endpoint is tried in parallel.
         case triesNext
-        /// The connection is looked at, or the request, which has no response yet, is sent once more.
+        /// The connection is checked, or the request without a response is sent once more.
         case looks
     }
 
     static let none = PhaseBound(deadline: .max, phase: .total, limit: nil)
 
-    /// The earliest of the phase's own bound and that of the whole.
+    /// Returns the earlier one of the phase's own bound and that of the whole transfer.
     static func next(for handle: EasyHandle, _ limits: TransferLimits) -> PhaseBound {
         var bound = PhaseBound(deadline: limits.deadline?.nanoseconds ?? .max, phase: .total, limit: nil)
         func consider(_ phase: TransferFailure.Phase, _ limit: Duration?, since start: Int64) {
@@ -50,7 +50,7 @@ struct PhaseBound {
             consider(.triesNext, .tls, at: handle.delayedUntil)
         case .sending:
             if limits.headAfterBody == nil { considerHead() }
-            // A stream that has nothing to give is the caller's own pause, not the connection's.
+            // A stream without data is the caller's own pause, not the connection's.
             if !handle.isSendingPaused { consider(.send, limits.idle, since: handle.activeAt) }
             consider(.looks, .send, at: min(handle.looksAt, handle.hedgesAt))
         case .awaitingHead:

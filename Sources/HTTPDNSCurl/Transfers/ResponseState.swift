@@ -1,24 +1,24 @@
 internal import HTTPDNSPrimitives
 
-/// What the loop hands over when the head of a response is complete.
+/// A response head and its facts, as the loop delivers them.
 struct RawHead: Sendable {
     var bytes: [UInt8]
-    /// The endpoint that answered.
+    /// The endpoint that responded.
     var endpoint: HTTPDNSEndpoint
-    /// What was tried before.
+    /// The earlier attempts that failed.
     var failedAttempts: [TransferAttempt] = []
     var reusedConnection: Bool
-    /// How often the request was sent besides, because it had no answer in time.
+    /// The number of times that the request was sent again in parallel, because it had no response in time.
     var hedges = 0
-    /// What the server showed when the connection was made, as far as that is kept.
+    /// The server's certificates from the handshake, as far as they are kept.
     var peerCertificates: [HTTPDNSTransfer.PeerCertificate] = []
     var timings: HTTPDNSTransfer.Timings
 }
 
-/// What one response has come to, between the loop that brings it and the task that takes it.
+/// The state of one response, between the loop that receives it and the task that reads it.
 ///
-/// A value: every event is a method that returns what is to be done once the lock is let go. Each continuation leaves the
-/// state exactly once, whichever of success, failure and cancellation comes first.
+/// A value type: every event is a method that returns the action to take after the lock is released. Each continuation leaves
+/// the state exactly once, whichever of success, failure and cancellation comes first.
 struct ResponseState {
     typealias HeadContinuation = UnsafeContinuation<RawHead, any Error>
     typealias ChunkContinuation = UnsafeContinuation<[UInt8]?, any Error>
@@ -36,7 +36,7 @@ struct ResponseState {
             }
         }
 
-        /// Where the one runs who is resumed.
+        /// The executor of the resumed task.
         var place: CallerPlace {
             switch self {
             case .none: .anyThread
@@ -46,14 +46,14 @@ struct ResponseState {
     }
 
     enum Taken {
-        /// A chunk, or the end; `resumesReading` when the loop may go on.
+        /// A chunk, or the end; `resumesReading` if the loop may continue.
         case now(Result<[UInt8]?, any Error>, resumesReading: Bool)
         case later
     }
 
     private var headWaiter: HeadContinuation?
     private var chunkWaiter: ChunkContinuation?
-    /// Where the one runs who waits.
+    /// The executor of the waiting task.
     private var waiterPlace = CallerPlace.anyThread
     private var chunks = ChunkQueue()
     private(set) var end: Result<TransferSummary, any Error>?
@@ -61,25 +61,25 @@ struct ResponseState {
     private var isIterated = false
     private var place: (any AnyObject & Sendable)?
 
-    /// - Parameter place: What is kept until the end.
+    /// - Parameter place: An object that is kept until the end.
     init(place: (any AnyObject & Sendable)? = nil) { self.place = place }
 
-    /// What was kept until the end.
+    /// Returns the object that was kept until the end.
     mutating func takePlace() -> (any AnyObject & Sendable)? {
         defer { place = nil }
         return place
     }
 
-    /// How many bytes wait to be taken.
+    /// The number of unread bytes.
     var bufferedBytes: Int { chunks.bytes }
 
-    /// The caller waits for the head. It is called once, before the loop knows of the transfer.
+    /// Registers the caller that waits for the head. It is called once, before the loop knows of the transfer.
     mutating func awaitHead(_ continuation: HeadContinuation, at place: CallerPlace = .anyThread) {
         headWaiter = continuation
         waiterPlace = place
     }
 
-    /// What one loop turn brought, all of it in one call.
+    /// Receives the data of one loop turn, all of it in one call.
     mutating func receive(
         head newHead: RawHead?,
         chunks newChunks: [[UInt8]] = [],
@@ -106,13 +106,13 @@ struct ResponseState {
         return .resumeChunk(waiter, result, waiterPlace)
     }
 
-    /// The body is full: the loop stops reading, unless the buffer was emptied meanwhile.
+    /// Whether the loop must stop reading because the body's buffer is full; it may have been emptied meanwhile.
     mutating func pauseReading(ifOver window: Int, pending: Int) -> Bool {
         isReadingPaused = chunks.bytes + pending >= window
         return isReadingPaused
     }
 
-    /// The caller asks for a chunk.
+    /// Returns a chunk to the caller.
     mutating func take(below window: Int) -> Taken {
         guard let result = nextChunk() else { return .later }
         let resumes = isReadingPaused && end == nil && chunks.bytes <= window / 2
@@ -120,7 +120,7 @@ struct ResponseState {
         return .now(result, resumesReading: resumes)
     }
 
-    /// The caller waits for a chunk, after `take` gave none; the state may have changed in between.
+    /// Registers a caller that waits for a chunk, after `take` returned none; the state may have changed in between.
     mutating func awaitChunk(_ continuation: ChunkContinuation, at place: CallerPlace = .anyThread) -> Action {
         if let result = nextChunk() { return .resumeChunk(continuation, result, place) }
         chunkWaiter = continuation
@@ -128,19 +128,19 @@ struct ResponseState {
         return .none
     }
 
-    /// The first iterator gets true.
+    /// Returns whether this is the first iterator.
     mutating func claimIterator() -> Bool {
         defer { isIterated = true }
         return !isIterated
     }
 
-    /// Nobody will take anything any more.
+    /// Discards the body: it will not be read any more.
     mutating func abandon() -> Bool {
         chunks.removeAll()
         return end == nil
     }
 
-    /// The whole body when it is here already, in one piece of at most `limit` bytes, and nobody has begun to read it.
+    /// Returns the whole body, if it is complete, unread, and in one piece of at most `limit` bytes.
     mutating func takeWhole(upTo limit: Int) -> [UInt8]? {
         guard !isIterated, case .success = end, chunks.bytes <= limit, chunks.isOneAtMost else { return nil }
         isIterated = true

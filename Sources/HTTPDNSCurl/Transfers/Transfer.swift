@@ -1,52 +1,53 @@
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-/// One transfer, as its caller and its loop share it.
+/// A transfer, shared by its caller and its loop.
 ///
 /// Safe to share: `request`, `mailbox`, `upload` and `group` never change, `response` is behind its lock, `isCancelled` and
-/// `wasCut` are atomic, `groupIndex` and `cohort` are read and written under the group's lock only, `handle`, `race`, `sendings`,
-/// `hedges` and `isProbe` on the loop's thread only.
+/// `wasCut` are atomic. `groupIndex` and `cohort` are accessed only under the group's lock; `handle`, `race`, `sendings`,
+/// `hedges` and `isProbe` only on the loop's thread.
 final class Transfer: @unchecked Sendable {
-    /// How many bytes of a body may wait for the caller before the loop stops reading. Four chunks of 64 KiB keep a reader
-    /// busy while the next ones travel.
+    /// The number of unread body bytes at which the loop stops reading. Four chunks of 64 KiB keep a reader busy while the next
+    /// ones arrive.
     static let window = 256 * 1024
 
     let request: TransferRequest
-    /// Facts of the request that the loop looks at again and again; kept apart so that it never copies the request.
+    /// Facts of the request that the loop checks often; stored separately so that it never copies the request.
     let hasBody: Bool
     let hasBytesToSend: Bool
     let mayBeSentTwice: Bool
     let order: EndpointOrder
-    /// How long it may be without an answer before it is sent once more, besides; nil when it must not be.
+    /// The time without a response after which it is sent once more in parallel; `nil` when it must not be.
     let hedgeAfter: Duration?
     let limits: TransferLimits
     let mailbox: LoopMailbox
     let upload: UploadQueue?
-    /// Whose transfer it is; nil: nobody's in particular.
+    /// The group of the transfer; `nil` for none.
     let group: TransferGroup?
-    /// The place among the group's; -1 when it is not there.
+    /// The index among the group's transfers; -1 when it is not there.
     var groupIndex = -1
     /// The cohort of the group that it belongs to.
     var cohort = 0
     let response: Lock<ResponseState>
 
-    /// The easy handle that carries the transfer; nil before its start, while its endpoints race, and after its end. Loop
+    /// The easy handle that carries the transfer; `nil` before its start, while its endpoints race, and after its end. Loop
     /// thread only.
     var handle: EasyHandle?
-    /// The race of its endpoints; nil when it has one only. Loop thread only.
+    /// The race of its endpoints; `nil` with a single endpoint. Loop thread only.
     var race: RaceRun?
-    /// The number of times that the request went out, in all attempts. Loop thread only.
+    /// The number of times that the request was sent, in all attempts. Loop thread only.
     var sendings = 0
     var wasSent: Bool { sendings > 0 }
-    /// Whether it went out over HTTP/2, in any attempt. Loop thread only.
+    /// Whether it was sent over HTTP/2, in any attempt. Loop thread only.
     var wasSentOverHTTP2 = false
     /// The connections that did not process it. Loop thread only.
     var refusals = RefusalCount()
-    /// How often it was sent besides, because the first sending had no answer in time. Loop thread only.
+    /// The number of times that it was sent again in parallel, because the first sending had no response in time. Loop thread
+    /// only.
     var hedges = 0
-    /// Whether it is a probe of the loop's own, which nobody waits for. Loop thread only.
+    /// Whether it is a probe of the loop's own, without a caller. Loop thread only.
     var isProbe = false
-    /// Whether the caller gave it up. It is kept here too, because a loop that does not run yet takes no other message.
+    /// Whether the caller cancelled it. It is also stored here, because a loop that does not run yet accepts no other message.
     private let wasCancelled = Atomic<Bool>(false)
     var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
 
@@ -72,27 +73,27 @@ final class Transfer: @unchecked Sendable {
         self.group = group
     }
 
-    /// The request as it was before it was made a transfer, which has not begun.
+    /// Returns the original request of a transfer that has not begun.
     func takeRequest() -> TransferRequest {
         var request = request
         request.place = response.withLock { $0.takePlace() }
         return request
     }
 
-    /// Gives the transfer up, from any thread and at any time. Whoever waits gets `CancellationError` from the loop.
+    /// Cancels the transfer, from any thread and at any time. The waiting caller gets `CancellationError` from the loop.
     func cancel() {
         wasCancelled.store(true, ordering: .relaxed)
         mailbox.post(.cancel(self))
     }
 
-    /// Ends the transfer because its group ends. Whoever waits is told so.
+    /// Ends the transfer because its group ends. The waiting caller gets that failure.
     func cut() {
         wasCut.store(true, ordering: .relaxed)
         cancel()
     }
 
-    /// Hands over what a loop turn brought.
-    /// - Returns: How to wake who waits for it.
+    /// Delivers the data of a loop turn.
+    /// - Returns: The action that resumes the waiting caller.
     func deliver(
         head: RawHead? = nil,
         chunks: [[UInt8]] = [],
@@ -105,7 +106,7 @@ final class Transfer: @unchecked Sendable {
             return (action, end == nil ? nil : state.takePlace())
         }
         if end != nil {
-            // Its last holder gives it to the next one, which is not to happen under the lock.
+            // The last reference may pass it to the next request, which must not happen under the lock.
             _ = consume place
             upload?.abandon()
             group?.remove(self)
@@ -113,7 +114,7 @@ final class Transfer: @unchecked Sendable {
         return action
     }
 
-    /// A cut transfer ends as a cancelled one does; its caller cancelled nothing.
+    /// Replaces the cancellation of a transfer that its group ended: its caller did not cancel it.
     private func telling(_ end: Result<TransferSummary, any Error>) -> Result<TransferSummary, any Error> {
         guard case .failure(let error) = end, error is CancellationError else { return end }
         var failure = TransferFailure(

@@ -1,65 +1,65 @@
 package import HTTPDNSPrimitives
 
-/// Why a transfer did not end well. It never carries a pin name or a header's value.
+/// The failure of a transfer. It never contains a pin name or a header's value.
 package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
         /// CR, LF, NUL or another forbidden byte in URL, method or header field.
         case invalidRequest
-        /// The TLS roots could not be found or read.
+        /// The trust roots could not be found or read.
         case trustRootsMissing
         /// The client's own certificate, its key or the key's password cannot be read, or do not belong together.
         case clientCertificateUnusable
-        /// A proxy cannot be connected to, TLS with it included, or breaks off.
+        /// A proxy cannot be connected to, including its TLS, or breaks off the connection.
         case proxyUnreachable
-        /// A proxy does not make the connection that it was asked for.
+        /// A proxy refuses the requested connection.
         case proxyRefused
-        /// A proxy wants a login, or another one.
+        /// A proxy requires a login, or another one.
         case proxyLoginRefused
-        /// Connections cannot begin at the interface or address of this machine that they should begin at.
+        /// Connections cannot use the required interface or local address of this machine.
         case localSourceUnusable
         /// TCP failed: refused, unreachable, reset before TLS.
         case connectFailed
         /// The TLS handshake failed for another reason than the certificate.
         case tlsFailed
-        /// The server's certificate did not prove the name.
+        /// The server's certificate was not valid for the name.
         case certificateRefused
         /// The connection led to another address than the pinned one.
         case wrongPeer
-        /// A look-up was about to happen inside libcurl.
+        /// libcurl was about to look up a name itself.
         case lookupDenied
-        /// One of the deadlines passed; `phase` says which.
+        /// A deadline passed; `phase` has the phase.
         case timedOut
         /// The connection broke after the request was sent.
         case connectionLost
-        /// The answer is not HTTP, or breaks its rules.
+        /// The response is not HTTP, or violates its rules.
         case protocolViolation
-        /// The answer's content coding is unknown, or its bytes are not what it says.
+        /// The response's content coding is unknown, or its bytes do not match it.
         case undecodable
-        /// The answer is longer than ``TransferLimits/maximumResponseBytes``.
+        /// The response is longer than ``TransferLimits/maximumResponseBytes``.
         case responseTooLarge
         /// The stream that feeds the request body threw, or ended early or late for its declared length.
         case requestBodyFailed
         /// The body was iterated a second time.
         case bodyConsumedTwice
-        /// The connection stands, and the request was not to be sent: ``TransferRequest/stopsBeforeSending``.
+        /// The connection is established, and the request was held back: ``TransferRequest/stopsBeforeSending``.
         case heldBack
-        /// There are as many transfers already as there may be.
+        /// The maximum number of transfers is in progress.
         case limitReached
         /// The transport is shut down.
         case shutDown
-        /// libcurl reported something that has no name above.
+        /// libcurl reported an error without a code above.
         case transport
     }
 
     package enum Phase: String, Hashable, Sendable {
         case queue, connect, tls, send, firstByte, body
-        /// Until the response head, of all transfers of a call.
+        /// The time until the response head, over all transfers of a call.
         case head
-        /// Until the end of the body, of all transfers of a call.
+        /// The time until the end of the body, over all transfers of a call.
         case total
     }
 
-    /// An error of the caller's. Two are the same that read the same.
+    /// An error of the caller's stream. Two are equal if their texts are.
     package struct Cause: Hashable, Sendable {
         package let error: any Error
         package var text: String { "\(error)" }
@@ -72,22 +72,22 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
 
     package var code: Code
     package var phase: Phase
-    /// Where the transfer stood when the time of the whole was over; nil for other failures.
+    /// The phase of the transfer at the end of the whole time limit; `nil` for other failures.
     package var reached: Phase?
-    /// One line for people, without pin names or secrets.
+    /// The message in one line, without pin names or secrets.
     package var message: String
     package var endpoint: HTTPDNSEndpoint?
-    /// The proxy on the way, such as `http://proxy.test:3128`, without its login.
+    /// The proxy of the egress path, such as `http://proxy.test:3128`, without its login.
     package var proxy: String?
-    /// All endpoints that were tried and failed, in the order in which they did; the one behind this failure is among them.
+    /// All failed attempts at endpoints, in the order of their failures, including the one behind this failure.
     package var attempts: [TransferAttempt] = []
     package var requestMayHaveBeenSent = false
     package var elapsed: Duration = .zero
-    /// The bound that was passed, for ``Code/timedOut`` and ``Code/responseTooLarge``.
+    /// The exceeded bound, for ``Code/timedOut`` and ``Code/responseTooLarge``.
     package var limit: Duration?
-    /// libcurl's own number (`CURLcode`), 0 when libcurl was not asked.
+    /// The error number of libcurl (`CURLcode`); 0 if libcurl was not involved.
     package var curlCode: Int32 = 0
-    /// What the stream of the request body threw.
+    /// The error thrown by the stream of the request body.
     package var cause: Cause?
 
     package init(code: Code, phase: Phase, message: String) {

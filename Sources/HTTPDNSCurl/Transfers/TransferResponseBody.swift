@@ -1,10 +1,11 @@
 internal import HTTPDNSPrimitives
 
-/// The body of an answer: chunks of at most 64 KiB, once. Dropping it, or its iterator, cancels the transfer.
+/// The body of a response: a single-pass sequence of chunks of at most 64 KiB. Dropping it, or its iterator, cancels the
+/// transfer.
 package struct TransferResponseBody: AsyncSequence, Sendable {
     package typealias Element = [UInt8]
 
-    /// Cancels the transfer when the last copy of the body goes before anything was read.
+    /// Cancels the transfer when the last copy of the body is released before it was read.
     fileprivate final class Owner: Sendable {
         let transfer: Transfer
         let pump: Task<Void, Never>?
@@ -20,7 +21,7 @@ package struct TransferResponseBody: AsyncSequence, Sendable {
         }
     }
 
-    /// Cancels the transfer when the iterator goes before the end. It keeps the owner, so that the pump lives.
+    /// Cancels the transfer when the iterator is released before the end. It keeps the owner, so that the pump lives.
     fileprivate final class Reader: Sendable {
         let owner: Owner
         var transfer: Transfer { owner.transfer }
@@ -45,7 +46,7 @@ package struct TransferResponseBody: AsyncSequence, Sendable {
             reader = owner.transfer.response.withLock { $0.claimIterator() } ? Reader(owner) : nil
         }
 
-        /// The next chunk; nil at the end.
+        /// Returns the next chunk; `nil` at the end.
         /// - Throws: ``TransferFailure``, `CancellationError`.
         package mutating func next() async throws -> [UInt8]? {
             guard let transfer = reader?.transfer else {
@@ -77,8 +78,8 @@ package struct TransferResponseBody: AsyncSequence, Sendable {
         }
     }
 
-    /// The whole body, when it has come already, in one chunk of at most `limit` bytes; it counts as read then. Nil when it must be
-    /// read chunk by chunk, by ``makeAsyncIterator()``.
+    /// Returns the whole body, if it is complete and in one chunk of at most `limit` bytes, and marks it as read. Returns `nil`
+    /// when it must be read chunk by chunk, with ``makeAsyncIterator()``.
     package func takeWhole(upTo limit: Int) -> [UInt8]? {
         guard let bytes = owner.transfer.response.withLock({ $0.takeWhole(upTo: limit) }) else { return nil }
         owner.pump?.cancel()
@@ -89,7 +90,7 @@ package struct TransferResponseBody: AsyncSequence, Sendable {
         AsyncIterator(owner)
     }
 
-    /// Byte counts and timings; nil until the body has ended on the wire.
+    /// The byte counts and timings; `nil` until the body has ended on the wire.
     package var summary: TransferSummary? {
         owner.transfer.response.withLock { state in
             if case .success(let summary) = state.end { summary } else { nil }

@@ -1,14 +1,14 @@
 internal import HTTPDNSPrimitives
 
-/// The bytes of a streamed request body, between the task that reads the caller's stream and the loop that sends them.
+/// The queue of a streamed request body, between the task that reads the caller's stream and the loop that sends the bytes.
 final class UploadQueue: Sendable {
-    /// How many bytes may wait for the loop before the stream is asked for no more.
+    /// The number of waiting bytes at which the stream is not read further.
     static let window = 256 * 1024
 
-    /// What the loop finds when libcurl wants bytes.
+    /// The result of a read by libcurl.
     enum Portion {
         case bytes(Int)
-        /// Nothing yet; the loop will be told.
+        /// No bytes yet; the loop will be notified.
         case later
         case end
         case failed(TransferFailure)
@@ -16,7 +16,7 @@ final class UploadQueue: Sendable {
 
     private struct State {
         var chunks = ChunkQueue()
-        /// The first chunk that is not yet sent whole.
+        /// The first chunk that is not completely sent.
         var current: ArraySlice<UInt8> = []
         var bytesTaken: Int64 = 0
         var bytesPushed: Int64 = 0
@@ -24,17 +24,17 @@ final class UploadQueue: Sendable {
         var failure: TransferFailure?
         var isAbandoned = false
         var isLoopWaiting = false
-        /// Whether a connection stands that will take the bytes.
+        /// Whether a connection is established that will take the bytes.
         var isOpen = false
         var openingWaiter: UnsafeContinuation<Void, Never>?
         var spaceWaiter: UnsafeContinuation<Void, Never>?
         var endWaiter: UnsafeContinuation<Void, Never>?
 
-        /// Whether the loop has taken all that there was.
+        /// Whether the loop has taken all bytes.
         var isTaken: Bool { isEnded && failure == nil && bytesTaken == bytesPushed }
     }
 
-    /// The declared length; nil when it is not known.
+    /// The declared length; `nil` when it is unknown.
     let length: Int64?
     private let state = Lock(State())
 
@@ -42,8 +42,8 @@ final class UploadQueue: Sendable {
 
     // MARK: the stream's side
 
-    /// Waits until a connection stands: a stream can be read once, so it is not touched before there is a place for it.
-    /// - Returns: Whether it is wanted.
+    /// Waits until a connection is established: a stream can be read only once, so it is not read before.
+    /// - Returns: Whether its bytes are wanted.
     func awaitOpening() async -> Bool {
         await withUnsafeContinuation { continuation in
             let resumes = state.withLock { state in
@@ -56,8 +56,8 @@ final class UploadQueue: Sendable {
         return state.withLock { !$0.isAbandoned }
     }
 
-    /// Puts a chunk in, and waits while the loop has enough.
-    /// - Returns: Whether more is wanted, and whether the loop must be told that there are bytes.
+    /// Appends a chunk, and waits while the loop has enough.
+    /// - Returns: Whether more is wanted, and whether the loop must be notified of the bytes.
     func push(_ chunk: [UInt8]) async -> (isWanted: Bool, wakesLoop: Bool) {
         if chunk.isEmpty { return (state.withLock { !$0.isAbandoned }, false) }
         let wakes = state.withLock { state in
@@ -74,7 +74,7 @@ final class UploadQueue: Sendable {
         return (state.withLock { !$0.isAbandoned && $0.failure == nil }, wakes)
     }
 
-    /// Returns once the loop has room for more, or wants nothing any more.
+    /// Returns once the loop has room for more, or wants no more bytes.
     func awaitSpace() async {
         await withUnsafeContinuation { continuation in
             let resumes = state.withLock { state in
@@ -86,8 +86,8 @@ final class UploadQueue: Sendable {
         }
     }
 
-    /// The stream ended, well or with an error.
-    /// - Returns: Whether the loop must be told.
+    /// Notes the end of the stream, successful or with an error.
+    /// - Returns: Whether the loop must be notified.
     func finish(_ error: (any Error)?) -> Bool {
         state.withLock { state in
             if let error, state.failure == nil {
@@ -108,11 +108,11 @@ final class UploadQueue: Sendable {
     /// Whether a connection has taken a body that is known to be empty.
     var isSentEmpty: Bool { length == 0 && state.withLock { $0.isOpen } }
 
-    /// How much the loop has taken.
+    /// The number of bytes that the loop has taken.
     var bytesTaken: Int64 { state.withLock { $0.bytesTaken } }
 
-    /// Waits, after the end, until the loop has taken everything or wants nothing any more.
-    /// - Returns: Whether it has everything.
+    /// Waits, after the end, until the loop has taken everything or wants no more bytes.
+    /// - Returns: Whether it has taken everything.
     func awaitTaken() async -> Bool {
         await withUnsafeContinuation { continuation in
             let resumes = state.withLock { state in
@@ -125,13 +125,13 @@ final class UploadQueue: Sendable {
         return state.withLock { $0.isTaken }
     }
 
-    /// Whether somebody waits in ``awaitTaken()``.
+    /// Whether a caller waits in ``awaitTaken()``.
     var isAwaitingEnd: Bool { state.withLock { $0.endWaiter != nil } }
 
     // MARK: the loop's side
 
-    /// A connection stands.
-    /// - Returns: Who waits for it, to be resumed when libcurl has returned.
+    /// Notes that a connection is established.
+    /// - Returns: The waiter for it, to be resumed once libcurl returns.
     func open() -> UnsafeContinuation<Void, Never>? {
         state.withLock { state in
             state.isOpen = true
@@ -153,7 +153,7 @@ final class UploadQueue: Sendable {
         return portion
     }
 
-    /// - Returns: What the loop gets, and who waits for the room that it made.
+    /// - Returns: The portion for the loop, and the waiter for the room that it made.
     private static func take(
         from state: inout State,
         into buffer: UnsafeMutableRawBufferPointer
@@ -174,7 +174,7 @@ final class UploadQueue: Sendable {
         return (.bytes(count), state.spaceWaiter)
     }
 
-    /// The transfer is over: whoever waits goes on, and nothing more is taken.
+    /// Notes that the transfer is over: waiters are resumed, and no more bytes are taken.
     func abandon() {
         let waiters = state.withLock { state in
             state.isAbandoned = true
@@ -195,14 +195,14 @@ final class UploadQueue: Sendable {
 }
 
 extension Transfer {
-    /// Starts the task that reads the caller's stream; nil when the body is no stream. It runs on the caller's side, never
-    /// on the loop, and ends by itself once the transfer is over.
+    /// Starts the task that reads the caller's stream; `nil` when the body is not a stream. It runs on the caller's side, never
+    /// on the loop, and ends when the transfer is over.
     func startPump() -> Task<Void, Never>? {
         guard let upload, case .stream(_, let stream) = request.body else { return nil }
         let progress = request.uploadProgress
         return Task(executorPreference: CallWork.executor) { [self] in
             guard await upload.awaitOpening() else {
-                // An empty body asks for nothing: its transfer may be over before this runs.
+                // An empty body has nothing to read: its transfer may be over before this runs.
                 if upload.isSentEmpty { [false, true].forEach { progress?(0, $0) } }
                 return
             }
@@ -219,7 +219,7 @@ extension Transfer {
                     if taken > told { progress(taken, false) }
                     told = taken
                 }
-                // Most streams end without an error when their task is cancelled; the server must not take that for the end.
+                // Most streams end without an error when their task is cancelled; the server must not treat that as the end.
                 let error = Task.isCancelled ? CancellationError() : nil
                 if upload.finish(error) { mailbox.post(.resumeSending(self)) }
             } catch {

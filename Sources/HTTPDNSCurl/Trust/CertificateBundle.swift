@@ -8,12 +8,12 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Where a machine keeps the certificate authorities that it trusts, as one PEM file.
+/// The file with the machine's trusted certificate authorities, as one PEM file.
 ///
-/// libcurl gets that one file and no directory: with a directory set it parses all roots anew for each TLS connection
-/// (16 ms instead of 0.8 ms, libcurl 7.88.1).
+/// libcurl gets that one file and no directory: with a directory it parses all roots again for each TLS connection (16 ms
+/// instead of 0.8 ms, libcurl 7.88.1).
 enum CertificateBundle {
-    /// The bundle's place by distribution.
+    /// The paths of the bundle on different distributions.
     static let knownPaths = [
         "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Arch, Gentoo
         "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",  // RHEL 7 and later, Fedora, Amazon Linux
@@ -22,8 +22,8 @@ enum CertificateBundle {
         "/etc/ssl/cert.pem",  // Alpine, macOS
     ]
 
-    /// The file to give to libcurl.
-    /// - Throws: ``TransferFailure`` that names the file, or the places where none was found.
+    /// Returns the file for libcurl.
+    /// - Throws: ``TransferFailure`` that names the file, or the paths at which none was found.
     static func path(
         for roots: HTTPDNSTrust.Roots,
         environment: (String) -> String? = { name in getenv(name).map { String(cString: $0) } },

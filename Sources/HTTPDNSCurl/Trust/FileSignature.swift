@@ -6,7 +6,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// What tells a file from the one that was there before it, or from itself before it was written to.
+/// The properties of a file that change when it is replaced or written to.
 struct FileSignature: Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64
@@ -14,7 +14,7 @@ struct FileSignature: Hashable, Sendable {
     private let modified: [Int]
     private let changed: [Int]
 
-    /// Of the file that the path leads to, links followed, as Kubernetes swaps one; nil when there is none.
+    /// Creates the signature of the file at the path, following links as Kubernetes swaps them; `nil` when there is none.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

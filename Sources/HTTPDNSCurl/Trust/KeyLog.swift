@@ -8,7 +8,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The file of TLS secrets that libcurl writes wherever the environment has `SSLKEYLOGFILE`.
+/// The file of TLS secrets that libcurl writes if the environment has `SSLKEYLOGFILE`.
 enum KeyLog {
     /// `SSL_CTX_set_keylog_callback` of the OpenSSL that libcurl is linked with; nil without one.
     private static let setCallback: (@convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer?) -> Void)? =
@@ -19,7 +19,7 @@ enum KeyLog {
             unsafeBitCast($0, to: (@convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer?) -> Void).self)
         }
 
-    /// Takes back the callback that libcurl has set on a TLS context (7.88: `ossl_connect_step1`), before its first handshake.
+    /// Removes the callback that libcurl has set on a TLS context (7.88: `ossl_connect_step1`), before its first handshake.
     static func prevent(on context: UnsafeMutableRawPointer?) {
         guard let context else { return }
         setCallback?(context, nil)

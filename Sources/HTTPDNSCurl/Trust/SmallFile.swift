@@ -6,14 +6,14 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Files that are read whole: certificates, keys, passwords.
+/// Small files that are read whole: certificates, keys, passwords.
 enum SmallFile {
-    /// Why a file could not be read, in words that name no content.
+    /// The reason why a file could not be read, without any of its content.
     struct Unreadable: Error {
         let reason: String
     }
 
-    /// - Parameter maximum: More octets than this are refused.
+    /// - Parameter maximum: The maximum size in bytes.
     static func read(_ path: String, maximum: Int) throws(Unreadable) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Unreadable(reason: systemErrorText(errno)) }
@@ -31,7 +31,7 @@ enum SmallFile {
     }
 }
 
-/// `read` under a name that the functions above do not hide.
+/// Calls the system's `read`: the functions above hide its own name.
 private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
     read(descriptor, buffer.baseAddress, buffer.count)
 }

@@ -1,22 +1,22 @@
 internal import CHTTPDNSCurl
 
-/// TLS sessions that one connection at a time may resume and add to (CURLOPT_SHARE). Loop thread only.
+/// A store of TLS sessions that one connection at a time may resume and add to (CURLOPT_SHARE). Loop thread only.
 ///
-/// libcurl 7.88 keeps a session with the easy handle that made it, known by the URL's host and the name that its pool knows. Another
-/// handle would not resume it; and once that name stands for another endpoint of the host, it would be offered to a server that
-/// it was not made with. So sessions belong to a pin.
+/// libcurl 7.88 keeps a session with the easy handle that made it, under the URL's host and the pool's name. Another handle
+/// would not resume it. Once that name stands for another endpoint of the host, the session would be offered to a server that
+/// did not issue it. So sessions belong to a pin.
 final class TLSSessions {
-    /// Nil when libcurl gave none; handles then keep their sessions themselves.
+    /// The share; `nil` when libcurl created none. Handles then keep their sessions themselves.
     private let share: UnsafeMutableRawPointer?
-    /// Whether libcurl has looked into them, which it does when it connects and when a session comes: with TLS 1.3 that may be on
-    /// the first request of a connection that another transfer made.
+    /// Whether libcurl has accessed the store, which it does when it connects and when a session arrives. With TLS 1.3 that may
+    /// be on the first request of a connection that another transfer made.
     private let used: UnsafeMutablePointer<Bool>
-    /// Whether a transfer has them.
+    /// Whether a transfer uses the store.
     fileprivate var isInUse = true
-    /// Whether they stand among those that wait for a transfer.
+    /// Whether the store is among those that wait for a transfer.
     fileprivate var isListed = false
 
-    /// Whether there can be no session.
+    /// Whether the store certainly has no session.
     var isEmpty: Bool { !used.pointee }
 
     init() {
@@ -26,29 +26,29 @@ final class TLSSessions {
     }
 
     deinit {
-        // libcurl refuses this while a handle has it; each keeps a reference until it has another.
+        // libcurl refuses this while a handle has the share; each keeps a reference until it has another.
         if let share { curl_share_cleanup(share) }
         used.deallocate()
     }
 
-    /// libcurl has looked into them.
+    /// Notes that libcurl has accessed the store.
     func noteUse() { used.pointee = true }
 
-    /// What a handle uses from now on.
+    /// Sets the store that a handle uses from now on.
     func use(by curl: UnsafeMutableRawPointer) {
         if let share { _ = ccurl_set_pointer(curl, CURLOPT_SHARE, share) }
     }
 }
 
-/// The sessions of one pin. Each transfer gets some of its own: two connections that resume the same session at once spoil it for
-/// the next (OpenSSL 3.0: of 1,000 connections by 16 at a time over one share 200 were not resumed).
+/// The session stores of one pin. Each transfer gets its own: two connections that resume the same session concurrently make it
+/// unusable for the next (OpenSSL 3.0: of 1,000 connections by 16 at a time over one share 200 were not resumed).
 struct TLSSessionPool {
-    /// How many wait for transfers of other handles; each takes about 4 KB.
+    /// The maximum number of stores that wait for transfers of other handles; each takes about 4 KB.
     private static let maximumWaiting = 4
 
     private var waiting: [TLSSessions] = []
 
-    /// - Parameter own: What the handle had last, when that is from this pool or still empty: it costs nothing to go on with.
+    /// - Parameter own: The handle's last store, if it is from this pool or still empty: keeping it costs nothing.
     mutating func take(_ own: TLSSessions?) -> TLSSessions {
         if let own, !own.isInUse, !own.isEmpty {
             own.isInUse = true

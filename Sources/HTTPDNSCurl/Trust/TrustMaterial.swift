@@ -9,28 +9,29 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// What libcurl is given for one reading of the files behind ``HTTPDNSTrust``: all connections of one loop use the same.
+/// The trust material for libcurl from one reading of the files behind ``HTTPDNSTrust``: all connections of one loop use the
+/// same.
 ///
-/// The certificate and its key are read once and given as bytes (CURLOPT_SSLCERT_BLOB). As files libcurl would open them for
-/// each connection, and a certificate that was replaced a moment before its key would fail all connections in between. The
-/// authorities stay a file: given as bytes, libcurl parses them anew for each connection.
+/// The certificate and its key are read once and passed as bytes (CURLOPT_SSLCERT_BLOB). libcurl would open files for each
+/// connection, and a certificate that was replaced a moment before its key would fail all connections in between. The
+/// authorities stay a file: libcurl parses bytes again for each connection.
 ///
 /// Safe to share: nothing in it changes between its init and its deinit.
 final class TrustMaterial: @unchecked Sendable {
-    /// More octets than a chain, a key or a password have.
+    /// The maximum size of a file in bytes, larger than any chain, key or password.
     private static let maximumFile = 1 << 20
     private static let maximumPassword = 4096
 
     let settings: HTTPDNSTrust
     /// The CA file; nil when no certificate is checked.
     let authorityFile: String?
-    /// Whether whoever made this looks after the files. Else libcurl reads the CA file again once a day (its default).
+    /// Whether the creator watches the files for changes. Otherwise libcurl reads the CA file again once a day (its default).
     private let isWatched: Bool
     private let certificate: UnsafeMutableRawBufferPointer?
     private let key: UnsafeMutableRawBufferPointer?
     private let password: String
 
-    /// Reads the files. It blocks, for as long as they are on a disk.
+    /// Reads the files. It blocks during the disk access.
     /// - Throws: ``TransferFailure`` with code `trustRootsMissing` or `clientCertificateUnusable`.
     init(_ settings: HTTPDNSTrust, isWatched: Bool = false) throws(TransferFailure) {
         self.settings = settings
@@ -72,7 +73,8 @@ final class TrustMaterial: @unchecked Sendable {
         return bytes
     }
 
-    /// The empty text without a password: with none at all OpenSSL would ask for one on the terminal, and hold the loop.
+    /// Reads the password; without one it is the empty text. With none at all OpenSSL would ask for one on the terminal, and
+    /// block the loop.
     private static func read(_ place: HTTPDNSTrust.KeyPassword?) throws(TransferFailure) -> String {
         switch place?.place {
         case nil:
@@ -101,7 +103,7 @@ final class TrustMaterial: @unchecked Sendable {
         TransferFailure(code: .clientCertificateUnusable, phase: .tls, message: message)
     }
 
-    /// What libcurl's complaint about certificate or key means; its own text names no file, for it was given bytes.
+    /// Returns the failure for libcurl's error about certificate or key; its own text names no file, because it got bytes.
     func certificateFailure(curlText: String) -> TransferFailure {
         guard let own = settings.clientCertificate else {
             return TransferFailure(code: .tlsFailed, phase: .tls, message: curlText)
@@ -124,7 +126,7 @@ final class TrustMaterial: @unchecked Sendable {
         )
     }
 
-    /// Sets what is the same for all hosts.
+    /// Sets the options that are the same for all hosts.
     func apply(
         to curl: UnsafeMutableRawPointer,
         withCertificate: Bool = true,
@@ -147,7 +149,7 @@ final class TrustMaterial: @unchecked Sendable {
         options.set(CURLOPT_KEYPASSWD, password, of: curl)
     }
 
-    /// The form that CURLOPT_PINNEDPUBLICKEY takes; nil when any key will do.
+    /// Returns the value for CURLOPT_PINNEDPUBLICKEY; `nil` when any key is accepted.
     func pinText(for host: String) -> String? {
         guard settings.hasPins else { return nil }
         let pins = settings.pins(for: host)

@@ -8,16 +8,15 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Whether libcurl can use a ``TrustMaterial``, found out by letting it: authorities that are no PEM, a key that belongs to
-/// another certificate, a wrong password.
+/// A test whether libcurl can use a ``TrustMaterial``. It detects authorities that are not PEM, a key of another certificate,
+/// and a wrong password.
 ///
-/// libcurl looks at them only when it makes a connection. So it gets one, to a socket of this process on 127.0.0.1 that is
-/// closed the moment the certificate is loaded; nothing leaves the machine. What it takes is the time to parse the
-/// authorities.
+/// libcurl checks them only when it makes a connection. So it gets one, to a socket of this process on 127.0.0.1 that is closed
+/// as soon as the certificate is loaded; nothing leaves the machine. The test takes the time to parse the authorities.
 enum TrustTrial {
-    /// It blocks.
+    /// Runs the test. It blocks.
     /// - Throws: ``TransferFailure`` with code `trustRootsMissing`, `clientCertificateUnusable`, or `transport` when the system
-    ///   gave no socket to try it on.
+    ///   has no socket for the test.
     static func run(_ material: TrustMaterial) throws(TransferFailure) {
         var (listener, error) = openSocket(AF_INET, TrustTrial.stream, 0)
         guard listener >= 0 else { throw TransferFailure.noDescriptor(error) }
@@ -37,14 +36,14 @@ enum TrustTrial {
         _ = ccurl_set_string(curl, CURLOPT_URL, "https://127.0.0.1:\(port)/")
         _ = ccurl_set_string(curl, CURLOPT_PROXY, "")
         _ = ccurl_set_long(curl, CURLOPT_NOSIGNAL, 1)
-        // Loopback answers at once or not at all.
+        // Loopback responds immediately or not at all.
         _ = ccurl_set_long(curl, CURLOPT_TIMEOUT_MS, 10_000)
         _ = ccurl_set_string(curl, CURLOPT_ERRORBUFFER, text)
         var options = OptionResults()
         material.apply(to: curl, &options)
         try options.check()
         _ = ccurl_set_tls_context_function(curl) { _, _, pointer in
-            // Certificate and key are loaded. The greeting that follows meets a closed socket, and the authorities are read
+            // Certificate and key are loaded. The ClientHello that follows meets a closed socket, and the authorities are read
             // after it was written.
             if let listener = pointer?.assumingMemoryBound(to: Int32.self), listener.pointee >= 0 {
                 _ = closeSocket(listener.pointee)
@@ -59,7 +58,7 @@ enum TrustTrial {
         switch code {
         case CURLE_SSL_CERTPROBLEM: throw material.certificateFailure(curlText: String(cString: text))
         case CURLE_SSL_CACERT_BADFILE: throw material.authorityFailure
-        // Everything was loaded, for the socket is closed only then.
+        // Everything was loaded, because only then is the socket closed.
         case _ where listener < 0: return
         default:
             throw TransferFailure(
@@ -78,7 +77,7 @@ enum TrustTrial {
         #endif
     }
 
-    /// - Returns: The port that the system chose; nil when it gave none.
+    /// - Returns: The port that the system chose; `nil` on failure.
     private static func listen(_ descriptor: Int32) -> UInt16? {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -94,7 +93,7 @@ enum TrustTrial {
     }
 }
 
-/// `listen` under a name that the functions above do not hide.
+/// Calls the system's `listen`: the functions above hide its own name.
 private func systemListen(_ descriptor: Int32, _ backlog: Int32) -> Int32 {
     listen(descriptor, backlog)
 }

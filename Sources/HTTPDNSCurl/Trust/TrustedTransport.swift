@@ -1,20 +1,20 @@
 package import HTTPDNSPrimitives
 internal import Logging
 
-/// The way to the wire for one ``HTTPDNSTrust``: loop, connections and TLS sessions that no other settings ever meet.
+/// A transport for one ``HTTPDNSTrust``: its loop, connections and TLS sessions are never used with other settings.
 ///
-/// When a file behind the settings changes, a new loop takes the new requests, and the old one, with its connections and
-/// sessions, ends with what is in flight there. Files that cannot be used leave everything as it was, with one warning.
+/// When a file behind the settings changes, a new loop takes the new requests. The old one, with its connections and sessions,
+/// ends with its transfers in progress. Files that cannot be used change nothing, and cause one warning.
 package final class TrustedTransport: Sendable {
     private struct State {
         var rotation: TrustRotation
-        /// By generation.
+        /// The transports by generation.
         var transports: [Int: Transport]
-        /// The one of the newest.
+        /// The transport of the newest generation.
         var newest: Transport
-        /// Whether the newest generation's files were tried.
+        /// Whether the newest generation's files were tested.
         var isPrepared = false
-        /// Whether the log was told that no certificate is checked.
+        /// Whether the warning about unchecked certificates was logged.
         var hasWarned = false
         var isClosed = false
     }
@@ -22,7 +22,7 @@ package final class TrustedTransport: Sendable {
     private let configuration: TransportConfiguration
     private let state: Lock<State>
     private let clock: any TimeSource
-    /// Runs tasks on the thread of the loop that takes new requests.
+    /// The executor of the loop that takes new requests.
     package let executor: LoopExecutor
 
     package init(_ configuration: TransportConfiguration, clock: any TimeSource = SystemTimeSource()) {
@@ -34,13 +34,13 @@ package final class TrustedTransport: Sendable {
         state = Lock(State(rotation: rotation, transports: [rotation.generation: transport], newest: transport))
     }
 
-    /// How many loops there are: one, and those of older files that still have transfers in flight.
+    /// The number of loops: one, and those of older files that still have transfers in progress.
     package var loops: Int { state.withLock { $0.transports.count } }
-    /// Counts readings of the files, from 1.
+    /// The number of the current reading of the files, from 1.
     package var generation: Int { state.withLock { $0.rotation.generation } }
 
     /// Sends one hop and returns at the head of its response.
-    /// - Throws: As ``Transport/execute(_:in:cohort:)``.
+    /// - Throws: The errors of ``Transport/execute(_:in:cohort:)``.
     package func execute(
         _ request: consuming TransferRequest,
         in group: TransferGroup? = nil,
@@ -53,14 +53,14 @@ package final class TrustedTransport: Sendable {
         return try await transport.execute(consume request, in: group, cohort: cohort)
     }
 
-    /// Looks at the files now, and waits until changed ones are in use.
+    /// Checks the files now, and waits until changed ones are in use.
     /// - Throws: ``TransferFailure`` with code `trustRootsMissing` or `clientCertificateUnusable` when they cannot be used;
-    ///   everything is then as before.
+    ///   nothing changes then.
     package func reload() async throws(TransferFailure) {
         try await adopt(evenRefused: true)
     }
 
-    /// Tries the files before anything is sent, so that a mistake is told early.
+    /// Tests the files before anything is sent, so that errors appear early.
     /// - Throws: ``TransferFailure`` as ``reload()``.
     package func prepare() async throws(TransferFailure) {
         if state.withLock({ $0.isPrepared }) { return }
@@ -69,8 +69,8 @@ package final class TrustedTransport: Sendable {
         )
     }
 
-    /// Somebody's requests go by these settings from now on. Whoever only tries them does not call this: what it says in the
-    /// log, once, would be about settings that nobody has.
+    /// Notes that requests use these settings from now on, and logs the warning about unchecked certificates once. A mere test
+    /// of settings does not call this: its warning would be about settings that are not in use.
     package func noteTaken() {
         guard configuration.trust.verification == .insecurelyAcceptingAnyCertificate else { return }
         let isFirst = state.withLock { state in
@@ -84,27 +84,27 @@ package final class TrustedTransport: Sendable {
         )
     }
 
-    /// Connections made before this are used for no transfer that begins after it; see ``Transport/retireConnections()``.
+    /// Excludes existing connections from later transfers; see ``Transport/retireConnections()``.
     package func retireConnections() {
         for transport in state.withLock({ Array($0.transports.values) }) { transport.retireConnections() }
     }
 
-    /// The same for one host.
+    /// Excludes the existing connections of one host.
     package func retireConnections(host: String) {
         for transport in state.withLock({ Array($0.transports.values) }) { transport.retireConnections(host: host) }
     }
 
-    /// What is known of endpoints from connecting to them with the files in use now.
+    /// The records of endpoints from connecting to them with the current files.
     package var endpointRecords: [HTTPDNSTransfer.EndpointRecord] {
         state.withLock { $0.transports[$0.rotation.generation] }?.endpointRecords ?? []
     }
 
-    /// The connections that are open, those made with older files too: the largest pools first.
+    /// The open connections, including those made with older files: the largest pools first.
     package var connectionPools: [HTTPDNSTransfer.ConnectionPool] {
         state.withLock { Array($0.transports.values) }.flatMap(\.connectionPools).merged()
     }
 
-    /// Refuses new transfers, lets those in flight end for `duration`, cuts the rest, ends the threads. Idempotent.
+    /// Refuses new transfers, lets those in progress end for `duration`, cancels the rest, and stops the threads. Idempotent.
     package func shutdown(drainingFor duration: Duration = .zero) async {
         let transports = state.withLock { state in
             state.isClosed = true
@@ -129,7 +129,7 @@ package final class TrustedTransport: Sendable {
     }
 
     private func adopt(evenRefused: Bool) async throws(TransferFailure) {
-        // No task waits for a disk on a thread of the runtime's: one that hangs (NFS) would keep it.
+        // No task waits for a disk on a thread of the runtime: a hanging one (NFS) would block the thread.
         let files = try await TrustedTransport.onThread { [trust = configuration.trust] in trust.signatures() }
         switch state.withLock({ $0.rotation.compare(with: files) }) {
         case .unchanged: return
@@ -152,7 +152,7 @@ package final class TrustedTransport: Sendable {
         }
         switch result {
         case .success(let material):
-            // Read while somebody was writing: the next look sees what has come of it.
+            // The files changed during the reading: the next check reads them again.
             return isSettled && install(material, files)
         case .failure(let failure):
             if failure.code != .transport { state.withLock { $0.rotation.refuse(files) } }
@@ -165,14 +165,14 @@ package final class TrustedTransport: Sendable {
         configuration.trustMaterial = material
         let fresh = Transport(configuration)
         let (isInstalled, unused) = state.withLock { state -> (Bool, (Int, Transport)?) in
-            // Somebody else may have been here meanwhile, with these files or with newer ones.
+            // Another task may have installed these files or newer ones meanwhile.
             let isOld = state.isPrepared && state.rotation.compare(with: files) == .unchanged
             guard !state.isClosed, !isOld else { return (false, nil) }
             state.isPrepared = true
             let before = state.rotation.replace(with: files)
             state.transports[state.rotation.generation] = fresh
             state.newest = fresh
-            // Under this lock, so that of two that are installed at once the newer one has the last word.
+            // Under this lock, so that the newer one of two concurrent installations applies.
             executor.move(to: fresh.mailbox)
             return (true, before.flatMap { number in state.transports[number].map { (number, $0) } })
         }
@@ -181,8 +181,8 @@ package final class TrustedTransport: Sendable {
         return true
     }
 
-    /// Runs work that blocks on a thread of its own.
-    /// - Throws: ``TransferFailure`` with code `transport` when the system gives none.
+    /// Runs blocking work on a separate thread.
+    /// - Throws: ``TransferFailure`` with code `transport` when the system creates no thread.
     private static func onThread<Value: Sendable>(
         _ work: @escaping @Sendable () -> Value
     ) async throws(TransferFailure) -> Value {
@@ -218,7 +218,7 @@ package final class TrustedTransport: Sendable {
 }
 
 extension HTTPDNSTrust {
-    /// What the paths lead to now.
+    /// Returns the signatures of the files at the paths.
     func signatures() -> TrustRotation.Files {
         var paths: [String] = []
         if verification == .chainAndName, let path = try? CertificateBundle.path(for: roots) { paths.append(path) }

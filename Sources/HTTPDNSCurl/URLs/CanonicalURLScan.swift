@@ -1,20 +1,22 @@
-/// Where the parts of a URL stand whose text is canonical already, and as plain as nearly all URLs of programs are.
+/// The positions of a URL's parts, for a text that is already canonical and as plain as nearly all URLs of programs.
 ///
-/// libcurl's parser takes some 300 ns and eight allocations to give back what is in such a text as it stands. What is plain
-/// enough is decided narrowly, so that there is nothing left that a parser could read in another way: `http://` or
-/// `https://` in lower case, a name of letters, digits, hyphens and underscores whose last label begins with a letter (so
-/// no program reads an address in it), a port without leading zeros that is not the scheme's own, and a path of at least a
-/// slash, with an optional query, in which every byte may stand in a URL (RFC 3986 section 3.3 and 3.4).
-/// Everything else is nil here and is libcurl's to read: user information, fragments, capitals, addresses, dots at the end, bytes
-/// outside ASCII, and all mistakes. libcurl is given the same text in the end, and dials the host that it finds in it.
+/// libcurl's parser takes about 300 ns and eight allocations to return such a text unchanged. The definition of plain is
+/// narrow, so that no parser can read it in another way: `http://` or `https://` in lower case; a name of letters, digits,
+/// hyphens and underscores whose last label begins with a letter (so that no program reads an address in it); a port without
+/// leading zeros that is not the scheme's own; and a path of at least a slash, with an optional query, in which every byte is
+/// allowed in a URL (RFC 3986 section 3.3 and 3.4).
+///
+/// For everything else the scan returns `nil`, and libcurl parses the text: user information, fragments, capitals, addresses,
+/// trailing dots, bytes outside ASCII, and all errors. libcurl gets the same text in the end, and connects to the host that it
+/// finds in it.
 struct CanonicalURLScan {
     let scheme: ParsedURL.Scheme
     let host: Range<Int>
     let port: UInt16
-    /// Where the path begins, which ends with the text unless a query follows it.
+    /// The start of the path, which ends with the text unless a query follows it.
     let targetStart: Int
 
-    /// A text that is longer is libcurl's to accept or refuse. It refuses 8 MB.
+    /// The maximum length. libcurl accepts or refuses a longer text; it refuses 8 MB.
     private static let maximumBytes = 65_536
 
     init?(_ bytes: UnsafeBufferPointer<UInt8>) {
@@ -53,7 +55,7 @@ struct CanonicalURLScan {
         guard place < count, bytes[place] == UInt8(ascii: "/") else { return nil }
         targetStart = place
         while place < count, bytes[place].isPlainInTarget { place += 1 }
-        // libcurl's versions differ about a query of nothing.
+        // The versions of libcurl differ about an empty query.
         guard place == count, bytes[count - 1] != UInt8(ascii: "?") else { return nil }
     }
 
@@ -62,7 +64,8 @@ struct CanonicalURLScan {
         return true
     }
 
-    /// The digits from a place on, which moves behind them; nil unless they are a port in its only short spelling.
+    /// Returns the port at a position, and moves the position behind it; `nil` unless the digits are a port in its only short
+    /// spelling.
     private static func port(_ bytes: UnsafeBufferPointer<UInt8>, _ place: inout Int) -> UInt16? {
         let start = place
         var value = 0
@@ -76,12 +79,12 @@ struct CanonicalURLScan {
     }
 }
 
-// Differences and no ranges, which cost several times as much in these loops: below the first of a row they wrap round.
+// Differences instead of ranges, which cost several times as much in these loops: values below the first one wrap around.
 extension UInt8 {
     @inline(__always)
     private func isWithin(_ count: UInt8, from first: Unicode.Scalar) -> Bool { self &- UInt8(ascii: first) < count }
 
-    /// Whether the byte may stand in a label of a name that is canonical.
+    /// Whether the byte may be in a label of a canonical name.
     @inline(__always)
     fileprivate var isPlainInHost: Bool {
         isWithin(26, from: "a") || isWithin(10, from: "0") || self == UInt8(ascii: "-") || self == UInt8(ascii: "_")

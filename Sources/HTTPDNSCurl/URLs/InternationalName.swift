@@ -8,9 +8,9 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Names with letters outside ASCII, as the A-labels that DNS knows (RFC 5891), under any locale of the process.
+/// Names with letters outside ASCII, as the A-labels of DNS (RFC 5891), under any locale of the process.
 package enum InternationalName {
-    /// The A-label form in lower case; nil when the name has none. ASCII names come back in lower case.
+    /// Returns the A-label form in lower case; `nil` when the name has none. ASCII names are returned in lower case.
     package static func toASCII(_ name: String) -> String? {
         if name.utf8.allSatisfy({ $0 < 0x80 }) { return name.lowercased() }
         guard let handle = curl_url() else { return nil }
@@ -19,23 +19,23 @@ package enum InternationalName {
         return aLabels(ofHostIn: handle)
     }
 
-    /// The host of a CURLU handle as A-labels.
+    /// Returns the host of a CURLU handle as A-labels.
     ///
-    /// libidn2 reads the host in the encoding of the thread's locale, and `setlocale` is not a library's to call: the
-    /// locale is set for this thread and this call only.
+    /// libidn2 reads the host in the encoding of the thread's locale, and a library must not call `setlocale`. The locale is
+    /// therefore set only for this thread and this call.
     static func aLabels(ofHostIn handle: OpaquePointer) -> String? {
         guard let locale = utf8Locale else { return nil }
         let previous = uselocale(locale)
         defer { uselocale(previous) }
         var text: UnsafeMutablePointer<CChar>?
         let status = curl_url_get(handle, CURLUPART_HOST, &text, UInt32(CURLU_PUNYCODE))
-        // Also after an error: libcurl 7.88 leaves its copy of a host that has no A-labels there.
+        // Also after an error: libcurl 7.88 then leaves its copy of a host without A-labels there.
         defer { curl_free(text) }
         guard status == CURLUE_OK, let text else { return nil }
         let name = String(cString: text)
         return name.utf8.allSatisfy { $0 < 0x80 } ? name.lowercased() : nil
     }
 
-    /// Made once and never freed; a locale object is immutable, so every thread may use it.
+    /// Created once and never freed; a locale object is immutable, so every thread may use it.
     private nonisolated(unsafe) static let utf8Locale = newlocale(Int32(LC_CTYPE_MASK), "C.UTF-8", nil)
 }

@@ -1,15 +1,15 @@
 internal import CHTTPDNSCurl
 
 extension ParsedURL {
-    /// The URL that a reference found in an answer of this URL leads to (RFC 3986 section 5.2, RFC 9110 section 10.2.2): absolute, or relative
-    /// to scheme, host or path. Dot segments are removed, spaces and bytes outside ASCII percent-encoded. A fragment is handed
-    /// down where the reference has none.
+    /// Returns the URL of a reference found in a response of this URL (RFC 3986 section 5.2, RFC 9110 section 10.2.2):
+    /// absolute, or relative to scheme, host or path. Dot segments are removed, spaces and bytes outside ASCII percent-encoded.
+    /// The fragment is inherited if the reference has none.
     ///
-    /// The parser that splits it is the one whose host is dialled. A number form of an address becomes the address that it stands
-    /// for, so that whoever judges addresses sees it.
+    /// The parser that splits the reference also determines the host to connect to. A number form of an address becomes that
+    /// address, so that address policies see it.
     package func following(_ reference: String) throws(URLFailure) -> ParsedURL {
         try ParsedURL.checkReference(reference)
-        // libcurl 7.88 takes a fragment alone for a path.
+        // libcurl 7.88 reads a lone fragment as a path.
         if reference.utf8.first == UInt8(ascii: "#") { return try ParsedURL(byCurl: description + reference) }
         guard let handle = curl_url() else { throw URLFailure(.malformed, "out of memory") }
         defer { curl_url_cleanup(handle) }
@@ -28,7 +28,7 @@ extension ParsedURL {
         return try ParsedURL(byCurl: inherited.map { "\(target)#\($0)" } ?? target)
     }
 
-    /// Refuses what libcurl would guess about, and schemes that it knows and the client does not.
+    /// Refuses references that libcurl would guess about, and schemes that it knows and the client does not.
     private static func checkReference(_ reference: String) throws(URLFailure) {
         let bytes = reference.utf8
         if let byte = bytes.first(where: { $0 < 0x20 || $0 == 0x7f }) {
@@ -48,7 +48,7 @@ extension ParsedURL {
         }
     }
 
-    /// Whether what stands before a colon is a scheme (RFC 3986 section 3.1), and not part of a path.
+    /// Returns whether the text before a colon is a scheme (RFC 3986 section 3.1), and not part of a path.
     private static func isScheme(_ text: Substring.UTF8View) -> Bool {
         func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
         guard let first = text.first, isLetter(first) else { return false }

@@ -1,8 +1,8 @@
 internal import CHTTPDNSCurl
 package import HTTPDNSPrimitives
 
-/// An absolute http or https URL in the one form in which libcurl gets it (CURLU): scheme and host in lower case, host as
-/// A-labels without a trailing dot, no user information, no default port, path as it is.
+/// An absolute http or https URL in the single form that libcurl gets (CURLU): scheme and host in lower case, host as A-labels
+/// without a trailing dot, no user information, no default port, path unchanged.
 package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
     package enum Scheme: String, Hashable, Sendable {
         case http, https
@@ -10,7 +10,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     package enum Host: Hashable, Sendable {
-        /// A name, lower-case A-labels, no trailing dot. Its rules are HTTPDNS's `HTTPDNSName`'s to check.
+        /// A name in lower-case A-labels without a trailing dot. HTTPDNS's `HTTPDNSName` checks its rules.
         case name(String)
         case address(HTTPDNSAddress)
     }
@@ -25,7 +25,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         package var customMirror: Mirror { Mirror(self, children: []) }
     }
 
-    /// What a text had beside what is sent; most have neither.
+    /// The parts of a text that are not sent; most texts have none.
     private final class UnsentParts: Hashable, Sendable {
         let fragment: String?
         let credential: Credential?
@@ -51,35 +51,35 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
 
     package let scheme: Scheme
     package let host: Host
-    /// The port, also when it is the scheme's default.
+    /// The port, including the scheme's default.
     package let port: UInt16
     /// The canonical text without fragment and user information.
     package let description: String
-    /// How many bytes of `description` stand before the path.
+    /// The number of bytes of `description` before the path.
     private let targetStart: Int
     private let unsent: UnsentParts?
 
-    /// Path and query as they go on the wire, never empty.
+    /// The path and query as they are sent, never empty.
     package var target: String { String(Substring(description.utf8.dropFirst(targetStart))) }
-    /// The part behind `#`; never sent.
+    /// The part after `#`; never sent.
     package var fragment: String? { unsent?.fragment }
-    /// User and password, percent-decoded, when the text had them. They are not in `description`.
+    /// The percent-decoded user and password, if the text had them. They are not in `description`.
     package var credential: Credential? { unsent?.credential }
     /// Whether the host was written with a trailing dot, which is not sent: resolvers apply no search list to such a name.
     package var isAbsolute: Bool { unsent?.isAbsolute ?? false }
 
-    /// Reads a URL.
+    /// Parses a URL.
     ///
-    /// libcurl's own parser splits the text, so that the host which is resolved is the host which is dialled. What it
-    /// would guess or silently mend is refused before or after it: other schemes, `http:/one.test`, spaces and control
+    /// libcurl's own parser splits the text, so that the resolved host is the host that is connected to. Text that it would
+    /// guess about or silently correct is refused before or after it: other schemes, `http:/one.test`, spaces and control
     /// characters, a backslash before the path, number forms of addresses, zone identifiers, port 0.
     ///
-    /// A text that is canonical and plain is split where it stands (``CanonicalURLScan``), with the same result.
+    /// A canonical and plain text is split directly (``CanonicalURLScan``), with the same result.
     package init(_ text: String) throws(URLFailure) {
         if let url = ParsedURL(canonical: text) { self = url } else { self = try ParsedURL(byCurl: text) }
     }
 
-    /// The URL of a text that is canonical and plain; nil for all others.
+    /// Creates the URL of a canonical and plain text; `nil` for all others.
     package init?(canonical text: String) {
         var text = text
         let parts = text.withUTF8 { bytes in
@@ -94,7 +94,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         unsent = nil
     }
 
-    /// As ``init(_:)``, by libcurl's parser whatever the text.
+    /// Parses a URL as ``init(_:)`` does, with libcurl's parser for any text.
     package init(byCurl text: String) throws(URLFailure) {
         let shape = try URLShape(of: text)
         guard let handle = curl_url() else { throw URLFailure(.malformed, "out of memory") }
@@ -124,7 +124,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// The URL with another host in the place of its own: an address form, or the identity of a `via` rule.
+    /// Creates the URL with another host: an address form, or the identity of a `via` rule.
     package init(_ url: ParsedURL, host: Host) {
         self.init(scheme: url.scheme, host: host, port: url.port, target: url.target, unsent: url.unsent)
     }
@@ -158,7 +158,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         hasher.combine(unsent)
     }
 
-    /// The host as it stands in the URL: an IPv6 address has brackets.
+    /// The host as it is in the URL: an IPv6 address has brackets.
     package var hostText: String { ParsedURL.text(host) }
 
     /// The Host field's value: the port is left out when it is the scheme's default (RFC 9110 section 7.2).
@@ -208,7 +208,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
             }
         }
         if let address = HTTPDNSAddress(text) {
-            // libcurl reads 0x7f.1, 0177.0.0.1 and 2130706433 as 127.0.0.1; filters that see the text do not.
+            // libcurl reads 0x7f.1, 0177.0.0.1 and 2130706433 as 127.0.0.1; filters on the text do not.
             guard shape.hostText(in: url) == text else {
                 throw URLFailure(
                     .addressForm,
@@ -235,7 +235,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         return String(cString: text)
     }
 
-    /// A part of the user information, percent-decoded; libcurl decodes no control characters.
+    /// Returns a percent-decoded part of the user information; libcurl decodes no control characters.
     private static func decoded(_ part: CURLUPart, of handle: OpaquePointer) throws(URLFailure) -> String {
         guard self.part(part, of: handle) != nil else { return "" }
         guard let text = self.part(part, of: handle, flags: UInt32(CURLU_URLDECODE)) else {

@@ -1,4 +1,4 @@
-/// Why a text is not a URL that can be requested.
+/// The reason why a text is not a URL that can be requested.
 package struct URLFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
         /// A space, a control character, or a backslash before the path.
@@ -15,7 +15,7 @@ package struct URLFailure: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     package var code: Code
-    /// One line: what was found, what is allowed. It never holds user information.
+    /// The reason in one line, with the allowed form. It never contains user information.
     package var description: String
 
     package init(_ code: Code, _ description: String) {

@@ -1,13 +1,13 @@
-/// What can be said of a URL's text before libcurl parses it, in one pass over its bytes.
+/// The properties of a URL's text before libcurl parses it, found in one pass over its bytes.
 ///
-/// It finds no parts of its own; it only refuses what libcurl would guess about, and remembers which parts may exist.
+/// The scan finds no parts of its own. It refuses text that libcurl would guess about, and records which parts may exist.
 struct URLShape {
     let scheme: ParsedURL.Scheme
     let hasUserInformation: Bool
     let mayHavePort: Bool
     let hasQuery: Bool
     let hasFragment: Bool
-    /// Where the host stands in the text's UTF-8, without port.
+    /// The range of the host in the text's UTF-8, without port.
     private let hostPlace: Range<Int>
 
     init(of text: String) throws(URLFailure) {
@@ -59,8 +59,8 @@ struct URLShape {
         hasFragment = bytes[end...].contains(UInt8(ascii: "#"))
     }
 
-    /// The host as it was written, for comparing and for errors.
-    /// - Parameter text: The text that the shape is of.
+    /// Returns the host as it was written, for comparisons and errors.
+    /// - Parameter text: The text of the shape.
     func hostText(in text: String) -> String {
         String(decoding: text.utf8.dropFirst(hostPlace.lowerBound).prefix(hostPlace.count), as: UTF8.self)
     }
