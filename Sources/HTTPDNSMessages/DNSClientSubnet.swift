@@ -1,14 +1,14 @@
 package import HTTPDNSPrimitives
 
-/// The network on whose behalf a query is asked, as EDNS option 8 carries it (RFC 7871 section 6).
+/// The client network of a query, as EDNS option 8 carries it (RFC 7871 section 6).
 package struct DNSClientSubnet: Hashable, Sendable {
     /// The option's code.
     static let optionCode: UInt16 = 8
 
-    /// The network, cut so that it hides which machine in it asks: 24 bits of IPv4, 56 of IPv6 (RFC 7871 section 11.1).
+    /// The network, truncated to hide the individual machine: 24 bits of IPv4, 56 of IPv6 (RFC 7871 section 11.1).
     package let network: HTTPDNSAddressBlock
 
-    /// Cuts `network` where it says more than a resolver should tell; a shorter prefix stays as it is.
+    /// Truncates `network` to the prefix that a resolver should disclose; a shorter prefix is unchanged.
     package init(_ network: HTTPDNSAddressBlock) {
         let longest = network.address.family == .v4 ? 24 : 56
         self.network = HTTPDNSAddressBlock(network.address, prefixLength: min(network.prefixLength, longest)) ?? network
@@ -17,10 +17,10 @@ package struct DNSClientSubnet: Hashable, Sendable {
     /// The number of the address family (IANA, "Address Family Numbers").
     private var familyNumber: UInt16 { network.address.family == .v4 ? 1 : 2 }
 
-    /// As many octets as the prefix has bits in; those after the prefix are zero.
+    /// The octets that contain the prefix; the bits after the prefix are zero.
     private var addressOctets: ArraySlice<UInt8> { network.address.bytes.prefix((network.prefixLength + 7) / 8) }
 
-    /// The whole option of a query: code, length, family, source prefix length, scope prefix length 0, address.
+    /// The complete option of a query: code, length, family, source prefix length, scope prefix length 0, address.
     package var option: [UInt8] {
         let length = UInt8(truncatingIfNeeded: 4 + addressOctets.count)
         let head = [0, UInt8(truncatingIfNeeded: Self.optionCode), 0, length]
@@ -28,9 +28,9 @@ package struct DNSClientSubnet: Hashable, Sendable {
         return head + prefix + addressOctets
     }
 
-    /// The scope prefix length of a response's option.
-    /// - Throws: ``DNSMessageError`` with code `wrongClientSubnet` when the option is malformed, or its family, source
-    ///   prefix length or address are not the query's: such a response is dropped (RFC 7871 sections 7.3 and 11.2).
+    /// Reads the scope prefix length of a response's option.
+    /// - Throws: ``DNSMessageError`` with code `wrongClientSubnet` when the option is malformed, or its family, source prefix
+    ///   length or address differ from the query's: such a response is dropped (RFC 7871 sections 7.3 and 11.2).
     func scope(in option: inout DNSMessageReader) throws(DNSMessageError) -> Int {
         let start = option.offset
         func fault(_ reason: String) -> DNSMessageError {

@@ -1,50 +1,51 @@
-/// Why the bytes of an answer are not used. The whole message is refused, whichever part is at fault.
+/// The reason why a response message is rejected. The whole message is rejected, whichever part is invalid.
 package struct DNSMessageError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: String, Hashable, Sendable, CaseIterable {
-        /// The message ends inside a header, name or record, or its counts name more records than it has octets for.
+        /// The message ends inside a header, name or record, or its counts announce more records than it has octets for.
         case truncated
         /// More than ``DNSWireFormat/maximumMessageOctets``.
         case tooLong
-        /// Octets are left behind the last record.
+        /// Octets follow the last record.
         case trailingBytes
         /// A label type that no standard uses today (the upper bits 01 or 10).
         case badLabel
-        /// A compression pointer that does not lead strictly backwards, leads into the header, or is one too many.
+        /// A compression pointer that does not point strictly backwards, points into the header, or exceeds the limit of
+        /// pointers.
         case badPointer
         /// A name of more than 255 octets.
         case nameTooLong
-        /// A record whose data is shorter or longer than its type says.
+        /// A record whose data does not have the length that its type requires.
         case badRecordLength
-        /// Not a response (QR clear), or another operation than a standard query.
+        /// The message is not a response (QR clear), or not for a standard query.
         case notAResponse
-        /// The ID is not the query's, which is 0.
+        /// The ID differs from the query's, which is 0.
         case wrongID
-        /// The TC flag is set, although nothing can be too long for HTTP.
+        /// The TC flag is set, although no message is too long for HTTP.
         case truncationFlag
-        /// The question is not the one that was asked, or not one.
+        /// The question differs from the query's, or there is not exactly one.
         case wrongQuestion
-        /// An OPT record that is a second one, outside the additional section, or not owned by the root.
+        /// An OPT record that is a duplicate, outside the additional section, or not owned by the root.
         case misplacedOption
-        /// The alias chain from the name asked cannot be followed in one way only: two different aliases of one name, or an
-        /// alias with data beside it.
+        /// The alias chain from the queried name is ambiguous: two different aliases of one name, or an alias with other data
+        /// beside it.
         case ambiguousAlias
-        /// The alias chain comes back to a name that it went through.
+        /// The alias chain returns to an earlier name.
         case aliasLoop
         /// The alias chain has more hops than ``DNSResponse/maximumAliasHops``.
         case aliasChainTooLong
-        /// NXDOMAIN, with records for the very name that is said not to exist.
+        /// NXDOMAIN, with records for the very name that does not exist.
         case contradiction
-        /// A record of type SVCB or HTTPS whose parameters do not have the form that RFC 9460 gives them. It voids the
-        /// records beside it, and not the message.
+        /// A record of type SVCB or HTTPS whose parameters violate RFC 9460. It invalidates the records beside it, but not the
+        /// message.
         case badService
-        /// The client subnet option is not the query's, or has not the form of RFC 7871 section 6.
+        /// The client subnet option differs from the query's, or violates the form of RFC 7871 section 6.
         case wrongClientSubnet
     }
 
     package var code: Code
-    /// Where in the message, in octets from its start; nil for faults of the message as a whole.
+    /// The offset in the message, in octets; `nil` for errors of the message as a whole.
     package var offset: Int?
-    /// What was found and what is allowed.
+    /// The finding and the allowed form.
     package var reason: String
 
     package init(_ code: Code, at offset: Int? = nil, _ reason: String) {

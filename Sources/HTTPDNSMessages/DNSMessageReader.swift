@@ -1,16 +1,16 @@
 /// A cursor over the octets of a message that cannot leave them.
 ///
-/// The work for a name is bounded by ``DNSName/maximumOctets`` and ``maximumPointers`` whatever the octets say, and every
-/// record has at least 11 octets, so that reading a message takes time linear in its length, without recursion.
+/// ``DNSName/maximumOctets`` and ``maximumPointers`` bound the work for a name, and every record has at least 11 octets.
+/// Reading a message therefore takes time linear in its length, without recursion.
 package struct DNSMessageReader {
-    /// The most compression pointers that one name may go through: a name has at most 127 labels (RFC 1035 section
-    /// 2.3.4), and a pointer that leads to no label serves nothing.
+    /// The maximum number of compression pointers in one name: a name has at most 127 labels (RFC 1035 section 2.3.4), and a
+    /// pointer that leads to no label is useless.
     package static let maximumPointers = 128
 
     private let octets: [UInt8]
-    /// The place of the next octet.
+    /// The offset of the next octet.
     package private(set) var offset: Int
-    /// The place behind the last octet that may be read; compressed names may reach back before the start.
+    /// The offset after the last octet that may be read; compressed names may point back before the start.
     private let end: Int
 
     package init(_ octets: [UInt8]) {
@@ -25,7 +25,7 @@ package struct DNSMessageReader {
         end = range.upperBound
     }
 
-    /// How many octets are left.
+    /// The number of octets left.
     package var remaining: Int { end - offset }
 
     package mutating func readOctets(_ count: Int) throws(DNSMessageError) -> ArraySlice<UInt8> {
@@ -44,21 +44,21 @@ package struct DNSMessageReader {
         try readOctets(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// A reader of the next `count` octets alone, which this one skips. Names in it may still point back out of it.
+    /// Returns a reader of the next `count` octets alone, which this reader skips. Names in it may still point back out of it.
     package mutating func readSection(_ count: Int) throws(DNSMessageError) -> DNSMessageReader {
         let start = offset
         _ = try readOctets(count)
         return DNSMessageReader(octets, range: start..<offset)
     }
 
-    /// Reads a name, compressed or not (RFC 1035 section 4.1.4), and stops behind it.
+    /// Reads a name, compressed or not (RFC 1035 section 4.1.4), and stops after it.
     ///
-    /// A pointer must lead to a place before the labels that it ends, so that no sequence of pointers can come back to
-    /// where it was.
+    /// A pointer must lead to an offset before the labels that it ends, so that no sequence of pointers can return to an
+    /// earlier one.
     package mutating func readName() throws(DNSMessageError) -> DNSName {
         var name: [UInt8] = []
-        // The name's own labels end within this reader; those behind a pointer end before the labels that led to them,
-        // because they were written earlier. Thus no octet is read twice for one name.
+        // The name's own labels end within this reader. Those behind a pointer end before the labels that led to them, because
+        // they were written earlier. Thus no octet is read twice for one name.
         var position = offset
         var limit = end
         var segment = offset
@@ -78,7 +78,7 @@ package struct DNSMessageReader {
                 }
                 let labelEnd = position + Int(length)
                 guard labelEnd <= limit else { throw Self.nameWithoutEnd(at: position, behindPointer: pointers > 0) }
-                // One more octet is needed for the root.
+                // The root needs one more octet.
                 guard name.count + 1 + Int(length) + 1 <= DNSName.maximumOctets else {
                     throw DNSMessageError(
                         .nameTooLong,
@@ -112,7 +112,7 @@ package struct DNSMessageReader {
         }
     }
 
-    /// Reads a name that may not be compressed (RFC 9460 section 2.2), and stops behind it.
+    /// Reads a name that must not be compressed (RFC 9460 section 2.2), and stops after it.
     package mutating func readUncompressedName() throws(DNSMessageError) -> DNSName {
         let start = offset
         var name: [UInt8] = []

@@ -1,8 +1,8 @@
 extension DNSName {
-    /// Reads the presentation form (RFC 1035 section 5.1): labels between dots, with or without the last one; `\.`, `\\` and
-    /// `\DDD` stand for octets. Nil for no name: an empty label, one of more than 63 octets, a name of more than 255.
+    /// Parses the presentation form (RFC 1035 section 5.1): labels between dots, with an optional last one; `\.`, `\\` and
+    /// `\DDD` stand for octets. Returns `nil` for an empty label, a label of more than 63 octets, and a name of more than 255.
     ///
-    /// Letters of ASCII become lower case; any other octet keeps its value (RFC 4343 section 3).
+    /// ASCII letters become lower case; any other octet keeps its value (RFC 4343 section 3).
     package init?(presentation text: String) {
         if text == "." {
             self = .root

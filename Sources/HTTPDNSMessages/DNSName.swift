@@ -1,11 +1,11 @@
-/// A domain name as messages carry it: length-prefixed labels with the root's zero at the end, letters in lower case.
+/// A domain name as in messages: length-prefixed labels with the root's zero at the end, letters in lower case.
 ///
-/// Any byte may stand in a label (RFC 2181 section 11). Names are therefore compared in this form and never as text, so
-/// that a dot or a NUL inside a label cannot pass for a separator or an end.
+/// A label may contain any octet (RFC 2181 section 11). Names are therefore compared in this form and never as text, so that a
+/// dot or a NUL inside a label cannot be confused with a separator or an end.
 package struct DNSName: Hashable, Sendable, CustomStringConvertible {
-    /// The most octets of a name, length octets and root included (RFC 1035 section 2.3.4).
+    /// The maximum number of octets in a name, length octets and root included (RFC 1035 section 2.3.4).
     package static let maximumOctets = 255
-    /// The most octets of a label (RFC 1035 section 2.3.4).
+    /// The maximum number of octets in a label (RFC 1035 section 2.3.4).
     package static let maximumLabelOctets = 63
 
     /// The uncompressed wire form in lower case.
@@ -17,7 +17,7 @@ package struct DNSName: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter octets: A well-formed name in lower case, as ``DNSMessageReader`` makes it.
     package init(validatedOctets octets: [UInt8]) { self.octets = octets }
 
-    /// Whether this name is `other`, or lies below it.
+    /// Returns whether this name is `other`, or is below it.
     package func isAtOrBelow(_ other: DNSName) -> Bool {
         var rest = octets[...]
         while rest.count > other.octets.count, let length = rest.first {
@@ -26,7 +26,7 @@ package struct DNSName: Hashable, Sendable, CustomStringConvertible {
         return rest.elementsEqual(other.octets)
     }
 
-    /// The presentation form of RFC 4343 section 2.1: a dot, a backslash and bytes that do not print are escaped.
+    /// The presentation form of RFC 4343 section 2.1: a dot, a backslash and unprintable octets are escaped.
     package var description: String {
         var text = ""
         var rest = octets[...]
@@ -51,7 +51,7 @@ package struct DNSName: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Letters of ASCII only (RFC 4343 section 3); all other octets keep their value.
+    /// Returns an octet with ASCII letters in lower case (RFC 4343 section 3); all other octets keep their value.
     static func lowercased(_ octet: UInt8) -> UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet) ? octet | 0x20 : octet
     }

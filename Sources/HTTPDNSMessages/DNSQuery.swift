@@ -1,19 +1,19 @@
 /// The encoder of queries.
 package enum DNSQuery {
-    /// Queries are padded to a multiple of this, so that their length tells an onlooker little (RFC 8467 section 4.1).
+    /// The block size of padding, so that the length of a query reveals little (RFC 8467 section 4.1).
     package static let paddingBlockOctets = 128
 
-    /// The UDP payload that the OPT record offers. It bounds nothing over HTTPS, but a front end may pass the record on
-    /// to a resolver behind it; 1232 is what DNS Flag Day 2020 recommends.
+    /// The UDP payload size in the OPT record. It has no effect over HTTPS, but a front end may forward the record to a
+    /// resolver; 1232 is the recommendation of DNS Flag Day 2020.
     private static let offeredPayloadOctets: UInt16 = 1232
     /// EDNS option 12, padding (RFC 7830 section 3).
     private static let paddingOption: UInt16 = 12
     /// The OPT record with an empty padding option: root 1, type 2, class 2, TTL 4, RDLENGTH 2, code 2, length 2.
     private static let optionRecordOctets = 15
 
-    /// The message for one question: ID 0, so that HTTP caches see equal queries as equal (RFC 8484 section 4.1),
-    /// recursion desired, an EDNS record with padding. At most 384 octets long.
-    /// - Parameter clientSubnet: The network to ask for (RFC 7871); nil sends nothing of the kind.
+    /// Returns the message for one question. It has ID 0, so that HTTP caches recognize equal queries (RFC 8484 section 4.1),
+    /// recursion desired, and an EDNS record with padding. It is at most 384 octets long.
+    /// - Parameter clientSubnet: The client network (RFC 7871); `nil` sends none.
     package static func encoded(_ question: DNSQuestion, clientSubnet: DNSClientSubnet? = nil) -> [UInt8] {
         let options = clientSubnet?.option ?? []
         let unpadded =

@@ -1,4 +1,4 @@
-/// What a query asks: the records of one type, of class IN, at one name.
+/// The question of a query: the records of one type, of class IN, at one name.
 package struct DNSQuestion: Hashable, Sendable, CustomStringConvertible {
     package let name: DNSName
     package let type: DNSRecordType
@@ -8,6 +8,6 @@ package struct DNSQuestion: Hashable, Sendable, CustomStringConvertible {
         self.type = type
     }
 
-    /// `img.shop.test. A`, for messages.
+    /// The question for messages, such as `img.shop.test. A`.
     package var description: String { "\(name) \(type)" }
 }

@@ -1,20 +1,20 @@
 internal import HTTPDNSPrimitives
 
-/// Reads the sections of records behind the question.
+/// The parser for the record sections after the question.
 struct DNSRecordParser {
     enum Section: Hashable {
         case answer, authority, additional
     }
 
-    /// A record's shortest form: a root owner, type, class, time to live and data length (RFC 1035 section 4.1.3).
+    /// The length of the shortest record: a root owner, type, class, time to live and data length (RFC 1035 section 4.1.3).
     static let minimumRecordOctets = 11
 
     var reader: DNSMessageReader
-    /// The type of the records that are kept beside aliases.
+    /// The type of the records that are kept in addition to aliases.
     let wanted: DNSRecordType
-    /// The network that the query was asked for.
+    /// The client network of the query.
     let clientSubnet: DNSClientSubnet?
-    /// The upper eight bits of the response code, 0 without an OPT record.
+    /// The upper eight bits of the response code; 0 without an OPT record.
     private(set) var extendedResponseCode: UInt16 = 0
     /// See ``DNSResponse/clientSubnetScope``.
     private(set) var clientSubnetScope: Int?
@@ -26,7 +26,7 @@ struct DNSRecordParser {
         self.clientSubnet = clientSubnet
     }
 
-    /// Reads a section, and returns those of its records that can decide an outcome.
+    /// Reads a section, and returns its records that can affect an outcome.
     mutating func readRecords(_ count: UInt16, in section: Section) throws(DNSMessageError) -> [DNSRecord] {
         var records: [DNSRecord] = []
         for _ in 0..<count {
@@ -83,7 +83,7 @@ struct DNSRecordParser {
         case .soa:
             _ = try data.readName()
             _ = try data.readName()
-            // Serial, refresh, retry and expire concern secondary servers (RFC 1035 section 3.3.13).
+            // Serial, refresh, retry and expire are for secondary servers (RFC 1035 section 3.3.13).
             _ = try data.readOctets(16)
             content = .startOfAuthority(minimum: try data.readUInt32())
         case wanted where wanted.bindsServices:
@@ -128,7 +128,7 @@ struct DNSRecordParser {
         hasOptions = true
     }
 
-    /// Options must fill the record (RFC 6891 section 6.1.2). Of them, only the client subnet is looked at.
+    /// Reads the options. They must fill the record (RFC 6891 section 6.1.2). Only the client subnet is used.
     private mutating func readOptions(_ data: inout DNSMessageReader) throws(DNSMessageError) {
         while data.remaining > 0 {
             let code = try data.readUInt16()

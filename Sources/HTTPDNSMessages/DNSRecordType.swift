@@ -1,12 +1,12 @@
 package import HTTPDNSPrimitives
 
-/// The type of a resource record (RFC 1035 section 3.2.2); any number may come off the wire.
+/// The type of a resource record (RFC 1035 section 3.2.2); messages may contain any number.
 package struct DNSRecordType: Hashable, Sendable, CustomStringConvertible {
     package let number: UInt16
 
     package init(number: UInt16) { self.number = number }
 
-    /// The type whose records are addresses of `family`.
+    /// Creates the type of the address records of `family`.
     package init(of family: HTTPDNSAddress.Family) { self = family == .v4 ? .a : .aaaa }
 
     /// An IPv4 address (RFC 1035 section 3.4.1).
@@ -21,13 +21,13 @@ package struct DNSRecordType: Hashable, Sendable, CustomStringConvertible {
     package static let opt = DNSRecordType(number: 41)
     /// The binding of a service to its endpoints (RFC 9460 section 2).
     package static let svcb = DNSRecordType(number: 64)
-    /// The same for the schemes `https` and `http` (RFC 9460 section 9).
+    /// The binding of a service for the schemes `https` and `http` (RFC 9460 section 9).
     package static let https = DNSRecordType(number: 65)
 
     /// Whether records of the type have the form of SVCB ("SVCB-compatible", RFC 9460 section 6).
     package var bindsServices: Bool { self == .svcb || self == .https }
 
-    /// The mnemonic of the types that this codec reads, `TYPE99` for others (RFC 3597 section 5).
+    /// The mnemonic of the types that this codec reads; `TYPE99` for others (RFC 3597 section 5).
     package var description: String {
         switch self {
         case .a: "A"

@@ -1,30 +1,30 @@
 /// The response to one question, read and checked from its first octet to its last.
 ///
-/// The parser is total: every sequence of octets gives either a response or a ``DNSMessageError``, in time and memory
-/// linear in its length. Decisions where RFC 1035 leaves room:
+/// The parser is total: every sequence of octets gives either a response or a ``DNSMessageError``, in time and memory linear in
+/// its length. Decisions where RFC 1035 leaves room:
 ///
-/// - counts must be exact: records missing at the end, or octets left behind the last one, refuse the message;
-/// - records of class IN and type A, AAAA, CNAME or SOA must have the form of their type in every section, also where
-///   they are not used; records of other types and classes are skipped by their length;
-/// - records of type SVCB and HTTPS are read when one of them was asked for; one that is malformed voids those beside it,
-///   and not the message (RFC 9460 section 2.2);
-/// - the question must come back as it was asked, in any case of letters. Only a response that says that the query
-///   failed may leave it out, since some servers do not repeat what they could not read.
+/// - Counts must be exact: missing records, or octets after the last one, invalidate the message.
+/// - Records of class IN and type A, AAAA, CNAME or SOA must have the form of their type in every section, even if they are not
+///   used. Records of other types and classes are skipped by their length.
+/// - Records of type SVCB and HTTPS are read when one of them was queried. A malformed one invalidates those beside it, but not
+///   the message (RFC 9460 section 2.2).
+/// - The question must be repeated unchanged, in any case of letters. Only the response of a failed query may omit it, since
+///   some servers do not repeat a question that they could not read.
 package struct DNSResponse: Hashable, Sendable {
-    /// The most addresses that are kept; more serve no connection attempt.
+    /// The maximum number of addresses that are kept; more are not useful to a connection attempt.
     package static let maximumAddresses = 16
 
     package let question: DNSQuestion
     package let responseCode: DNSResponseCode
-    /// The answer section's aliases, and its records of the type asked for.
+    /// The aliases and the records of the queried type in the answer section.
     package let answers: [DNSRecord]
     /// The authority section's SOA records.
     package let authorities: [DNSRecord]
-    /// How many leading bits of the client's network the answer depends on, which may be more than the query gave; nil
-    /// when the response does not say, which means the same as 0 (RFC 7871 section 7.3), and when the query had none.
+    /// The number of leading bits of the client's network that the answer depends on, which may exceed the query's. `nil` when
+    /// the response has none, which means the same as 0 (RFC 7871 section 7.3), and when the query had none.
     package let clientSubnetScope: Int?
 
-    /// A response whose records were read from another form than the wire's.
+    /// Creates a response whose records were read from another form than the wire format.
     package init(
         to question: DNSQuestion,
         responseCode: DNSResponseCode,
@@ -39,8 +39,8 @@ package struct DNSResponse: Hashable, Sendable {
     }
 
     /// Reads `message` as the response to `question`.
-    /// - Parameter clientSubnet: The network that the query was asked for. A response about another one is refused whole
-    ///   (RFC 7871 section 7.3). Without it the option means nothing: no server may send it unasked (section 7.2.1).
+    /// - Parameter clientSubnet: The client network of the query. A response about another network is rejected whole (RFC 7871
+    ///   section 7.3). Without it the option is ignored: no server may send it unrequested (section 7.2.1).
     package init(
         parsing message: [UInt8],
         to question: DNSQuestion,
@@ -92,7 +92,7 @@ package struct DNSResponse: Hashable, Sendable {
         }
     }
 
-    /// Refuses impossible counts before anything is read, so that 40 octets cannot announce 65,535 records.
+    /// Rejects impossible counts before any record is read, so that 40 octets cannot announce 65,535 records.
     private static func checkCounts(
         _ header: DNSResponseHeader,
         remaining: Int,

@@ -1,4 +1,4 @@
-/// What a server says about a query as a whole: the header's RCODE with EDNS's upper bits (RFC 6891 section 6.1.3).
+/// The server's result for a query as a whole: the header's RCODE with EDNS's upper bits (RFC 6891 section 6.1.3).
 package struct DNSResponseCode: Hashable, Sendable, CustomStringConvertible {
     package let number: UInt16
 
@@ -10,7 +10,7 @@ package struct DNSResponseCode: Hashable, Sendable, CustomStringConvertible {
     package static let nameError = DNSResponseCode(number: 3)
     package static let refused = DNSResponseCode(number: 5)
 
-    /// The mnemonic of the IANA registry for those that resolvers send to clients, `RCODE 23` for others.
+    /// The mnemonic in the IANA registry for those that resolvers send to clients; `RCODE 23` for others.
     package var description: String {
         switch number {
         case 0: "NOERROR"

@@ -6,7 +6,7 @@ struct DNSResponseHeader {
     let authorityCount: UInt16
     let additionalCount: UInt16
 
-    /// Reads the header and checks that it is one of a whole response to a standard query with ID 0.
+    /// Reads the header and checks that it belongs to a complete response to a standard query with ID 0.
     init(_ reader: inout DNSMessageReader) throws(DNSMessageError) {
         guard reader.remaining >= DNSWireFormat.headerOctets else {
             throw DNSMessageError(
@@ -37,7 +37,7 @@ struct DNSResponseHeader {
         additionalCount = try reader.readUInt16()
     }
 
-    /// Whether the query could not be answered: neither NOERROR nor NXDOMAIN.
+    /// Whether the query failed: neither NOERROR nor NXDOMAIN.
     var saysThatQueryFailed: Bool {
         responseCode != DNSResponseCode.noError.number && responseCode != DNSResponseCode.nameError.number
     }

@@ -1,8 +1,8 @@
-/// Numbers of the wire format that the encoder and the parser share.
+/// The numbers of the wire format that the encoder and the parser share.
 package enum DNSWireFormat {
-    /// Octets of a message's header (RFC 1035 section 4.1.1).
+    /// The number of octets in a message's header (RFC 1035 section 4.1.1).
     package static let headerOctets = 12
-    /// The longest message: its length is a 16-bit number on every transport (RFC 8484 section 6).
+    /// The maximum length of a message: the length is a 16-bit number on every transport (RFC 8484 section 6).
     package static let maximumMessageOctets = 65_535
     /// Class IN, the Internet (RFC 1035 section 3.2.4).
     package static let internetClass: UInt16 = 1

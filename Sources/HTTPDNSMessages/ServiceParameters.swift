@@ -2,25 +2,25 @@ package import HTTPDNSPrimitives
 
 /// The parameters of a record in service mode.
 package struct ServiceParameters: Hashable, Sendable {
-    /// The most protocols that are kept; RFC 9460 sets no bound, and three are in use.
+    /// The maximum number of protocols that are kept; RFC 9460 sets no limit, and three are in use.
     package static let maximumProtocols = 16
 
-    /// The keys that are there, in rising order.
+    /// The present keys, in ascending order.
     package private(set) var keys: [ServiceParameterKey] = []
-    /// The keys of the parameter `mandatory`, in rising order.
+    /// The keys in the parameter `mandatory`, in ascending order.
     package private(set) var mandatory: [ServiceParameterKey] = []
-    /// The identifiers of the parameter `alpn`, one scalar an octet.
+    /// The identifiers in the parameter `alpn`, with one Unicode scalar for each octet.
     package private(set) var protocols: [String] = []
     package private(set) var port: UInt16?
     package private(set) var v4Hints: [HTTPDNSAddress] = []
     package private(set) var v6Hints: [HTTPDNSAddress] = []
 
-    /// No parameters.
+    /// Creates an empty set of parameters.
     init() {}
 
     /// Reads parameters to the end of the data.
-    /// - Throws: ``DNSMessageError`` when a parameter does not end within the data, keys do not strictly rise, or a value
-    ///   does not have the form of its key (RFC 9460 section 2.2).
+    /// - Throws: ``DNSMessageError`` when a parameter does not end within the data, keys do not strictly ascend, or a value
+    ///   violates the form of its key (RFC 9460 section 2.2).
     init(parsing data: inout DNSMessageReader) throws(DNSMessageError) {
         while data.remaining > 0 {
             let start = data.offset
@@ -35,19 +35,19 @@ package struct ServiceParameters: Hashable, Sendable {
         }
     }
 
-    /// Whether the parameters agree with each other (RFC 9460 section 2.4.3), and a client that acts on
-    /// ``ServiceParameterKey/implemented`` can connect with them (RFC 9460 section 8). `ech` is not acted on: a record
-    /// that has it is used without, unless it says that it must not be.
+    /// Whether the parameters are consistent (RFC 9460 section 2.4.3), and a client that supports
+    /// ``ServiceParameterKey/implemented`` can connect with them (RFC 9460 section 8). `ech` is not supported: a record with it
+    /// is used without it, unless `ech` is mandatory.
     package var areUsable: Bool {
         mandatory.allSatisfy { ServiceParameterKey.implemented.contains($0) && keys.contains($0) }
             && (!protocols.isEmpty || !excludesDefaultProtocol)
             && port != 0
     }
 
-    /// Whether `no-default-alpn` is there.
+    /// Whether `no-default-alpn` is present.
     package var excludesDefaultProtocol: Bool { keys.contains(.noDefaultALPN) }
 
-    /// Whether `ech` is there.
+    /// Whether `ech` is present.
     package var offersEncryptedHello: Bool { keys.contains(.ech) }
 
     private mutating func read(
@@ -95,7 +95,7 @@ package struct ServiceParameters: Hashable, Sendable {
         }
     }
 
-    /// The addresses, each once, at most ``DNSResponse/maximumAddresses``.
+    /// Returns the addresses, each once, at most ``DNSResponse/maximumAddresses``.
     private static func addresses(
         in value: inout DNSMessageReader,
         octets: Int,

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import ServerRig
 
-/// Plays the main job on real servers of its own, step by step, and says for each step whether it held.
+/// A demo of the main features on real servers of its own, step by step, with a verdict for each step.
 ///
-/// Every figure comes from the run; what the origins logged is the proof. Nothing needs the internet.
+/// Every figure comes from the run; the origins' logs are the proof. It needs no internet.
 @main
 struct Demo {
     static func main() async {
@@ -60,7 +60,7 @@ protocol DemoStep: Sendable {
     func play(on stage: DemoStage, _ screen: Screen) async throws -> DemoOutcome
 }
 
-/// What a step counted, and whether everything in it was as promised.
+/// The counts of a step, and whether everything in it was as expected.
 struct DemoOutcome: Sendable {
     var held: Bool
     var requests = 0

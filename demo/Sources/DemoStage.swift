@@ -10,7 +10,7 @@ struct DemoStage: Sendable {
     let rig: ServerRig
     let resolveTest: String
 
-    /// Starts the servers, and has them stopped before the demo ends by a signal.
+    /// Starts the servers, and arranges that they are stopped before a signal ends the demo.
     static func prepare(_ screen: Screen) async throws -> DemoStage {
         let rig = try await ServerRig.start(preferredTLSPort: 8443)
         stopOnSignal(rig)
@@ -37,10 +37,10 @@ struct DemoStage: Sendable {
         }
     }
 
-    /// `https://img.shop.test:8443` and a path.
+    /// Returns `https://img.shop.test:8443` with a path.
     func url(_ path: String) -> String { "https://\(DemoStage.host):\(rig.tlsPort)\(path)" }
 
-    /// A client that knows the provider, by its bootstrap address, for every name below `test`.
+    /// Creates a client with the provider, by its bootstrap address, for every name below `test`.
     func newClient() async throws -> HTTPDNSClient {
         var provider = HTTPDNSDoHProvider.Configuration(
             name: "doh",
@@ -48,7 +48,7 @@ struct DemoStage: Sendable {
             bootstrap: [try address("127.0.0.1")]
         )
         provider.trustRoots = .file(rig.certificateAuthorityFile)
-        // The origins of the demo are on loopback. A provider that the internet sees needs no such permission.
+        // The demo's origins are on loopback. A provider with public addresses needs no such permission.
         provider.answers = .loopback
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
@@ -59,15 +59,15 @@ struct DemoStage: Sendable {
         return try await HTTPDNSClient(configuration: configuration)
     }
 
-    /// A client whose settings are a file's, and follow it.
+    /// Creates a client whose settings come from a file, and follow its changes.
     func newClient(file: String) async throws -> HTTPDNSClient {
         var configuration = try ConfigurationFile.read(file)
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         return try await HTTPDNSClient(configuration: configuration)
     }
 
-    /// Writes a file into the folder that goes with the servers.
-    /// - Returns: Its path.
+    /// Writes a file into the folder of the servers.
+    /// - Returns: The file's path.
     func write(_ text: String, to name: String) throws -> String {
         let path = "\(rig.folder)/\(name)"
         try text.write(toFile: path, atomically: true, encoding: .utf8)
@@ -79,7 +79,7 @@ struct DemoStage: Sendable {
         return address
     }
 
-    /// The flags that give resolve-test the same settings.
+    /// The flags of resolve-test for the same settings.
     var resolveTestFlags: [String] {
         [
             "--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--answers", "loopback", "--cacert",
@@ -87,7 +87,7 @@ struct DemoStage: Sendable {
         ]
     }
 
-    /// The program's path as someone in the package's folder would type it.
+    /// The path of resolve-test as typed in the package's folder.
     var shownResolveTest: String {
         let short = ".build/debug/resolve-test"
         let isSame =
@@ -95,7 +95,8 @@ struct DemoStage: Sendable {
         return isSame ? short : resolveTest
     }
 
-    /// How many requests the origins logged whose Host or server name was not the name asked for, over the whole run.
+    /// Returns the number of requests in the origins' logs whose Host or server name was not the requested name, over the whole
+    /// run.
     func requestsUnderAnotherName() -> Int? {
         try? rig.accessLog().filter {
             $0.target.hasPrefix("/a.jpg") && ($0.host != "\(DemoStage.host):\(rig.tlsPort)" || $0.sni != DemoStage.host)

@@ -1,7 +1,7 @@
 internal import HTTPDNS
 internal import ServerRig
 
-/// The kill switch, off and on again, while a connection to the pinned address lives.
+/// The kill switch, turned off and on while a connection to the pinned address is open.
 struct KillSwitchTurned: DemoStep {
     func title(on stage: DemoStage) -> String { "Kill switch" }
 
@@ -20,7 +20,7 @@ struct KillSwitchTurned: DemoStep {
         let again = try await address(of: client, stage.url("/a.jpg?switch=3"))
         let bypassed = client.counters.switchedOff
         try await client.shutdown()
-        // The system resolver does not know the name: that the request failed so shows which way it took.
+        // The system resolver does not know the name, so this failure shows that the request used the system resolver.
         let held = pinned == "127.0.0.2" && again == pinned && off?.code == .resolveFailed && bypassed == 1
         screen.detail(
             "\(held ? screen.green("ok") : screen.red("x "))  off: "

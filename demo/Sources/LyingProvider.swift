@@ -1,7 +1,7 @@
 internal import HTTPDNS
 internal import ServerRig
 
-/// A provider that points the name at somebody else's server: the certificate check stops the request.
+/// A provider that returns the address of another owner's server: the certificate check stops the request.
 struct LyingProvider: DemoStep {
     private let stranger = "127.0.0.5"
 
@@ -23,7 +23,7 @@ struct LyingProvider: DemoStep {
         try await client.shutdown()
         guard let failure else { return DemoOutcome(held: false, requests: 1) }
 
-        // A request that had got through would be logged by the time that one after it is.
+        // A request that reached the server would be logged before a later one is.
         let witness = try await Command("curl", ["-sS", "http://\(stranger):\(stage.rig.httpPort)/health?witness"])
             .run()
         guard witness.status == 0 else { throw DemoError("the stranger's server does not answer: \(witness.error)") }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HTTPDNS
 internal import ServerRig
 
-/// One edit of the configuration file while requests are running over a living connection.
+/// An edit of the configuration file while requests are running over an open connection.
 struct MoveUnderLoad: DemoStep {
     private let perSecond = 200
     private let before = 400
@@ -10,12 +10,12 @@ struct MoveUnderLoad: DemoStep {
     private let first = "127.0.0.2"
     private let second = "127.0.0.3"
 
-    /// What a client whose mapping was moved has seen.
+    /// The results of a client whose mapping was moved.
     private struct Load: Sendable {
-        /// The requests that were sent once the edit was in use, by their numbers.
+        /// The numbers of the requests that were sent after the edit took effect.
         var moved: Set<Int> = []
         var failures: [String] = []
-        /// From writing the file until requests went by it.
+        /// The time from writing the file until requests used it.
         var delay: Duration?
     }
 
@@ -42,7 +42,7 @@ struct MoveUnderLoad: DemoStep {
                 ? there.last.map { "last one at" + stamp($0) } : there.first.map { "first one at" + stamp($0) }
             screen.detail("\(address) \(bar(there))   \(there.count) requests   \(edge ?? "")")
         }
-        // Those sent while the edit was being read may go to either address; later ones may not.
+        // Requests sent while the edit was being read may go to either address; later ones may not.
         let wrong = lines.filter { line in
             number(of: line).map { load.moved.contains($0) } ?? false
                 ? line.address != second : ![first, second].contains(line.address)
@@ -66,7 +66,7 @@ struct MoveUnderLoad: DemoStep {
         "version: 1\nmappings:\n  \(DemoStage.host): \(address)\n"
     }
 
-    /// Sends the requests at their times and edits the file between two of them.
+    /// Sends the requests at their times, and edits the file between two of them.
     private func load(_ client: HTTPDNSClient, on stage: DemoStage) async throws -> Load {
         let start = ContinuousClock.now
         let generation = client.mappings.current.generation
@@ -107,7 +107,7 @@ struct MoveUnderLoad: DemoStep {
 
     private func stamp(_ seconds: Double) -> String { String(format: " %.3f s", seconds) }
 
-    /// One column per fifth of a second in which the address was asked.
+    /// Returns a bar with one column per fifth of a second in which the address got requests.
     private func bar(_ times: [Double]) -> String {
         let columns = (before + after) / perSecond * 5
         let busy = Set(times.map { min(columns - 1, max(0, Int($0 * 5))) })

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import ServerRig
 
-/// The same address with the name's own Host, server name and certificate check, through the command-line tool.
+/// The same address with the name's own Host, server name and certificate check, through the command line.
 struct PinnedFetch: DemoStep {
-    /// What `resolve-test fetch --json` says, as far as it is shown.
+    /// The displayed part of the output of `resolve-test fetch --json`.
     private struct Report: Decodable {
         struct Timings: Decodable {
             let resolve, connect, tls, firstByte, total: Double?

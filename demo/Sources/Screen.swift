@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Lines for people: colour on a terminal only, and none where NO_COLOR is set (no-color.org).
+/// Lines for people: color on a terminal only, and none where NO_COLOR is set (no-color.org).
 struct Screen: Sendable {
     private let hasColour = isatty(STDOUT_FILENO) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
 
@@ -13,13 +13,13 @@ struct Screen: Sendable {
 
     func detail(_ text: String) { line("    " + text) }
 
-    /// A label and what belongs to it, in columns.
+    /// Prints a label and its text, in columns.
     func detail(_ label: String, _ text: String, width: Int = 36) {
         detail(label.padding(toLength: max(width, label.count + 1), withPad: " ", startingAt: 0) + text)
     }
 
     func line(_ text: String) {
-        // Each line at once, also into a pipe: the demo is watched while it runs.
+        // Each line immediately, also into a pipe: the output is watched during the run.
         FileHandle.standardOutput.write(Data((text + "\n").utf8))
     }
 
@@ -29,12 +29,12 @@ struct Screen: Sendable {
 }
 
 extension Duration {
-    /// `1.9 ms`.
+    /// The duration in a form such as `1.9 ms`.
     var inMilliseconds: String { String(format: "%.1f ms", self / .milliseconds(1)) }
 }
 
 extension Int {
-    /// `1,024`.
+    /// The number in a form such as `1,024`.
     var grouped: String {
         let digits = Array(String(magnitude).reversed())
         let groups = stride(from: 0, to: digits.count, by: 3).map { digits[$0..<Swift.min($0 + 3, digits.count)] }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HTTPDNS
 internal import ServerRig
 
-/// A first address that drops every packet: a POST goes to the second one after the race's delay, and once.
+/// A first address that drops every packet: a POST goes to the second one after the race's delay, and only once.
 struct SilentAddress: DemoStep {
     private let silent = "127.0.0.6"
     private let good = "127.0.0.3"
@@ -15,7 +15,7 @@ struct SilentAddress: DemoStep {
         defer { withExtendedLifetime(hole) {} }
         let client = try await stage.newClient()
         let mark = stage.rig.accessLogMark()
-        // In this order: an answer's own order is the provider's.
+        // A mapping keeps this order; the order of an answer is the provider's.
         try client.mappings.apply { $0[DemoStage.host] = .addresses([silent, good]) }
         let begun = ContinuousClock.now
         let response = try await client.post(stage.url("/upload?silent"), body: .bytes(Array("once".utf8)))
@@ -41,7 +41,7 @@ struct SilentAddress: DemoStep {
         let held =
             isSuspect && response.status.code == 200 && posts.count == 1 && posts.allSatisfy { $0.address == good }
             && lost == 0
-            // A request that waited for the silent address would take the race's 250 ms, whatever else the machine does.
+            // A request that waited for the silent address would take the race's 250 ms, whatever other load the machine has.
             && times.sorted()[next / 2] < .milliseconds(125)
         screen.detail(
             "\(held ? screen.green("ok") : screen.red("x "))  next \(next) requests: half of them within \(milliseconds(times.sorted()[next / 2])), "

@@ -2,18 +2,18 @@ internal import Foundation
 internal import HTTPDNS
 internal import ServerRig
 
-/// The provider stops answering for longer than answers live, while requests are running, and comes back.
+/// A provider that stops responding for longer than answers live, while requests are running, and returns.
 struct StoppedProvider: DemoStep {
     private let perSecond = 200
     private let timeToLive = Duration.seconds(1)
     private let before = Duration.seconds(1)
     private let stopped = Duration.seconds(3)
-    /// Longer than a provider rests that failed for so short a time: 1 s, then 2 s, and a little by chance.
+    /// Longer than the back-off of a provider after so short a failure: 1 s, then 2 s, and a small random part.
     private let after = Duration.seconds(4)
-    /// One column of the bars.
+    /// The duration of one column of the bars.
     private let column = Duration.milliseconds(200)
 
-    /// One request: when it was sent and answered, and what its response said about its address.
+    /// One request: the times at which it was sent and answered, and its response's information about its address.
     private struct Sample: Sendable {
         var sent: ContinuousClock.Instant
         var answered: ContinuousClock.Instant
@@ -36,7 +36,7 @@ struct StoppedProvider: DemoStep {
     func play(on stage: DemoStage, _ screen: Screen) async throws -> DemoOutcome {
         try await stage.rig.setRecords(DemoStage.host, timeToLive: 1, ["127.0.0.2", "127.0.0.3"])
         let client = try await stage.newClient()
-        // Whatever happens, the steps after this one need the provider.
+        // The later steps need the provider in any case.
         defer { stage.rig.resumeBind() }
         let load = try await load(client, on: stage)
         try await client.shutdown(drainingFor: .seconds(2))
@@ -45,7 +45,7 @@ struct StoppedProvider: DemoStep {
         let failures = samples.compactMap(\.failure)
         let fresh = samples.filter { $0.failure == nil && !$0.isStale }
         let stale = samples.filter { $0.failure == nil && $0.isStale }
-        // A whole life after the provider was stopped, and as long as it is, there is nothing fresh to answer with.
+        // From a whole time to live after the provider's stop until its return, no fresh answer is possible.
         let unflagged = fresh.filter { $0.sent > load.held + timeToLive && $0.answered < load.released }
         let isFreshAgain = samples.last.map { $0.failure == nil && !$0.isStale } ?? false
         let held = failures.isEmpty && !stale.isEmpty && unflagged.isEmpty && isFreshAgain
@@ -99,7 +99,7 @@ struct StoppedProvider: DemoStep {
         }
     }
 
-    /// One column for each fifth of a second, marked where such a request was sent.
+    /// Returns a bar with one column for each fifth of a second, marked where such a request was sent.
     private func bar(_ samples: [Sample], of load: Load) -> String {
         let columns = Int((before + stopped + after) / column)
         let busy = Set(samples.map { min(columns - 1, Int(($0.sent - load.start) / column)) })
@@ -108,6 +108,6 @@ struct StoppedProvider: DemoStep {
 }
 
 extension Duration {
-    /// `3 s`, for a duration of whole seconds.
+    /// The duration in whole seconds, such as `3 s`.
     fileprivate var inWholeSeconds: String { "\(components.seconds) s" }
 }

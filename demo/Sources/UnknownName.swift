@@ -1,12 +1,12 @@
 internal import HTTPDNS
 internal import ServerRig
 
-/// The system resolver does not know the name, the provider does.
+/// A name that the provider knows, but the system resolver does not.
 struct UnknownName: DemoStep {
     func title(on stage: DemoStage) -> String { "The name exists only in HTTP-DNS" }
 
     func play(on stage: DemoStage, _ screen: Screen) async throws -> DemoOutcome {
-        // Offline, the system's name servers do not answer; nobody should have to wait for that.
+        // Offline, the system's name servers do not respond; this shortens the wait.
         let patience = ["RES_OPTIONS": "timeout:1 attempts:1"]
         let system = try await Command("getent", ["ahosts", DemoStage.host], environment: patience).run()
         let answers = system.output.split(separator: "\n").compactMap {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import ServerRig
 
-/// An address in an https URL: no server name goes out, and the certificate cannot match.
+/// An address in an https URL: no server name is sent, and the certificate cannot match.
 struct UsualTrick: DemoStep {
     private func url(on stage: DemoStage) -> String { "https://127.0.0.2:\(stage.rig.tlsPort)/a.jpg" }
 
@@ -14,7 +14,7 @@ struct UsualTrick: DemoStep {
             "curl",
             ["-sS", "--cacert", stage.rig.certificateAuthorityFile, "-H", "Host: \(DemoStage.host)", url(on: stage)]
         ).run()
-        // The origin logs the name of each handshake that came without one of its own.
+        // The origin logs the name of each handshake without one of its own.
         let log = try stage.rig.originErrorLog()
         let handshake = log.split(separator: "\n").last { $0.contains("handshake addr=127.0.0.2") }
         let name = handshake?.firstRange(of: "sni=").map { log[$0.upperBound...].prefix { $0 != "," } } ?? "?"

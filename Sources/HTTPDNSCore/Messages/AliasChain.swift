@@ -1,18 +1,18 @@
 internal import HTTPDNSMessages
 
-/// The way from the name asked to the name that owns the answer.
+/// The chain from the queried name to the name that owns the answer.
 struct AliasChain {
     var end: DNSName
     var hops = 0
     /// The least time to live of the chain's aliases and of the records at its end, in seconds.
     var timeToLive = DNSTimeToLive.maximumSeconds
-    /// The records at the end, all of the type asked for.
+    /// The records at the end, all of the queried type.
     var records: [DNSRecord] = []
 }
 
 extension DNSResponse {
-    /// Follows the aliases of the answer section from the name asked. Records are grouped by owner once, so that the
-    /// work is linear in their number.
+    /// Follows the aliases of the answer section from the queried name. Records are grouped by owner once, so that the work is
+    /// linear in their number.
     func followAliases() throws(DNSMessageError) -> AliasChain {
         let owned = Dictionary(grouping: answers, by: \.owner)
         var chain = AliasChain(end: question.name)
@@ -39,7 +39,7 @@ extension DNSResponse {
         return chain
     }
 
-    /// The one alias among the records of one owner; nil when there is none.
+    /// Returns the single alias among the records of one owner; `nil` when there is none.
     private static func alias(
         among records: [DNSRecord]
     ) throws(DNSMessageError) -> (target: DNSName, timeToLive: UInt32)? {
@@ -50,7 +50,7 @@ extension DNSResponse {
                 hasOtherRecords = true
                 continue
             }
-            // Equal records are one record (RFC 2181 section 5). Where their lives differ, the least counts (section 5.2).
+            // Equal records count as one (RFC 2181 section 5). If their times to live differ, the least applies (section 5.2).
             guard found == nil || found?.target == target else {
                 throw DNSMessageError(.ambiguousAlias, "\(record.owner) has two aliases (RFC 2181 section 10.1)")
             }

@@ -1,7 +1,7 @@
 package import HTTPDNSMessages
 
 extension DNSName {
-    /// The wire form of a host name, whose labels are within the limits by construction.
+    /// Creates the wire form of a host name, whose labels are within the limits by construction.
     package init(_ host: HTTPDNSName) {
         let text = host.description.utf8
         var octets: [UInt8] = []
@@ -14,7 +14,7 @@ extension DNSName {
         self.init(validatedOctets: octets)
     }
 
-    /// The name as a host name; nil when it is none, such as the root or a name with a space in it.
+    /// The name as a host name; `nil` when it is not one, such as the root or a name with a space in it.
     package var hostName: HTTPDNSName? {
         var text: [UInt8] = []
         text.reserveCapacity(octets.count)

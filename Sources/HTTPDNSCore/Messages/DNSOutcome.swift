@@ -1,29 +1,29 @@
 package import HTTPDNSMessages
 package import HTTPDNSPrimitives
 
-/// What a response says about the name and the type that were asked for.
+/// The outcome of a response for the queried name and type.
 package enum DNSOutcome: Hashable, Sendable {
-    /// The addresses at the end of the alias chain: at least one, at most ``DNSResponse/maximumAddresses``, each once, in
-    /// the message's order. The time to live, in seconds, is the least of all records of the chain; the canonical name
-    /// is nil when the name asked is no alias, or its end is no host name.
+    /// The addresses at the end of the alias chain: at least one, at most ``DNSResponse/maximumAddresses``, each once, in the
+    /// message's order. The time to live, in seconds, is the least of all records of the chain. The canonical name is `nil`
+    /// when the queried name is not an alias, or the chain does not end at a host name.
     case addresses([HTTPDNSAddress], timeToLive: UInt32, canonicalName: HTTPDNSName?)
-    /// The name exists without a record of the type. The time to live is nil without an SOA that owns the name.
+    /// The name exists without a record of the type. The time to live is `nil` without an SOA that owns the name.
     case noData(timeToLive: UInt32?)
-    /// The name, or the one that it is an alias of, does not exist.
+    /// The queried name, or the end of its alias chain, does not exist.
     case nameError(timeToLive: UInt32?)
-    /// The server could not answer, or would not.
+    /// The server failed, or refused to answer.
     case failed(DNSResponseCode)
 }
 
 extension DNSResponse {
-    /// The most hops of an alias chain that are followed. Resolvers stop at 8 to 17; chains of CDNs have up to 5.
+    /// The maximum number of hops in an alias chain. Resolvers stop at 8 to 17; chains of CDNs have up to 5.
     package static let maximumAliasHops = 8
 
-    /// What the response says, by the owner rule: an address counts only at the end of the one loop-free alias chain
-    /// from the name asked, of the asked type, in the answer section.
+    /// Returns the outcome, by the owner rule: an address counts only in the answer section, of the queried type, at the end of
+    /// the single loop-free alias chain from the queried name.
     ///
-    /// Records for other owners are ignored, in whatever order the records stand. A chain that could be followed in two
-    /// ways, comes back to itself or is too long refuses the whole response.
+    /// Records of other owners are ignored, in any order of the records. A chain that is ambiguous, has a loop or is too long
+    /// invalidates the whole response.
     package func outcome() throws(DNSMessageError) -> DNSOutcome {
         guard responseCode == .noError || responseCode == .nameError else { return .failed(responseCode) }
         let chain = try followAliases()
@@ -42,7 +42,7 @@ extension DNSResponse {
         )
     }
 
-    /// The addresses of `records`, each once, at most ``maximumAddresses``.
+    /// Returns the addresses of `records`, each once, at most ``maximumAddresses``.
     private static func addresses(in records: [DNSRecord]) -> [HTTPDNSAddress] {
         var addresses: [HTTPDNSAddress] = []
         for record in records {
@@ -53,9 +53,9 @@ extension DNSResponse {
         return addresses
     }
 
-    /// How long an absence may be remembered: the lesser of the SOA's own time to live and its MINIMUM (RFC 2308
-    /// section 5), and no longer than the aliases that led to it. Only the SOA of a zone that the name at the end of the
-    /// chain lies in counts.
+    /// Returns the time for which a negative answer may be cached: the lesser of the SOA's own time to live and its MINIMUM
+    /// (RFC 2308 section 5), and at most that of the aliases before it. Only the SOA of a zone that contains the name at the
+    /// end of the chain counts.
     func negativeTimeToLive(of chain: AliasChain) -> UInt32? {
         var least: UInt32?
         for record in authorities where chain.end.isAtOrBelow(record.owner) {

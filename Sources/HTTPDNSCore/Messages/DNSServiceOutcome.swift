@@ -1,29 +1,29 @@
 package import HTTPDNSMessages
 
-/// What a response says about the records of type SVCB or HTTPS that were asked for.
+/// The outcome of a response for the queried SVCB or HTTPS records.
 package enum DNSServiceOutcome: Hashable, Sendable {
-    /// Usable records in service mode, by rising priority: at least one, at most ``DNSResponse/maximumServices``. The time
-    /// to live, in seconds, is the least of all records of the chain.
+    /// The usable records in service mode, by ascending priority: at least one, at most ``DNSResponse/maximumServices``. The
+    /// time to live, in seconds, is the least of all records of the chain.
     case bindings([HTTPDNSProviderAnswer.HTTPSRecord], timeToLive: UInt32)
-    /// The targets of the records in alias mode. One of them is to be picked at random (RFC 9460 section 2.4.2).
+    /// The targets of the records in alias mode. The client picks one at random (RFC 9460 section 2.4.2).
     case aliases([HTTPDNSName], timeToLive: UInt32)
     /// Alias mode with the target `.`: the service is not available (RFC 9460 section 2.5.1).
     case unavailable(timeToLive: UInt32)
-    /// No usable record. The time to live is nil without a record and an SOA that owns the name.
+    /// No usable record. The time to live is `nil` without a record and an SOA that owns the name.
     case none(timeToLive: UInt32?)
-    /// The server could not answer, or would not.
+    /// The server failed, or refused to answer.
     case failed(DNSResponseCode)
 }
 
 extension DNSResponse {
-    /// The most records in service mode that are kept.
+    /// The maximum number of records in service mode that are kept.
     package static let maximumServices = 16
 
-    /// What the response says, by the owner rule of ``outcome()``.
+    /// Returns the outcome, by the owner rule of ``outcome()``.
     ///
-    /// - One malformed record voids all of them (RFC 9460 section 2.2).
-    /// - A record in alias mode voids those in service mode (section 2.4.1).
-    /// - A record whose parameters are not usable, or whose target is no host name, is void alone.
+    /// - One malformed record invalidates all of them (RFC 9460 section 2.2).
+    /// - A record in alias mode invalidates those in service mode (section 2.4.1).
+    /// - A record whose parameters are unusable, or whose target is not a host name, invalidates only itself.
     /// - A record whose target is `.` is about its owner, the end of the alias chain (section 2.5.2).
     package func serviceOutcome() throws(DNSMessageError) -> DNSServiceOutcome {
         guard responseCode == .noError || responseCode == .nameError else { return .failed(responseCode) }
@@ -41,7 +41,7 @@ extension DNSResponse {
         let aliases = records.filter { $0.priority == 0 }
         guard aliases.isEmpty else { return Self.outcome(ofAliases: aliases, timeToLive: chain.timeToLive) }
 
-        // Nobody tries more; what is kept is what is preferred.
+        // Clients do not try more; the preferred records are kept.
         let usable = records.sorted { $0.priority < $1.priority }.lazy.compactMap {
             HTTPDNSProviderAnswer.HTTPSRecord($0, of: chain)
         }
@@ -59,12 +59,12 @@ extension DNSResponse {
 }
 
 extension HTTPDNSProviderAnswer.HTTPSRecord {
-    /// A record in service mode at the end of `chain`; nil when it is void.
+    /// Creates a record in service mode at the end of `chain`; `nil` when it is unusable.
     fileprivate init?(_ record: ServiceRecord, of chain: AliasChain) {
         let parameters = record.parameters
         guard parameters.areUsable else { return nil }
         let name = record.target == .root ? chain.end : record.target
-        // The name asked owns the record where no alias lies between.
+        // Without an alias the queried name owns the record.
         let isOwner = name == chain.end && chain.hops == 0
         let target = isOwner ? nil : name.hostName
         guard isOwner || target != nil else { return nil }

@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// Programs of this package that were built beside the tests.
+/// The programs of this package that were built with the tests.
 public enum BuiltProduct {
-    /// The path of an executable of this build, such as `resolve-test`.
-    /// - Throws: ``RigError`` when it is not there.
+    /// Returns the path of an executable of this build, such as `resolve-test`.
+    /// - Throws: ``RigError`` when it does not exist.
     public static func path(_ name: String) throws -> String {
-        // The test bundle is an executable in the build folder on Linux; elsewhere it lies some folders below.
+        // The test bundle is an executable in the build folder on Linux; elsewhere it is some folders below.
         var folder = URL(filePath: CommandLine.arguments[0]).standardizedFileURL.deletingLastPathComponent()
         if let running = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
             folder = URL(filePath: running).deletingLastPathComponent()

@@ -1,17 +1,18 @@
 internal import Glibc
 internal import HTTPDNSPrimitives
 
-/// Held while a process is started, and by those who get a descriptor that they can mark close-on-exec only afterwards:
-/// a child that inherits a connection keeps it open.
+/// A lock for the start of a process, and for code that marks a descriptor close-on-exec only after opening it: a child that
+/// inherits a connection keeps it open.
 let spawning = Lock(())
 
-/// A process started by this one. Foundation's `Process` is not used: it starts a helper thread for each child and
-/// cannot promise that a pipe's end stays out of other children.
+/// A child process of this one. Foundation's `Process` is not used: it starts a helper thread for each child and does not
+/// guarantee that a pipe's end stays out of other children.
 final class ChildProcess: Sendable {
     let processID: pid_t
     private let ending = Lock<Int32?>(nil)
 
-    /// What is open in this process, as far as the system tells. One that is closed meanwhile does no harm: glibc passes over it.
+    /// The open descriptors of this process, as reported by the system. One that is closed meanwhile is harmless: glibc skips
+    /// it.
     private static var openDescriptors: [Int32] {
         guard let folder = opendir("/proc/self/fd") else { return [] }
         defer { closedir(folder) }
@@ -26,7 +27,7 @@ final class ChildProcess: Sendable {
     }
 
     /// Starts `executable`, a path.
-    /// - Parameter environment: The whole environment; nil means this process's.
+    /// - Parameter environment: The whole environment; `nil` means this process's.
     init(
         _ executable: String,
         _ arguments: [String],
@@ -41,7 +42,7 @@ final class ChildProcess: Sendable {
         for (target, source) in [input, output, error].enumerated() {
             posix_spawn_file_actions_adddup2(&actions, source.number, Int32(target))
         }
-        // Whatever else is open here: a file that a child holds open is not closed when its writer closes it.
+        // Every other open descriptor too: a file that a child holds open is not closed when its writer closes it.
         for number in ChildProcess.openDescriptors where number > 2 {
             posix_spawn_file_actions_addclose(&actions, number)
         }
@@ -52,7 +53,7 @@ final class ChildProcess: Sendable {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        // Nor may it inherit that a signal is ignored, as in a program that handles Ctrl-C by itself.
+        // It must not inherit ignored signals either, as from a program that handles Ctrl-C itself.
         var all = sigset_t()
         sigfillset(&all)
         posix_spawnattr_setsigdefault(&attributes, &all)
@@ -76,8 +77,8 @@ final class ChildProcess: Sendable {
         self.processID = processID
     }
 
-    /// A child that nobody waited for is waited for now, on a thread of its own: as long as an ended one is left, Swift Testing's
-    /// thread that waits for exit tests is told of it again and again, and never hears of its own child.
+    /// Waits for an unawaited child on a separate thread. While an ended child is left, Swift Testing's thread for exit tests
+    /// is notified of it repeatedly, and not of its own child.
     deinit {
         guard exitStatus == nil else { return }
         startThread { [processID] in
@@ -85,7 +86,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// The status as a shell gives it (128 + signal for a process ended by one); nil while it runs.
+    /// The status in a shell's form (128 + signal for a process ended by a signal); `nil` while it runs.
     var exitStatus: Int32? {
         ending.withLock { ending in
             if ending == nil {
@@ -99,12 +100,12 @@ final class ChildProcess: Sendable {
     }
 
     func send(_ signal: Int32) {
-        // Only while it is known to be ours: a reaped process's number may belong to someone else.
+        // Only while the process is known to be this one: the number of a reaped process may be reused.
         if exitStatus == nil { kill(processID, signal) }
     }
 
     /// Waits for the end on the calling thread.
-    /// - Returns: The status; nil when `limit` passed.
+    /// - Returns: The status; `nil` when `limit` passed.
     func waitForExit(within limit: Duration) -> Int32? {
         let deadline = ContinuousClock.now + limit
         while true {

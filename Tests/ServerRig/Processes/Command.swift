@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What a command left behind.
+/// The result of a command.
 public struct CommandResult: Sendable {
     /// The exit status; 128 + signal for a process that a signal ended.
     public let status: Int32
@@ -12,13 +12,13 @@ public struct CommandResult: Sendable {
 
 /// A command that runs to its end.
 public struct Command: Sendable {
-    /// The program: a path, or a name that is looked for in PATH and the system's folders.
+    /// The program: a path, or a name that is searched in PATH and the system's folders.
     public var program: String
     /// Its arguments.
     public var arguments: [String]
-    /// Added to this process's environment; an empty value removes a variable.
+    /// Variables that are added to this process's environment; an empty value removes a variable.
     public var environment: [String: String] = [:]
-    /// What it reads.
+    /// The text of its standard input.
     public var input = ""
 
     /// Creates a command.
@@ -29,18 +29,18 @@ public struct Command: Sendable {
         self.input = input
     }
 
-    /// The path of an installed program; nil when there is none.
+    /// Returns the path of an installed program; `nil` when there is none.
     public static func find(_ name: String) -> String? {
         if name.contains("/") { return access(name, X_OK) == 0 ? name : nil }
         let path = getenv("PATH").map { String(cString: $0) } ?? ""
-        // Daemons are in sbin, which is in no ordinary user's PATH on Debian.
+        // Daemons are in sbin, which is not in an ordinary user's PATH on Debian.
         return (path.split(separator: ":") + ["/usr/sbin", "/sbin", "/usr/bin", "/bin"])
             .map { "\($0)/\(name)" }
             .first { access($0, X_OK) == 0 }
     }
 
-    /// Runs it to its end.
-    /// - Throws: ``RigError`` when the program is not there, or still runs after `limit`; then it is killed.
+    /// Runs the command to its end.
+    /// - Throws: ``RigError`` when the program does not exist, or still runs after `limit`; then it is killed.
     public func run(within limit: Duration = .seconds(60)) async throws -> CommandResult {
         guard let path = Command.find(program) else { throw RigError("\(program) is not installed") }
         var variables = Command.environmentOfThisProcess
@@ -50,7 +50,7 @@ public struct Command: Sendable {
     }
 
     private func execute(_ path: String, _ variables: [String: String], _ limit: Duration) throws -> CommandResult {
-        // Files instead of pipes: nothing to pump, and a grandchild that keeps them open holds nobody up.
+        // Files instead of pipes: they need no pump, and a grandchild that keeps them open blocks no reader.
         let source = try FileDescriptor.unnamedFile()
         let output = try FileDescriptor.unnamedFile()
         let error = try FileDescriptor.unnamedFile()

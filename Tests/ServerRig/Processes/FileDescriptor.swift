@@ -8,23 +8,23 @@ final class FileDescriptor: Sendable {
 
     deinit { close(number) }
 
-    /// Both ends of a connection inside this machine. The reader sees its end when the writer is closed.
+    /// Creates both ends of a connection inside this machine. The reader gets an end of file when the writer is closed.
     static func pipe() throws -> (reading: FileDescriptor, writing: FileDescriptor) {
-        // Swift's Glibc has no pipe2; a socket pair does the same and can be made close-on-exec at birth.
+        // Swift's Glibc has no pipe2; a socket pair does the same and can be created close-on-exec.
         var ends: [Int32] = [0, 0]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         try checked("socketpair", socketpair(AF_UNIX, type, 0, &ends))
         return (FileDescriptor(ends[0]), FileDescriptor(ends[1]))
     }
 
-    /// A file that has no name any more.
+    /// Creates a file without a name.
     static func unnamedFile() throws -> FileDescriptor {
         let (file, name) = try newFile("output", "")
         unlink(name)
         return file
     }
 
-    /// A new file in the temporary folder.
+    /// Creates a new file in the temporary folder.
     static func newFile(_ prefix: String, _ suffix: String) throws -> (file: FileDescriptor, name: String) {
         let name = "/tmp/httpdns-\(prefix).\(getpid()).\(UInt64.random(in: .min ... .max))\(suffix)"
         let file = try checked("open \(name)", open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600))
@@ -42,7 +42,7 @@ final class FileDescriptor: Sendable {
         }
     }
 
-    /// What the file holds from `offset` on. For regular files.
+    /// Returns the content of a regular file from `offset` on.
     func contents(from offset: Int = 0) -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65536)

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// A server of a program of its own that ends with its last reference, and with this process however that ends: a shell between
-/// them reads from a pipe that closes then.
+/// A server process that ends with its last reference, and with this process however that ends: a shell between them reads from
+/// a pipe that closes then.
 final class GuardedProcess: Sendable {
-    /// Where it may keep everything; removed at its end.
+    /// The server's folder; removed at its end.
     let folder: String
     private let process: ChildProcess
     private let output: FileDescriptor
@@ -21,7 +21,7 @@ final class GuardedProcess: Sendable {
         rm -rf "$folder"
         """
 
-    /// A folder that other users may look into, for servers that do not stay root.
+    /// Creates a folder that other users may read, for servers that do not stay root.
     static func newFolder() throws -> String {
         var name = Array("/tmp/httpdns-server.XXXXXX".utf8CString)
         guard mkdtemp(&name) != nil else { throw SystemCallError("mkdtemp") }
@@ -30,8 +30,8 @@ final class GuardedProcess: Sendable {
         return folder
     }
 
-    /// A port on 127.0.0.1 that is free now. It is below the range that the system chooses ports from (32768 to 60999), so that only
-    /// another call of this one may give it to somebody else before the program has it.
+    /// Returns a port on 127.0.0.1 that is free now. It is below the system's range of ephemeral ports (32768 to 60999), so
+    /// that only another call of this function may take it before the program does.
     static func freePort() throws -> UInt16 {
         for _ in 0..<100 {
             let port = UInt16.random(in: 16_000..<32_000)
@@ -40,8 +40,8 @@ final class GuardedProcess: Sendable {
         throw RigError("no free port between 16000 and 32000")
     }
 
-    /// Starts a program, and returns when its port takes connections.
-    /// - Throws: ``RigError`` with what it said, when it does not.
+    /// Starts a program, and returns when its port accepts connections.
+    /// - Throws: ``RigError`` with the program's output, when it does not.
     init(
         _ program: String,
         _ arguments: [String],

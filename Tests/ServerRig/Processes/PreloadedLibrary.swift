@@ -1,8 +1,8 @@
-/// Libraries that stand in front of a program's own functions (LD_PRELOAD), compiled from `Scripts`.
+/// Libraries that replace functions of a program (LD_PRELOAD), compiled from `Scripts`.
 enum PreloadedLibrary {
     static var compiler: String? { ["cc", "clang", "gcc"].lazy.compactMap(Command.find).first }
 
-    /// Compiles `Scripts/NAME.c` into a file that goes with this process.
+    /// Compiles `Scripts/NAME.c` into a file that is removed with this process.
     /// - Throws: ``RigError`` without a C compiler.
     static func compile(_ name: String) async throws -> String {
         guard let compiler else { throw RigError("no C compiler is installed, and \(name) needs one") }
@@ -15,7 +15,7 @@ enum PreloadedLibrary {
         return library
     }
 
-    /// Without the library in front, what a program did not do would mean nothing.
+    /// Throws when the library was not loaded: the absence of calls would prove nothing.
     static func check(_ result: CommandResult) throws {
         guard !result.error.contains("cannot be preloaded") else {
             throw RigError("preloading failed: \(result.error)")

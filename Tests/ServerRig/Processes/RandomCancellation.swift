@@ -1,6 +1,6 @@
-/// Cancels a task at a random moment of its life: before it begins, while it is under way, or when it is over.
-/// - Parameter number: Which one of many it is: every eighth is let come to its end first, however busy the machine is.
-/// - Returns: How it ended.
+/// Cancels a task at a random time: before it begins, during its work, or after its end.
+/// - Parameter number: The index of the task among many: every eighth one may complete first, however busy the machine is.
+/// - Returns: The task's result.
 public func cancelAtRandom<Value: Sendable>(
     _ task: Task<Value, any Error>,
     number: Int

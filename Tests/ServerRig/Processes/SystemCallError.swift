@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A system call that failed, with its name and reason.
+/// A failed system call, with its name and reason.
 public struct SystemCallError: Error, Sendable, CustomStringConvertible {
     /// The call, such as `posix_spawn nginx`.
     public let call: String
@@ -12,11 +12,11 @@ public struct SystemCallError: Error, Sendable, CustomStringConvertible {
         self.number = number
     }
 
-    /// `call: reason`.
+    /// The text `call: reason`.
     public var description: String { "\(call): \(String(cString: strerror(number)))" }
 }
 
-/// The result of a call that says -1 when it fails.
+/// Returns the result of a call; throws when it is -1.
 @discardableResult
 func checked(_ call: String, _ result: Int32) throws(SystemCallError) -> Int32 {
     guard result >= 0 else { throw SystemCallError(call) }

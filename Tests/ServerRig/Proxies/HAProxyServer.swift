@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// HAProxy as a server of clear text on a free port of 127.0.0.1: each request gets a 200.
+/// HAProxy as a clear-text server on a free port of 127.0.0.1: it responds to each request with 200.
 public final class HAProxyServer: Sendable {
     /// The port, on 127.0.0.1.
     public let port: UInt16
     private let process: GuardedProcess
 
-    /// Starts it.
+    /// Starts the server.
     /// - Parameter settings: Lines of its `defaults` section, such as `timeout http-request 1s`.
-    /// - Throws: ``RigError`` with its output, when it does not begin.
+    /// - Throws: ``RigError`` with its output, when it does not start.
     public init(settings: [String]) async throws {
         let folder = try GuardedProcess.newFolder()
         port = try GuardedProcess.freePort()

@@ -6,11 +6,11 @@ public final class MicroSocksProxy: Sendable {
     public let port: UInt16
     private let process: GuardedProcess
 
-    /// Starts it.
+    /// Starts the proxy.
     /// - Parameters:
-    ///   - login: Whom it lets in; nil: everybody.
+    ///   - login: The required login; `nil`: none.
     ///   - hosts: The names that it knows, and their addresses.
-    /// - Throws: ``RigError`` with what it said, when it does not begin.
+    /// - Throws: ``RigError`` with its output, when it does not start.
     public init(login: SquidProxy.Login? = nil, hosts: [String: String] = [:]) async throws {
         port = try GuardedProcess.freePort()
         var arguments = ["-i", "127.0.0.1", "-p", "\(port)"]

@@ -2,12 +2,12 @@ internal import Glibc
 
 /// squid as an HTTP proxy on a free port of 127.0.0.1, with names of its own.
 public final class SquidProxy: Sendable {
-    /// Whom it lets in.
+    /// The login that the proxy accepts.
     public struct Login: Sendable {
         let user: String
         let password: String
 
-        /// A user that Basic knows.
+        /// Creates a login for Basic authentication.
         public init(user: String, password: String) {
             self.user = user
             self.password = password
@@ -19,12 +19,12 @@ public final class SquidProxy: Sendable {
     private let process: GuardedProcess
     private let log: LogFile
 
-    /// Starts it.
+    /// Starts the proxy.
     /// - Parameters:
-    ///   - hosts: The names that it knows, and their addresses. It asks nobody about others.
-    ///   - login: Whom it lets in; nil: everybody.
+    ///   - hosts: The names that it knows, and their addresses. It looks up no others.
+    ///   - login: The required login; `nil`: none.
     ///   - rules: Lines before `http_access allow all`.
-    /// - Throws: ``RigError`` with what it said, when it does not begin.
+    /// - Throws: ``RigError`` with its output, when it does not start.
     public init(hosts: [String: String] = [:], login: Login? = nil, rules: [String] = []) async throws {
         let folder = try GuardedProcess.newFolder()
         port = try GuardedProcess.freePort()
@@ -47,13 +47,13 @@ public final class SquidProxy: Sendable {
             ]
         }
         lines += rules + ["http_access allow all"]
-        // It does not stay root, and cannot write to what is root's then. Debian's number for it is 13.
+        // It does not stay root, and then cannot write to root's files. Debian's number for its user is 13.
         if getuid() == 0 {
             lines.append("cache_effective_user proxy")
             try checked("chown", chown(folder, 13, 13))
         }
         try write("squid.conf", lines.joined(separator: "\n") + "\n")
-        // Its shared memory is named by the service, so that two of them need two names.
+        // The service name also names its shared memory, so two instances need two names.
         process = try await GuardedProcess(
             "squid",
             ["-N", "-n", "t\(port)", "-f", "\(folder)/squid.conf"],
@@ -63,18 +63,19 @@ public final class SquidProxy: Sendable {
         log = LogFile(path: "\(folder)/access.log")
     }
 
-    /// The method and target of each request that it has finished with, such as `CONNECT one.test:443`. A tunnel is finished when
-    /// it closes.
+    /// Returns the method and target of each completed request, such as `CONNECT one.test:443`. A tunnel is completed when it
+    /// closes.
     public func requests() throws -> [String] {
         try log.lines(since: .beginning).compactMap { line in
             let words = line.split(separator: " ")
-            // A connection without a request is `- error:transaction-end-before-headers`: whoever looked whether it is there.
+            // A connection without a request is `- error:transaction-end-before-headers`: it only checked whether the proxy is
+            // running.
             guard words.count > 6, words[5] != "-" else { return nil }
             return "\(words[5]) \(words[6])"
         }
     }
 
-    /// Waits until it has finished with so many requests.
+    /// Waits until the proxy has completed the given number of requests.
     public func awaitRequests(_ count: Int) async throws -> [String] {
         let found = try await watch(log.path, within: .seconds(60)) { [self] in
             let requests = try self.requests()

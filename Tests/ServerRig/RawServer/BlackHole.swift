@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// An address and port where connecting neither works nor fails: the kernel drops every SYN, because the queue of a
-/// listener that accepts nobody is full. Good for connect deadlines and for the race of addresses.
+/// An address and port where connecting neither succeeds nor fails: the kernel drops every SYN, because the queue of a listener
+/// without accept calls is full. It is useful for connect deadlines and for the race of addresses.
 public final class BlackHole: Sendable {
     /// The address.
     public let address: String
@@ -10,11 +10,11 @@ public final class BlackHole: Sendable {
     private let listener: FileDescriptor
     private let fillers: [FileDescriptor]
 
-    /// Opens the hole.
+    /// Opens the listener and fills its queue.
     /// - Parameters:
     ///   - address: A loopback address.
     ///   - port: The port; 0 lets the system choose.
-    /// - Throws: ``SystemCallError``, or ``RigError`` when the kernel still lets connections in.
+    /// - Throws: ``SystemCallError``, or ``RigError`` when the kernel still accepts connections.
     public init(address: String = "127.0.0.1", port: UInt16 = 0) throws {
         self.address = address
         listener = try SocketAddress(address, port).listeningSocket(backlog: 0)
@@ -24,7 +24,7 @@ public final class BlackHole: Sendable {
             let filler = try SocketAddress(address, self.port).connectingSocket()
             fillers.append(filler)
             var descriptors = [pollfd(fd: filler.number, events: Int16(POLLOUT), revents: 0)]
-            // On loopback a connection that is let in stands before `connect` returns.
+            // On loopback an accepted connection is established before `connect` returns.
             if poll(&descriptors, 1, 250) == 0 {
                 self.fillers = fillers
                 return

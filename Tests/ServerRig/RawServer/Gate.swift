@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-/// A door that a test opens once: the way to make a server wait for the test, instead of for a time.
+/// A gate that a test opens once, so that a server waits for the test instead of for a time.
 public final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -12,10 +12,10 @@ public final class Gate: Sendable {
     /// Creates a closed gate.
     public init() {}
 
-    /// Whether it has been opened.
+    /// Whether the gate is open.
     public var isOpen: Bool { state.withLock { $0.isOpen } }
 
-    /// Opens it for good and lets everyone through.
+    /// Opens the gate permanently and resumes all waiters.
     public func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
@@ -33,7 +33,7 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Runs `action` once the gate is open; at once when it is already.
+    /// Runs `action` once the gate is open; immediately if it already is.
     func whenOpen(_ action: @escaping @Sendable () -> Void) {
         let isOpen = state.withLock { state in
             if !state.isOpen { state.waiting.append(action) }

@@ -1,19 +1,19 @@
-/// Frames of HTTP/2 (RFC 9113) that no real server sends on demand, for a ``RawServer`` behind a ``TLSRelay``.
+/// HTTP/2 frames (RFC 9113) that no real server sends on demand, for a ``RawServer`` behind a ``TLSRelay``.
 public enum HTTP2Frames {
-    /// A server's SETTINGS, all of them the defaults.
+    /// A server's SETTINGS frame, with all defaults.
     public static let settings = frame(4, 0, [])
 
-    /// At least the beginning of a client's first request is there when it has sent so many bytes: its preface, SETTINGS and
-    /// WINDOW_UPDATE, and the head of a frame, as libcurl sends them.
+    /// The number of bytes after which at least the beginning of a client's first request has arrived: its preface, SETTINGS
+    /// and WINDOW_UPDATE, and the head of a frame, as libcurl sends them.
     public static let firstRequest = preface + 27 + 13 + 9
 
     /// The length of a client's preface.
     static let preface = 24
 
-    /// RST_STREAM.
+    /// Returns RST_STREAM.
     public static func reset(_ code: UInt8, stream: UInt8 = 1) -> [UInt8] { frame(3, stream, [0, 0, 0, code]) }
 
-    /// Whether a client has sent HEADERS on a stream.
+    /// Returns whether a client has sent HEADERS on a stream.
     public static func hasRequest(on stream: UInt8, in received: [UInt8]) -> Bool {
         var start = preface
         while start + 9 <= received.count {
@@ -23,14 +23,14 @@ public enum HTTP2Frames {
         return false
     }
 
-    /// GOAWAY without an error, after the stream `last`.
+    /// Returns GOAWAY without an error, after the stream `last`.
     public static func goAway(last: UInt8) -> [UInt8] { frame(7, 0, [0, 0, 0, last, 0, 0, 0, 0]) }
 
-    /// HEADERS, without the end of the stream unless `endsStream`.
+    /// Returns HEADERS, without the end of the stream unless `endsStream`.
     /// - Parameters:
     ///   - status: Three digits.
-    ///   - length: The value of its `content-length`; nil: none.
-    ///   - type: The value of its `content-type`; nil: none.
+    ///   - length: The value of its `content-length`; `nil`: none.
+    ///   - type: The value of its `content-type`; `nil`: none.
     public static func head(
         _ status: String,
         length: String? = nil,
@@ -48,13 +48,13 @@ public enum HTTP2Frames {
         return frame(1, stream, block, flags: endsStream ? 5 : 4)
     }
 
-    /// DATA of stream 1 that ends the stream.
+    /// Returns DATA of stream 1 that ends the stream.
     public static func data(_ text: String) -> [UInt8] { data(Array(text.utf8)) }
 
-    /// DATA that ends the stream.
+    /// Returns DATA that ends the stream.
     public static func data(_ bytes: [UInt8], stream: UInt8 = 1) -> [UInt8] { frame(0, stream, bytes, flags: 1) }
 
-    /// A frame of section 4.1, on a stream below 256.
+    /// Returns a frame of section 4.1, on a stream below 256.
     private static func frame(_ type: UInt8, _ stream: UInt8, _ payload: [UInt8], flags: UInt8 = 0) -> [UInt8] {
         [0, 0, UInt8(payload.count), type, flags, 0, 0, 0, stream] + payload
     }

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// A filter on a socket (SO_ATTACH_FILTER, socket(7)): for a black hole under an open connection without root. The kernel drops
-/// what does not pass before TCP sees it, so that nothing is acknowledged.
+/// A filter on a socket (SO_ATTACH_FILTER, socket(7)), for a black hole under an open connection without root. The kernel drops
+/// rejected packets before TCP sees them, so that nothing is acknowledged.
 enum PacketFilter {
     /// `struct sock_filter` of linux/filter.h, which Swift's Glibc does not have.
     private struct Instruction {

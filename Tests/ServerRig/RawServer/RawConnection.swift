@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// One connection of a ``RawServer``: where it is in its script. Only the server's thread touches it.
+/// One connection of a ``RawServer``, and its position in the script. Only the server's thread accesses it.
 struct RawConnection {
     let socket: Int32
     var record: RawServer.Connection
     private var steps: ArraySlice<RawServer.Step>
     private var unsent: ArraySlice<UInt8> = []
-    /// How much of what was received the script has read.
+    /// The number of received bytes that the script has read.
     private var consumed = 0
     private(set) var pausedUntil: ContinuousClock.Instant?
     private var gatesAsked = false
@@ -17,7 +17,7 @@ struct RawConnection {
         self.steps = steps[...]
     }
 
-    /// What the loop has to wait for.
+    /// The events that the loop has to wait for.
     var interest: Int16 {
         var events: Int16 = 0
         if !unsent.isEmpty { events |= Int16(POLLOUT) }
@@ -33,7 +33,7 @@ struct RawConnection {
         }
     }
 
-    /// Takes what has arrived.
+    /// Receives the bytes that have arrived.
     mutating func receive() {
         var buffer = [UInt8](repeating: 0, count: 65536)
         while true {
@@ -47,20 +47,20 @@ struct RawConnection {
         }
     }
 
-    /// Follows the script as far as it goes without waiting.
+    /// Follows the script as far as possible without waiting.
     /// - Parameter wake: Called from any thread when a gate that the script waits for has opened.
     mutating func advance(wake: @escaping @Sendable () -> Void) {
         while !record.isClosed, flush() {
             guard let step = steps.first else { return finish() }
             guard perform(step, wake: wake) else { return }
-            // `repeatForever` has put its steps in front of itself.
+            // `repeatForever` has inserted its steps before itself.
             if case .repeatForever = step { continue }
             steps = steps.dropFirst()
             gatesAsked = false
         }
     }
 
-    /// - Returns: Whether the step is done.
+    /// - Returns: Whether the step is complete.
     private mutating func perform(_ step: RawServer.Step, wake: @escaping @Sendable () -> Void) -> Bool {
         switch step {
         case .readHead:
@@ -111,13 +111,13 @@ struct RawConnection {
         return true
     }
 
-    /// Nothing more can come: the rest of the script would wait for ever.
+    /// Ends the connection when the client is gone: the rest of the script would wait without end.
     private mutating func endIfClientIsGone() -> Bool {
         if record.isClosedByClient { finish() }
         return false
     }
 
-    /// - Returns: Whether all is sent.
+    /// - Returns: Whether everything is sent.
     private mutating func flush() -> Bool {
         while !unsent.isEmpty {
             let count = unsent.withUnsafeBytes {

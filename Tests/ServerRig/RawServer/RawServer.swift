@@ -1,52 +1,52 @@
 internal import Glibc
 internal import HTTPDNSPrimitives
 
-/// A TCP server that follows a script on each connection and records every byte it gets: for wire images, for stalls in
-/// each phase, for answers that no real server would send.
+/// A TCP server that follows a script on each connection and records every byte it gets. It serves tests of wire images, of
+/// stalls in each phase, and of responses that no real server sends.
 ///
 /// One thread serves all connections. It stops with ``stop()`` or its last reference.
 public final class RawServer: Sendable {
-    /// What the server does next on a connection. After the last step it closes.
+    /// The server's next action on a connection. After the last step it closes.
     public indirect enum Step: Sendable {
-        /// Reads on until the end of a request head (CR LF CR LF).
+        /// Reads until the end of a request head (CR LF CR LF).
         case readHead
-        /// Reads on until this many more bytes came.
+        /// Reads until the given number of further bytes has arrived.
         case read(Int)
-        /// Reads on until the client closes its side.
+        /// Reads until the client closes its side.
         case readToEnd
         /// Sends bytes.
         case send([UInt8])
-        /// Sends text in UTF-8, as written: give CR LF yourself.
+        /// Sends text in UTF-8, unchanged: the text must contain its CR LF.
         case sendText(String)
-        /// Goes on when the test opens the gate.
+        /// Continues when the test opens the gate.
         case wait(Gate)
-        /// Goes on after a time, for answers that come in drops.
+        /// Continues after a time, for responses in small pieces.
         case pause(Duration)
-        /// Opens a gate, to tell the test that this point was reached.
+        /// Opens a gate, to notify the test that this point was reached.
         case open(Gate)
-        /// Closes its own side (FIN) and goes on reading.
+        /// Closes its own side (FIN) and continues reading.
         case shutdownSending
         /// Closes with a reset (RST).
         case reset
-        /// Loses what the client sends from now on: it is not read, and not acknowledged.
+        /// Drops the client's data from now on: it is not read, and not acknowledged.
         case swallow
-        /// Does nothing more, still reading, until the client closes.
+        /// Does nothing more except reading, until the client closes.
         case hang
-        /// Does nothing more and reads nothing, so that the client's sending stalls.
+        /// Does nothing more without reading, so that the client's sending stalls.
         case hangWithoutReading
-        /// Reads nothing until the test opens the gate, so that the client's sending stalls.
+        /// Stops reading until the test opens the gate, so that the client's sending stalls.
         case waitWithoutReading(Gate)
-        /// These steps over and over.
+        /// Repeats these steps without end.
         case repeatForever([Step])
     }
 
-    /// What is known of one connection.
+    /// The record of one connection.
     public struct Connection: Sendable, Hashable {
-        /// Which connection it is, from 0.
+        /// The number of the connection, from 0.
         public let number: Int
         /// Everything that the client sent.
         public internal(set) var received: [UInt8] = []
-        /// How many bytes the kernel has taken for the client.
+        /// The number of bytes that the kernel has accepted for the client.
         public internal(set) var sent = 0
         /// Whether the client has closed its side or reset the connection.
         public internal(set) var isClosedByClient = false
@@ -57,12 +57,12 @@ public final class RawServer: Sendable {
         public var text: String { String(decoding: received, as: UTF8.self) }
     }
 
-    /// What the kernel calls the thread of each server.
+    /// The kernel's name of each server's thread.
     public static let threadName = "rig-raw-server"
 
-    /// The address that it listens on.
+    /// The address on which it listens.
     public let address: String
-    /// The port that it listens on.
+    /// The port on which it listens.
     public let port: UInt16
     private let inbox: RawServerInbox
 
@@ -71,7 +71,7 @@ public final class RawServer: Sendable {
     ///   - address: An IPv4 or IPv6 loopback address.
     ///   - port: The port; 0 lets the system choose.
     ///   - script: The steps for each connection, by its number from 0. It runs on the server's thread.
-    /// - Throws: ``SystemCallError`` when the address cannot be listened on.
+    /// - Throws: ``SystemCallError`` when it cannot listen on the address.
     public convenience init(
         address: String = "127.0.0.1",
         port: UInt16 = 0,
@@ -82,7 +82,7 @@ public final class RawServer: Sendable {
     }
 
     /// Starts a server on a Unix socket; its address is the path, and it has no port. The file stays.
-    /// - Throws: ``SystemCallError`` when the path cannot be listened on.
+    /// - Throws: ``SystemCallError`` when it cannot listen on the path.
     public convenience init(
         unixSocket path: String,
         script: @escaping @Sendable (_ connection: Int) -> [Step]
@@ -109,8 +109,8 @@ public final class RawServer: Sendable {
         }
     }
 
-    /// Starts a server that does the same on each connection.
-    /// - Throws: ``SystemCallError`` when the address cannot be listened on.
+    /// Starts a server with the same steps on each connection.
+    /// - Throws: ``SystemCallError`` when it cannot listen on the address.
     public convenience init(address: String = "127.0.0.1", port: UInt16 = 0, _ steps: Step...) throws {
         try self.init(address: address, port: port) { _ in steps }
     }
@@ -120,38 +120,38 @@ public final class RawServer: Sendable {
     /// Closes everything. Idempotent.
     public func stop() { inbox.post(.stop) }
 
-    /// Which packets are lost.
+    /// The packets that are lost.
     public enum Packets: Sendable {
-        /// Those of connections to come: they neither stand nor fail.
+        /// The packets of new connections: connecting neither succeeds nor fails.
         case ofNewConnections
-        /// Those of open connections too: nothing is read and nothing acknowledged any more.
+        /// Also the packets of open connections: the server reads and acknowledges nothing any more.
         case all
     }
 
-    /// Refuses connections from now on; those that are open stay. Returns when it does.
+    /// Refuses new connections; open ones stay. Returns once this is in effect.
     public func refuse() async throws {
         inbox.post(.refuse)
         try await awaitConnections { _ in true }
     }
 
-    /// Drops packets from now on, as a host does that has gone without a word. Returns when it does.
+    /// Drops packets from now on, like a host that disappeared silently. Returns once this is in effect.
     public func swallow(_ packets: Packets) async throws {
         inbox.post(.swallow(packets))
         try await awaitConnections { _ in true }
     }
 
-    /// Lets packets of new connections through again after ``swallow(_:)``. Returns when it does.
+    /// Accepts packets of new connections again after ``swallow(_:)``. Returns once this is in effect.
     public func restore() async throws {
         inbox.post(.restore)
         try await awaitConnections { _ in true }
     }
 
-    /// All connections as they are now.
+    /// The current connections.
     public var connections: [Connection] { inbox.connections }
 
     /// Waits until `condition` holds for the connections.
-    /// - Returns: The connections at that moment.
-    /// - Throws: ``RigError`` with what there was, after `limit` or when the server stops.
+    /// - Returns: The connections at that time.
+    /// - Throws: ``RigError`` with the actual connections, after `limit` or when the server stops.
     @discardableResult
     public func awaitConnections(
         within limit: Duration = .seconds(60),

@@ -1,14 +1,14 @@
 internal import Glibc
 internal import HTTPDNSPrimitives
 
-/// Someone who waits for something to happen on a ``RawServer``.
+/// A waiter for an event of a ``RawServer``.
 struct RawServerWaiter: Sendable {
     let deadline: ContinuousClock.Instant
     let condition: @Sendable ([RawServer.Connection]) -> Bool
     let continuation: CheckedContinuation<[RawServer.Connection], any Error>
 }
 
-/// What other threads tell the server's thread, and what it shows them.
+/// The messages of other threads to the server's thread, and the state that they can read.
 final class RawServerInbox: Sendable {
     enum Message: Sendable {
         case stop
@@ -58,7 +58,7 @@ final class RawServerInbox: Sendable {
 
     func publish(_ connections: [RawServer.Connection]) { state.withLock { $0.connections = connections } }
 
-    /// - Returns: Messages that came too late to be handled.
+    /// - Returns: The messages that were too late to be handled.
     func close() -> [Message] {
         state.withLock { state in
             state.isStopped = true

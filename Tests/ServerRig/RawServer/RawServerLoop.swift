@@ -1,7 +1,7 @@
 internal import Glibc
 internal import HTTPDNSPrimitives
 
-/// The thread of a ``RawServer``: waits for sockets, gates and times, and lets each connection follow its script.
+/// The thread of a ``RawServer``: it waits for sockets, gates and times, and lets each connection follow its script.
 struct RawServerLoop: Sendable {
     let listener: FileDescriptor
     let bell: FileDescriptor
@@ -34,7 +34,8 @@ struct RawServerLoop: Sendable {
             for index in connections.indices where !connections[index].record.isClosed {
                 if connections[index].interest & Int16(POLLIN) != 0 { connections[index].receive() }
             }
-            // What was received is known before it is answered: whoever has the answer finds it in `connections`.
+            // Received data is published before its response is sent: a test that has the response finds the data in
+            // `connections`.
             inbox.publish(connections.map(\.record))
             for index in connections.indices where !connections[index].record.isClosed {
                 connections[index].advance(wake: wake)
@@ -52,7 +53,7 @@ struct RawServerLoop: Sendable {
         for connection in connections where !connection.record.isClosed {
             descriptors.append(pollfd(fd: connection.socket, events: connection.interest, revents: 0))
         }
-        // A connection with nothing to wait for would report its end over and over.
+        // A connection with nothing to wait for would report its end repeatedly.
         for index in descriptors.indices where descriptors[index].events == 0 { descriptors[index].fd = -1 }
         if refuses { descriptors[0].fd = -1 }
         let times = connections.filter { !$0.record.isClosed }.compactMap(\.pausedUntil) + waiters.map(\.deadline)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// An address and port in the form that the socket calls take.
+/// An address and port in the form of the socket calls.
 struct SocketAddress {
     private var storage = sockaddr_storage()
     private var length: socklen_t
@@ -25,7 +25,7 @@ struct SocketAddress {
         }
     }
 
-    /// A Unix socket.
+    /// Creates the address of a Unix socket.
     init(unixSocket path: String) throws {
         text = path
         var address = sockaddr_un()
@@ -46,8 +46,8 @@ struct SocketAddress {
         withUnsafePointer(to: storage) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1, body) }
     }
 
-    /// A socket whose port is its own until it is closed. A port that the system chose at `bind` is free again, for any other
-    /// test's server, as soon as the socket is made to refuse (`shutdown`): so it is asked for by its number.
+    /// Returns a socket that owns its port until it is closed. A port that the system chose at `bind` becomes free for other
+    /// tests' servers once the socket refuses connections (`shutdown`). So the port is bound by its number.
     func listeningSocket(backlog: Int32) throws -> FileDescriptor {
         let chosen = try boundSocket()
         var address = self
@@ -55,10 +55,10 @@ struct SocketAddress {
         return try withExtendedLifetime(chosen) { try listening(address.boundSocket(), backlog) }
     }
 
-    /// - Returns: Whether another socket may be bound there too; a Unix socket has no port.
+    /// - Returns: Whether another socket can be bound to the port too; false for a Unix socket, which has no port.
     private mutating func take(port: UInt16) -> Bool {
         guard storage.ss_family != sa_family_t(AF_UNIX) else { return false }
-        // The port has the same place in both families (sin_port, sin6_port).
+        // The port is at the same offset in both families (sin_port, sin6_port).
         withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: port.bigEndian, toByteOffset: 2, as: UInt16.self) }
         return true
     }
@@ -76,7 +76,7 @@ struct SocketAddress {
         return socket
     }
 
-    /// A socket that has begun to connect.
+    /// Returns a socket that has begun to connect.
     func connectingSocket() throws -> FileDescriptor {
         let socket = try newSocket()
         let result = withPointer { connect(socket.number, $0, length) }
@@ -91,7 +91,7 @@ struct SocketAddress {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket.number, $0, &length) }
         }
         try checked("getsockname", result)
-        // The port has the same place in both families (sin_port, sin6_port).
+        // The port is at the same offset in both families (sin_port, sin6_port).
         return withUnsafeBytes(of: storage) { UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)) }
     }
 }

@@ -1,23 +1,23 @@
 internal import Glibc
 internal import HTTPDNSPrimitives
 
-/// A relay in front of a real server, for what happens on the way between client and server: packets and answers that are lost,
-/// connections that end. It does not know what it carries; TLS and HTTP/2 are the server's.
+/// A relay in front of a real server, for events on the path between client and server: lost packets and responses, and
+/// connections that end. It does not interpret the data; TLS and HTTP/2 are the server's.
 public final class TCPRelay: Sendable {
-    /// The address that it listens on.
+    /// The address on which it listens.
     public let address: String
-    /// The port that it listens on.
+    /// The port on which it listens.
     public let port: UInt16
     private let listener: FileDescriptor
     private let traffic: RelayedTraffic
 
-    /// Starts it.
+    /// Starts the relay.
     /// - Parameters:
     ///   - server: The server's address.
     ///   - serverPort: The server's port.
     ///   - address: A loopback address to listen on.
-    ///   - delay: The time that it keeps what comes from the server, and the end of its connection.
-    /// - Throws: ``SystemCallError`` when that cannot be listened on.
+    ///   - delay: The delay of data from the server, and of the end of its connection.
+    /// - Throws: ``SystemCallError`` when it cannot listen there.
     public init(
         to server: String,
         port serverPort: UInt16,
@@ -36,27 +36,27 @@ public final class TCPRelay: Sendable {
         traffic.end(resetting: false)
     }
 
-    /// How many connections it has taken so far.
+    /// The number of connections so far.
     public var connectionCount: Int { traffic.count }
 
-    /// The number of bytes of servers that it has passed on so far.
+    /// The number of bytes that it has forwarded from servers so far.
     public var answeredBytes: Int { traffic.answeredBytes }
 
-    /// Drops the packets of all clients from now on, as a host does that has gone without a word: nothing is read and nothing
-    /// acknowledged, and new connections neither stand nor fail.
+    /// Drops the packets of all clients from now on, like a host that disappeared silently. Nothing is read or acknowledged,
+    /// and new connections neither succeed nor fail.
     public func swallow() {
         PacketFilter.dropEverything(sentTo: listener.number)
         traffic.swallow()
     }
 
-    /// Passes requests on from now on, and no answers.
+    /// Forwards requests from now on, and no responses.
     public func loseAnswers() { traffic.loseAnswers() }
 
-    /// Ends the open connections, with a reset (RST) or as a server closes one (FIN).
+    /// Ends the open connections, with a reset (RST) or a regular close (FIN).
     public func endConnections(resetting: Bool) { traffic.end(resetting: resetting) }
 }
 
-/// The connections of a ``TCPRelay``. Each has a thread, which alone reads and writes; others end it from outside.
+/// The connections of a ``TCPRelay``. Each has a thread, which alone reads and writes; other threads end it.
 private final class RelayedTraffic: Sendable {
     private struct Passage: Sendable {
         let client: FileDescriptor
@@ -99,13 +99,13 @@ private final class RelayedTraffic: Sendable {
                     let length = socklen_t(MemoryLayout.size(ofValue: linger))
                     setsockopt(passage.client.number, SOL_SOCKET, SO_LINGER, &linger, length)
                 }
-                // Its thread reads the end there, and closes both.
+                // The connection's thread reads the end there, and closes both.
                 shutdown(passage.server.number, Int32(SHUT_RDWR))
             }
         }
     }
 
-    /// Runs on the listener's thread, until the listener is shut down.
+    /// Accepts connections on the listener's thread, until the listener is shut down.
     func accept(at listener: FileDescriptor) {
         while true {
             var descriptors = [pollfd(fd: listener.number, events: Int16(POLLIN), revents: 0)]
@@ -134,7 +134,7 @@ private final class RelayedTraffic: Sendable {
         }
     }
 
-    /// Until one side closes.
+    /// Forwards data until one side closes.
     private func carry(_ passage: Passage) {
         let (client, server) = (passage.client.number, passage.server.number)
         var connecting = [pollfd(fd: server, events: Int16(POLLOUT), revents: 0)]

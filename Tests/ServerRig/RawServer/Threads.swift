@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Runs `work` on a new thread that nobody joins.
+/// Runs `work` on a new detached thread.
 func startThread(_ work: @escaping @Sendable () -> Void) {
     final class Box: Sendable {
         let work: @Sendable () -> Void
@@ -22,7 +22,7 @@ func startThread(_ work: @escaping @Sendable () -> Void) {
     pthread_detach(thread)
 }
 
-/// Tells the kernel what the present thread is called; it keeps 15 bytes. Swift sees neither prctl nor pthread_setname_np.
+/// Sets the kernel's name of the current thread; it keeps 15 bytes. Swift imports neither prctl nor pthread_setname_np.
 func nameThread(_ name: String) {
     let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return }

@@ -1,8 +1,8 @@
-/// What an origin wrote about one request: the proof of where it went and under which name.
+/// An origin's log line about one request: the proof of its address and host name.
 public struct AccessLogLine: Sendable, Hashable, Decodable {
-    /// When the answer had been sent, in seconds since 1970.
+    /// The time at which the response had been sent, in seconds since 1970.
     public let time: Double
-    /// How long the request took from its first byte, in seconds.
+    /// The duration of the request from its first byte, in seconds.
     public let duration: Double
     /// The address that the request reached.
     public let address: String
@@ -30,7 +30,7 @@ public struct AccessLogLine: Sendable, Hashable, Decodable {
     public let clientPort: UInt16
     /// The connection's number, unique in one run of the server.
     public let connection: Int
-    /// Which request on its connection this was, from 1.
+    /// The number of the request on its connection, from 1.
     public let requestOnConnection: Int
     /// `TLSv1.3`; empty for clear text.
     public let tls: String
@@ -38,9 +38,9 @@ public struct AccessLogLine: Sendable, Hashable, Decodable {
     public let sessionReused: String
     /// The TLS session's identifier; empty for clear text.
     public let sessionID: String
-    /// Whom the client's certificate names, such as `CN=tenant-a`; empty without one.
+    /// The subject of the client's certificate, such as `CN=tenant-a`; empty without one.
     public let clientSubject: String
-    /// `SUCCESS`, `NONE` or `FAILED:` and why.
+    /// `SUCCESS`, `NONE` or `FAILED:` and the reason.
     public let clientVerification: String
     /// The User-Agent field.
     public let userAgent: String
@@ -52,11 +52,11 @@ public struct AccessLogLine: Sendable, Hashable, Decodable {
         let words = request.split(separator: " ")
         return words.count > 1 ? String(words[1]) : ""
     }
-    /// When the request's first byte was read, in seconds since 1970.
+    /// The time at which the request's first byte was read, in seconds since 1970.
     public var started: Double { time - duration }
 }
 
-/// A place in a log. Lines before it belong to something else.
+/// A position in a log. Earlier lines belong to other tests.
 public struct LogMark: Sendable, Hashable {
     let offset: Int
     /// The beginning of the log.

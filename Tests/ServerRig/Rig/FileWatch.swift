@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Waits for changes of a file or folder (inotify), so that nothing has to sleep and hope.
+/// A watch for changes of a file or folder (inotify), so that tests need not sleep.
 struct FileWatch {
     private let descriptor: FileDescriptor
 
@@ -20,8 +20,8 @@ struct FileWatch {
     }
 }
 
-/// Looks again whenever the file at `path` changes, until `look` finds something.
-/// - Returns: What was found; nil when `limit` passed.
+/// Calls `look` whenever the file at `path` changes, until it finds something.
+/// - Returns: The finding; `nil` when `limit` passed.
 func watch<Found: Sendable>(
     _ path: String,
     within limit: Duration,

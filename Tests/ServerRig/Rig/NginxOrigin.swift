@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// An nginx of its own that speaks HTTP/2 and keeps its connections for a given number of requests.
+/// An nginx instance with HTTP/2 that keeps its connections for a given number of requests.
 ///
-/// It reads each request to its end, answers with 200 and logs the request's method and its field `X-Number`.
+/// It reads each request to its end, responds with 200 and logs the request's method and its field `X-Number`.
 public final class NginxOrigin: Sendable {
     /// A request that the origin processed.
     public struct Request: Hashable, Sendable {
@@ -20,14 +20,14 @@ public final class NginxOrigin: Sendable {
     private let accessLog: LogFile
     private let errorLog: LogFile
 
-    /// Starts it.
+    /// Starts the origin.
     /// - Parameters:
-    ///   - rig: The rig that has the certificate, which is good for `one.test`; nil: HTTP/2 in clear text.
-    ///   - requestsPerConnection: After how many requests it says GOAWAY (`keepalive_requests`).
-    ///   - streams: How many streams it allows on a connection at the same time (`http2_max_concurrent_streams`).
-    ///   - milliseconds: How long it takes for each response.
-    ///   - speaksHTTP2: Else it speaks HTTP/1.1 alone.
-    /// - Throws: ``RigError`` with its log, when it does not begin.
+    ///   - rig: The rig that has the certificate, which is valid for `one.test`; `nil`: HTTP/2 in clear text.
+    ///   - requestsPerConnection: The number of requests after which it sends GOAWAY (`keepalive_requests`).
+    ///   - streams: The number of concurrent streams that it allows on a connection (`http2_max_concurrent_streams`).
+    ///   - milliseconds: The duration of each response.
+    ///   - speaksHTTP2: Whether it offers HTTP/2; otherwise only HTTP/1.1.
+    /// - Throws: ``RigError`` with its log, when it does not start.
     public init(
         _ rig: ServerRig?,
         requestsPerConnection: Int = 1000,
@@ -79,7 +79,7 @@ public final class NginxOrigin: Sendable {
         errorLog = LogFile(path: "\(folder)/error.log")
     }
 
-    /// The requests that it has processed so far.
+    /// Returns the requests that it has processed so far.
     public func requests() throws -> [Request] {
         try accessLog.lines(since: .beginning).compactMap { line in
             let words = line.split(separator: " ")
@@ -88,7 +88,7 @@ public final class NginxOrigin: Sendable {
         }
     }
 
-    /// Does `nginx -s reload`, and returns when new processes have taken over. The old ones end their connections.
+    /// Runs `nginx -s reload`, and returns when new processes have taken over. The old ones end their connections.
     public func reload() async throws {
         let began = try startedProcesses()
         let text = String(

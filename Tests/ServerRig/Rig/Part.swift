@@ -2,15 +2,15 @@ internal import Glibc
 internal import HTTPDNSPrimitives
 
 extension ServerRig {
-    /// Something that has to be installed for a suite to run.
+    /// A program that must be installed for a suite to run.
     public enum Part: String, Hashable, Sendable, CaseIterable {
         /// The origins: nginx with its Lua module.
         case nginx
         /// The HTTP-DNS provider.
         case bind
-        /// Makes the certificates; both servers need it.
+        /// The tool that makes the certificates; both servers need it.
         case openssl
-        /// Clients that are not ours, as witnesses: curl and dig.
+        /// Independent clients, as witnesses: curl and dig.
         case witnesses
         /// The HTTP proxy.
         case squid
@@ -50,25 +50,26 @@ extension ServerRig {
         }
     }
 
-    /// Whether the environment says that no suite may be left out (`HTTPDNS_TEST_SERVERS=required`, as `make test` does).
+    /// Whether the environment requires every suite to run (`HTTPDNS_TEST_SERVERS=required`, as `make test` does).
     public static var isRequired: Bool {
         getenv("HTTPDNS_TEST_SERVERS").map { String(cString: $0) } == "required"
     }
 
-    /// Whether the environment says that nothing else runs (`HTTPDNS_TEST_ALONE=1`, as `make test` does for tests in real time).
+    /// Whether the environment states that nothing else runs (`HTTPDNS_TEST_ALONE=1`, as `make test` does for tests in real
+    /// time).
     public static var hasMachineForItself: Bool {
         getenv("HTTPDNS_TEST_ALONE").map { String(cString: $0) } == "1"
     }
 
-    /// Whether tests in real time take as long as operators would watch, minutes in place of seconds (`make endurance`).
+    /// Whether tests in real time last as long as in operation, minutes instead of seconds (`make endurance`).
     public static var hasTime: Bool {
         getenv("HTTPDNS_TEST_LONG").map { String(cString: $0) } == "1"
     }
 
-    /// Whether a suite that needs `parts` can run: `@Suite(.enabled(if: ServerRig.isAvailable([.nginx, .bind])))`.
+    /// Returns whether a suite that needs `parts` can run: `@Suite(.enabled(if: ServerRig.isAvailable([.nginx, .bind])))`.
     ///
-    /// A suite that is left out is named once on standard error, with what to install. Where servers are required the
-    /// answer is always yes, so that a missing one fails the run.
+    /// A skipped suite is reported once on standard error, with the programs to install. Where servers are required the result
+    /// is always true, so that a missing one fails the run.
     public static func isAvailable(_ parts: Set<Part>, suite: String = #fileID) -> Bool {
         if isRequired { return true }
         let missing = parts.filter { !$0.isInstalled }.sorted { $0.rawValue < $1.rawValue }

@@ -1,6 +1,6 @@
-/// A test server or tool that did not do its part. It is the rig's failure, not the tested code's.
+/// The failure of a test server or tool. It is the rig's failure, not the tested code's.
 public struct RigError: Error, Sendable, CustomStringConvertible {
-    /// What was waited for and what was seen instead.
+    /// The expected event and the actual state.
     public let description: String
 
     init(_ description: String) { self.description = description }

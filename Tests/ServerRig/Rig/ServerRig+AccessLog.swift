@@ -1,10 +1,10 @@
 internal import Foundation
 
 extension ServerRig {
-    /// The end of the origins' log as it is now. A line is written after its response, so one may still be on its way.
+    /// Returns the current end of the origins' log. A line is written after its response, so one may still be missing.
     public func accessLogMark() -> LogMark { requests.end }
 
-    /// Every request that the origins have logged since `mark`.
+    /// Returns every request that the origins have logged since `mark`.
     public func accessLog(since mark: LogMark = .beginning) throws -> [AccessLogLine] {
         let decoder = JSONDecoder()
         return try requests.lines(since: mark).map { line in
@@ -17,8 +17,8 @@ extension ServerRig {
     }
 
     /// Waits until the origins have logged `count` requests that `matches` accepts: a line is written after its response.
-    /// - Returns: All that match.
-    /// - Throws: ``RigError`` with what was logged instead, after `limit`.
+    /// - Returns: All matching requests.
+    /// - Throws: ``RigError`` with the actual log, after `limit`.
     @discardableResult
     public func awaitAccessLog(
         since mark: LogMark = .beginning,
@@ -38,6 +38,6 @@ extension ServerRig {
         )
     }
 
-    /// What nginx wrote beside its access log, such as refused handshakes.
+    /// Returns the log of nginx's errors, such as refused handshakes.
     public func originErrorLog() throws -> String { try origins.lines(since: .beginning).joined(separator: "\n") }
 }

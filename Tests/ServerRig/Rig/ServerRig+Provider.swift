@@ -1,15 +1,15 @@
 internal import Glibc
 
 extension ServerRig {
-    /// The end of BIND's log as it is now.
+    /// Returns the current end of BIND's log.
     public func bindLogMark() -> LogMark { queries.end }
 
-    /// The questions that BIND was asked since `mark`, in its own words: `... (img.shop.test): query: img.shop.test IN A ...`.
+    /// Returns BIND's log lines of queries since `mark`: `... (img.shop.test): query: img.shop.test IN A ...`.
     public func bindQueryLog(since mark: LogMark = .beginning) throws -> [String] {
         try queries.lines(since: mark).filter { $0.contains(": query: ") }.map(String.init)
     }
 
-    /// How often BIND was asked for `name` since `mark`; with `type`, such as `AAAA`, for that type only.
+    /// Returns the number of queries to BIND for `name` since `mark`; with `type`, such as `AAAA`, for that type only.
     public func queryCount(of name: String, type: String? = nil, since mark: LogMark = .beginning) throws -> Int {
         let question = ": query: \(name) IN \(type.map { $0 + " " } ?? "")"
         return try bindQueryLog(since: mark).filter { $0.contains(question) }.count
@@ -34,23 +34,23 @@ extension ServerRig {
         )
     }
 
-    /// Puts `values` in place of the records of one type at a name below `test` (`nsupdate`, RFC 2136). It holds when
-    /// this returns. No values removes them.
-    /// - Throws: ``RigError`` with what nsupdate said.
+    /// Replaces the records of one type at a name below `test` with `values` (`nsupdate`, RFC 2136). The change is in effect on
+    /// return. No values remove the records.
+    /// - Throws: ``RigError`` with nsupdate's output.
     public func setRecords(_ name: String, timeToLive: Int = 5, type: String = "A", _ values: [String]) async throws {
         let changes =
             ["update delete \(name). \(type)"] + values.map { "update add \(name). \(timeToLive) \(type) \($0)" }
         try await update(changes)
     }
 
-    /// Adds records to those that a name has. One call carries as many as a DNS message holds, some 1,500.
-    /// - Throws: ``RigError`` with what nsupdate said.
+    /// Adds records to those of a name. One call can carry as many as fit into a DNS message, about 1,500.
+    /// - Throws: ``RigError`` with nsupdate's output.
     public func addRecords(_ name: String, timeToLive: Int = 5, type: String = "A", _ values: [String]) async throws {
         try await update(values.map { "update add \(name). \(timeToLive) \(type) \($0)" })
     }
 
     /// Removes all records of a name.
-    /// - Throws: ``RigError`` with what nsupdate said.
+    /// - Throws: ``RigError`` with nsupdate's output.
     public func removeRecords(_ name: String) async throws {
         try await update(["update delete \(name)."])
     }
@@ -63,15 +63,15 @@ extension ServerRig {
         }
     }
 
-    /// Stops BIND where it is (SIGSTOP): connections are still accepted by the kernel, nothing is answered.
+    /// Stops BIND (SIGSTOP): the kernel still accepts connections, but nothing is answered.
     public func holdBind() { kill(bindProcess, SIGSTOP) }
 
-    /// Lets BIND go on.
+    /// Continues BIND.
     public func resumeBind() { kill(bindProcess, SIGCONT) }
 
-    /// Stops the origins where they are (SIGSTOP).
+    /// Stops the origins (SIGSTOP).
     public func holdOrigins() { kill(nginxProcess, SIGSTOP) }
 
-    /// Lets the origins go on.
+    /// Continues the origins.
     public func resumeOrigins() { kill(nginxProcess, SIGCONT) }
 }

@@ -1,13 +1,13 @@
 internal import Foundation
 internal import HTTPDNSPrimitives
 
-/// nginx as four origins and BIND as an HTTP-DNS provider, with a certificate authority of their own, started by
-/// `Scripts/servers/start` in a temporary folder.
+/// A set of real servers: nginx as four origins and BIND as an HTTP-DNS provider, with a certificate authority of their own.
+/// `Scripts/servers/start` starts them in a temporary folder.
 ///
-/// Addresses: 127.0.0.2, .3, .4 and ::1 serve the names of the good certificate (`one.test`, `img.shop.test`,
-/// `*.wild.test` and more); 127.0.0.5 is somebody else's server, which shows a certificate for `other.test` whatever it
-/// is asked. The zone is `Scripts/servers/test.zone`. Suites run side by side on the shared rig: a test that changes
-/// records or counts log lines uses a name of its own, such as `pin-moves.wild.test`.
+/// Addresses: 127.0.0.2, .3, .4 and ::1 serve the names of the good certificate (`one.test`, `img.shop.test`, `*.wild.test` and
+/// more). 127.0.0.5 is another owner's server, which always presents a certificate for `other.test`. The zone is
+/// `Scripts/servers/test.zone`. Suites share the rig concurrently: a test that changes records or counts log lines uses a name
+/// of its own, such as `pin-moves.wild.test`.
 public final class ServerRig: Sendable {
     private struct Ready: Decodable {
         let tlsPort, http1Port, httpPort, dohPort, dnsPort: UInt16
@@ -18,7 +18,7 @@ public final class ServerRig: Sendable {
 
     private let ready: Ready
     let supervisor: Supervisor
-    /// Where everything of the rig is; removed at its end.
+    /// The folder of the rig; removed at its end.
     public let folder: String
 
     /// The port of the HTTPS origins that speak HTTP/2 and HTTP/1.1.
@@ -31,19 +31,19 @@ public final class ServerRig: Sendable {
     public var dohPort: UInt16 { ready.dohPort }
     /// The port of BIND's plain DNS on 127.0.0.1.
     public var dnsPort: UInt16 { ready.dnsPort }
-    /// The DoH service by name, good with bootstrap address 127.0.0.1.
+    /// The URL of the DoH service by name, usable with bootstrap address 127.0.0.1.
     public var dohURL: String { "https://doh.test:\(dohPort)/dns-query" }
-    /// The DoH service by address literal.
+    /// The URL of the DoH service by address literal.
     public var dohURLByAddress: String { "https://127.0.0.1:\(dohPort)/dns-query" }
     /// Whether ::1 can be used on this machine.
     public var hasIPv6: Bool { ready.hasIPv6 }
-    /// The authority that every good certificate ends at.
+    /// The authority of every good certificate.
     public var certificateAuthorityFile: String { ready.certificateAuthority }
     /// An authority that signed `untrusted.test` only.
     public var otherCertificateAuthorityFile: String { ready.otherCertificateAuthority }
-    /// A file of `Scripts/servers/make-certificates`, such as `tenant-a.key`.
+    /// Returns the path of a file of `Scripts/servers/make-certificates`, such as `tenant-a.key`.
     public func certificateFile(_ name: String) -> String { "\(folder)/certificates/\(name)" }
-    /// Where an origin keeps what was PUT to `/stored/name`.
+    /// Returns the path of an origin's file for a PUT to `/stored/name`.
     public func storedFile(_ name: String) -> String { "\(folder)/nginx/stored/\(name)" }
     /// The file behind ``accessLog(since:)``.
     public var accessLogFile: String { ready.accessLog }
@@ -60,15 +60,15 @@ public final class ServerRig: Sendable {
         folder = supervisor.folder
     }
 
-    /// The rig that all suites of this process share: started at the first call, stopped at the process's end.
+    /// Returns the rig that all suites of this process share: started at the first call, stopped at the process's end.
     /// - Throws: ``RigError`` with the log of the server that could not start; every later call throws the same.
     public static func shared() async throws -> ServerRig { try await sharedRig.value }
 
     private static let sharedRig = Task { try await start() }
 
-    /// A rig of the caller's own, for tests that stop or hold servers. It ends with ``stop()``, with its last reference,
+    /// Starts a rig of the caller's own, for tests that stop or hold servers. It ends with ``stop()``, with its last reference,
     /// and with this process.
-    /// - Parameter preferredTLSPort: Taken for the origins if it is free.
+    /// - Parameter preferredTLSPort: The origins' port, if it is free.
     /// - Throws: ``RigError`` with the log of the server that could not start.
     public static func start(preferredTLSPort: UInt16? = nil) async throws -> ServerRig {
         let parts = [Part.nginx, .bind].filter { isRequired || $0.isInstalled }.map(\.rawValue)
@@ -77,7 +77,7 @@ public final class ServerRig: Sendable {
         return ServerRig(ready: try JSONDecoder().decode(Ready.self, from: Data(ready)), supervisor: supervisor)
     }
 
-    /// Ends both servers and removes the folder. Returns when they are gone. Idempotent.
+    /// Stops both servers and removes the folder. Returns when they have ended. Idempotent.
     public func stop() async throws {
         try await onBlockingThread { [supervisor] in supervisor.stop() }
     }

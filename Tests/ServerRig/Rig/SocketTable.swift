@@ -1,15 +1,16 @@
 internal import Glibc
 
-/// The TCP sockets of IPv4 as the kernel lists them (proc(5), `/proc/net/tcp`).
+/// The TCP sockets of IPv4 in the kernel's list (proc(5), `/proc/net/tcp`).
 public enum SocketTable {
-    /// Whether a socket listens on a port of 127.0.0.1. A test connection could be the one connection that its server takes.
+    /// Returns whether a socket listens on a port of 127.0.0.1. A test connection could be the only connection that its server
+    /// accepts.
     static func isListening(on port: UInt16) -> Bool {
         let local = "0100007F:" + hexadecimal(port)
         // State 0A is TCP_LISTEN.
         return rows().contains { $0[1] == local && $0[3] == "0A" }
     }
 
-    /// The bytes that lie unread in the sockets connected to a port; nil when there is no such socket.
+    /// Returns the number of unread bytes in the sockets connected to a port; `nil` when there is no such socket.
     public static func unread(to port: UInt16) -> Int? {
         let remote = ":" + hexadecimal(port)
         // States 01 and 08 are TCP_ESTABLISHED and TCP_CLOSE_WAIT.

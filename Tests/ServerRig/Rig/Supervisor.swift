@@ -1,8 +1,8 @@
 internal import Glibc
 internal import HTTPDNSPrimitives
 
-/// The process that runs `Scripts/servers/start`. It ends, with its servers, when the pipe to it closes: also when this
-/// process crashes.
+/// The process that runs `Scripts/servers/start`. It ends, with its servers, when the pipe to it closes: also when this process
+/// crashes.
 final class Supervisor: Sendable {
     let folder: String
     private let process: ChildProcess
@@ -29,9 +29,9 @@ final class Supervisor: Sendable {
 
     deinit { lifeline.withLock { $0 = nil } }
 
-    /// Waits on the calling thread until the servers answer.
+    /// Waits on the calling thread until the servers respond.
     /// - Returns: The contents of `ready.json`.
-    /// - Throws: ``RigError`` with what the script said.
+    /// - Throws: ``RigError`` with the script's output.
     func waitUntilReady(within limit: Duration) throws -> [UInt8] {
         let deadline = ContinuousClock.now + limit
         let watch = try FileWatch(folder)
@@ -48,12 +48,12 @@ final class Supervisor: Sendable {
                 stop()
                 throw RigError("\(failure):\n\(String(decoding: log.contents(), as: UTF8.self))")
             }
-            // In pieces, because the end of the script is no change of the folder.
+            // In short waits, because the end of the script does not change the folder.
             watch.waitForChange(within: .milliseconds(50))
         }
     }
 
-    /// Ends the servers; returns when they are gone.
+    /// Stops the servers; returns when they have ended.
     func stop() {
         lifeline.withLock { $0 = nil }
         if process.waitForExit(within: .seconds(10)) == nil {
@@ -67,7 +67,7 @@ final class Supervisor: Sendable {
         return "/" + parts.joined(separator: "/") + "/Scripts/servers/start"
     }()
 
-    // Everything that is still running when this process ends; weak, so that a rig may end before.
+    // The supervisors still running when this process ends; weak, so that a rig may end earlier.
     private struct Entry: Sendable { weak let supervisor: Supervisor? }
     private static let started = Lock<[Entry]>([])
     private static let stopsAtExit: Void = {

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// A system resolver that says what the test wants: it runs a program with a library in front that answers look-ups from a
-/// list (`Scripts/system-answers.c`). Names that are not in it do not exist; the machine's resolver is never asked.
+/// A system resolver whose answers the test sets: a preloaded library answers a program's lookups from a list
+/// (`Scripts/system-answers.c`). Other names do not exist; the machine's resolver is never asked.
 public struct SystemAnswers: Sendable {
     private let library: String
 
-    /// The library, compiled once per process.
+    /// Returns the library, compiled once per process.
     /// - Throws: ``RigError`` without a C compiler.
     public static func shared() async throws -> SystemAnswers { try await compiled.value }
 
@@ -15,8 +15,8 @@ public struct SystemAnswers: Sendable {
         SystemAnswers(library: try await PreloadedLibrary.compile("system-answers"))
     }
 
-    /// Runs a command whose system resolver knows these names and no others.
-    /// - Parameter answers: Addresses by name.
+    /// Runs a command whose system resolver knows only these names.
+    /// - Parameter answers: The addresses by name.
     public func run(
         _ command: Command,
         answering answers: [String: [String]],
@@ -29,7 +29,7 @@ public struct SystemAnswers: Sendable {
         return result
     }
 
-    /// The variables that make a program's system resolver know these names and no others.
+    /// Returns the variables that make a program's system resolver know only these names.
     func environment(answering answers: [String: [String]]) -> [String: String] {
         // An empty value would remove the variable.
         let list = answers.map { "\($0.key)=\($0.value.joined(separator: ","))" }.joined(separator: ";") + ";"

@@ -1,28 +1,29 @@
 extension TLSRelay {
-    /// A relay with the rig's good certificate in front of a server that says these frames, after its SETTINGS, to the first request
-    /// of its one HTTP/2 connection. The server lives as long as it is kept.
+    /// Creates a relay with the rig's good certificate in front of a server. The server sends its SETTINGS and these frames to
+    /// the first request of its single HTTP/2 connection. The server lives as long as it is referenced.
     public static func saying(_ frames: [UInt8], _ rig: ServerRig) async throws -> (server: RawServer, relay: TLSRelay)
     {
         try await saying([frames], rig)
     }
 
-    /// The same for several connections, one after the other, each with frames of its own.
+    /// Creates a relay for several connections, one after the other, each with frames of its own.
     public static func saying(_ frames: [[UInt8]], _ rig: ServerRig) async throws -> (
         server: RawServer, relay: TLSRelay
     ) {
         try await scripted(frames.flatMap { connection(saying: $0) }, rig)
     }
 
-    /// The steps of one connection, which answer its first request.
+    /// Returns the steps of one connection, which respond to its first request.
     public static func connection(saying frames: [UInt8]) -> [RawServer.Step] {
-        // The preface is two lines that end as heads do. What is left of the connection before is read with the first of them.
+        // The preface consists of two lines that end like heads. The rest of the earlier connection is read with the first of
+        // them.
         [
             .readHead, .readHead, .read(HTTP2Frames.firstRequest - HTTP2Frames.preface),
             .send(HTTP2Frames.settings + frames),
         ]
     }
 
-    /// A relay in front of a server that takes these steps, for all connections together.
+    /// Creates a relay in front of a server with these steps, for all connections together.
     public static func scripted(_ steps: [RawServer.Step], _ rig: ServerRig) async throws
         -> (server: RawServer, relay: TLSRelay)
     {

@@ -1,20 +1,20 @@
 internal import Glibc
 
-/// `openssl s_server` in front of a server in clear text, for bytes inside TLS that follow a script: one connection after the other,
-/// all of them on one connection to that server.
+/// A TLS relay with `openssl s_server` in front of a clear-text server, for bytes inside TLS that follow a script. It accepts
+/// one connection after the other, and carries all of them on one connection to that server.
 public final class TLSRelay: Sendable {
     /// The port, on 127.0.0.1.
     public let port: UInt16
     private let child: ChildProcess
 
-    /// Starts it.
+    /// Starts the relay.
     /// - Parameters:
     ///   - server: The port of the server, on 127.0.0.1.
-    ///   - certificate: The PEM file of its certificate; what else is in it is sent along.
+    ///   - certificate: The PEM file of its certificate; other certificates in it are also sent.
     ///   - key: The PEM file of its key.
-    ///   - protocols: What it chooses by ALPN, such as `h2`.
-    ///   - options: More options of `openssl s_server`, such as `-tls1_2`.
-    /// - Throws: ``RigError`` with what it said, when it does not begin.
+    ///   - protocols: The protocols for ALPN, such as `h2`.
+    ///   - options: Further options of `openssl s_server`, such as `-tls1_2`.
+    /// - Throws: ``RigError`` with its output, when it does not start.
     public init(
         to server: UInt16,
         certificate: String,
@@ -24,12 +24,12 @@ public final class TLSRelay: Sendable {
     ) async throws {
         guard let program = Command.find("openssl") else { throw RigError("openssl is not installed") }
         let upstream = try SocketAddress("127.0.0.1", server).connectingSocket()
-        // A program that knows nothing of sockets reads and writes it.
+        // A program that is not written for sockets reads and writes it.
         var poll = pollfd(fd: upstream.number, events: Int16(POLLOUT), revents: 0)
         guard Glibc.poll(&poll, 1, 30_000) == 1, fcntl(upstream.number, F_SETFL, 0) == 0 else {
             throw RigError("no connection to port \(server)")
         }
-        // It does not tell the port that the system chose for it when it is quiet.
+        // In quiet mode it does not report the port that the system chose.
         let port = try SocketAddress.port(of: try SocketAddress("127.0.0.1", 0).listeningSocket(backlog: 1))
         self.port = port
         let error = try FileDescriptor.unnamedFile()

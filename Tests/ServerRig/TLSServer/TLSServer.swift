@@ -1,20 +1,21 @@
 internal import Glibc
 
-/// `openssl s_server` on a port of its own: TLS in shapes that nginx does not take. To each request it answers with a page.
+/// A TLS server with `openssl s_server` on a port of its own, for TLS settings that nginx does not support. It responds to each
+/// request with a page.
 public final class TLSServer: Sendable {
     /// The port.
     public let port: UInt16
     private let child: ChildProcess
     private let error: FileDescriptor
 
-    /// Starts it.
+    /// Starts the server.
     /// - Parameters:
-    ///   - certificate: The PEM file of its certificate; what else is in it is sent along.
+    ///   - certificate: The PEM file of its certificate; other certificates in it are also sent.
     ///   - key: The PEM file of its key.
-    ///   - options: More of its options, such as `-tls1_2`.
-    ///   - address: Where it listens.
+    ///   - options: Further options, such as `-tls1_2`.
+    ///   - address: The address to listen on.
     ///   - port: The port; 0 lets the system choose.
-    /// - Throws: ``RigError`` with what it said, when it does not begin.
+    /// - Throws: ``RigError`` with its output, when it does not start.
     public init(
         certificate: String,
         key: String,
@@ -42,7 +43,7 @@ public final class TLSServer: Sendable {
         self.port = try await onBlockingThread {
             let deadline = ContinuousClock.now + .seconds(30)
             while ContinuousClock.now < deadline, child.exitStatus == nil {
-                // `ACCEPT 127.0.0.1:40123` is its word for being ready, `ACCEPT` where it was given the port.
+                // `ACCEPT 127.0.0.1:40123` reports that it is ready; with a given port it is `ACCEPT`.
                 let text = String(decoding: output.contents(), as: UTF8.self)
                 for line in text.split(separator: "\n") where line.hasPrefix("ACCEPT") {
                     if port > 0 { return port }
@@ -55,7 +56,7 @@ public final class TLSServer: Sendable {
         }
     }
 
-    /// What it told of its connections so far, where its options ask for that (`-state`, `-verify 1`).
+    /// The server's output about its connections so far, if its options request it (`-state`, `-verify 1`).
     public var report: String { String(decoding: error.contents(), as: UTF8.self) }
 
     deinit {

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// Proves that a program leaves the system resolver alone: it runs the program with a library in front that records and
-/// refuses every look-up of a name, and every connection or packet to port 53 (`Scripts/tripwire.c`).
+/// A proof that a program does not use the system resolver. A preloaded library records and refuses every lookup of a name, and
+/// every connection or packet to port 53 (`Scripts/tripwire.c`).
 public struct Tripwire: Sendable {
     private let library: String
 
-    /// The tripwire, compiled once per process.
+    /// Returns the tripwire, compiled once per process.
     /// - Throws: ``RigError`` without a C compiler.
     public static func shared() async throws -> Tripwire { try await compiled.value }
 
@@ -15,10 +15,9 @@ public struct Tripwire: Sendable {
         Tripwire(library: try await PreloadedLibrary.compile("tripwire"))
     }
 
-    /// Runs a command with the tripwire in front.
+    /// Runs a command with the tripwire preloaded.
     /// - Parameter recordsSockets: Whether the sockets that it opens are among the lookups, such as `socket IPv4`.
-    /// - Returns: What the command left behind, and its look-ups, such as `getaddrinfo img.shop.test` or
-    ///   `connect 127.0.0.1 port 53`.
+    /// - Returns: The command's result, and its lookups, such as `getaddrinfo img.shop.test` or `connect 127.0.0.1 port 53`.
     public func run(
         _ command: Command,
         recordsSockets: Bool = false,
