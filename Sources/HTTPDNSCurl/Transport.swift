@@ -181,7 +181,7 @@ package final class Transport: Sendable {
     }
 
     /// Refuses new transfers; the loop ends with the last one in progress, which ``drain()`` waits for.
-    /// - Returns: Whether there is a loop at all.
+    /// - Returns: Whether there is a loop.
     func retire() -> Bool {
         mailbox.abandon()
     }

@@ -1,7 +1,7 @@
 /// A domain name as in messages: length-prefixed labels with the root's zero at the end, letters in lower case.
 ///
-/// A label may contain any octet (RFC 2181 section 11). Names are therefore compared in this form and never as text, so that a
-/// dot or a NUL inside a label cannot be confused with a separator or an end.
+/// A label may contain any octet (RFC 2181 section 11). Names are therefore compared in this form and never as text. A dot or a
+/// NUL inside a label cannot be confused with a separator or an end.
 package struct DNSName: Hashable, Sendable, CustomStringConvertible {
     /// The maximum number of octets in a name, length octets and root included (RFC 1035 section 2.3.4).
     package static let maximumOctets = 255

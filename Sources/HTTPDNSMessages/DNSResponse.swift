@@ -4,8 +4,8 @@
 /// its length. Decisions where RFC 1035 leaves room:
 ///
 /// - Counts must be exact: missing records, or octets after the last one, invalidate the message.
-/// - Records of class IN and type A, AAAA, CNAME or SOA must have the form of their type in every section, even if they are not
-///   used. Records of other types and classes are skipped by their length.
+/// - Records of class IN and type A, AAAA, CNAME or SOA must have the form of their type in every section, even if unused.
+///   Records of other types and classes are skipped by their length.
 /// - Records of type SVCB and HTTPS are read when one of them was queried. A malformed one invalidates those beside it, but not
 ///   the message (RFC 9460 section 2.2).
 /// - The question must be repeated unchanged, in any case of letters. Only the response of a failed query may omit it, since

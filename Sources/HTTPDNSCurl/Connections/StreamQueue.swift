@@ -64,7 +64,7 @@ struct StreamQueue {
         return misleads ? .oneOnNewConnection : .one
     }
 
-    // MARK: what waits
+    // MARK: waiting transfers
 
     mutating func append(_ handle: EasyHandle) {
         lastTicket += 1
@@ -96,7 +96,7 @@ struct StreamQueue {
         }
     }
 
-    // MARK: what libcurl has
+    // MARK: transfers in libcurl
 
     /// Notes that libcurl got a transfer.
     mutating func began() { undecided += 1 }

@@ -3,8 +3,8 @@ protocol LoopDriver: AnyObject {
     /// Lets libcurl process everything due: new transfers, and its own timers.
     func act(now: Int64)
 
-    /// Waits for an event of a socket, the waker or a timer of libcurl, for at most `timeout` nanoseconds (`nil`: no limit),
-    /// and lets libcurl act on the sockets. The clock is read after the wait and before libcurl acts.
+    /// Waits for an event of a socket, the waker or a timer of libcurl, for at most `timeout` nanoseconds (`nil`: no limit).
+    /// Then libcurl acts on the sockets. The clock is read after the wait and before libcurl acts.
     func wait(timeout: Int64?, now: Int64)
 
     /// Returns whether a socket without libcurl's interest had received nothing when the last wait ended; false where that is

@@ -3,8 +3,8 @@ internal import HTTPDNSPrimitives
 
 extension EasyHandle {
     /// Sets libcurl's options for the egress path. The next transfer must not see them.
-    /// - Throws: ``TransferFailure`` with code `invalidRequest` for a path or an interface's name that libcurl cannot take, and
-    ///   as ``ProxyTrust`` for the trust roots of an HTTPS proxy.
+    /// - Throws: ``TransferFailure`` with code `invalidRequest` for a path or an interface's name that libcurl cannot take. The
+    ///   errors of ``ProxyTrust`` for the trust roots of an HTTPS proxy.
     func take(_ passage: Passage, _ pin: Pin) throws(TransferFailure) {
         guard let transfer else { return }
         needsReset = true

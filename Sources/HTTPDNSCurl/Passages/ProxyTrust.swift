@@ -15,7 +15,7 @@ package struct ProxyTrust: Hashable, Sendable {
         minimumVersion = settings.minimumVersion
     }
 
-    /// The CA file; nil when no certificate is checked.
+    /// Returns the CA file; `nil` when no certificate is checked.
     /// - Throws: ``TransferFailure`` with code `trustRootsMissing`.
     func authorityFile() throws(TransferFailure) -> String? {
         verification == .chainAndName ? try CertificateBundle.path(for: roots) : nil

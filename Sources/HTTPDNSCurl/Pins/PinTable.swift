@@ -5,9 +5,9 @@ internal import HTTPDNSPrimitives
 /// Three numbers are bounded.
 ///
 /// - The entries in libcurl's host table, because libcurl walks the whole table at the end of each request. The least recently
-///   used are removed by a line in the list of the next transfer.
-/// - The pins, which must not long outlive the connections that their names identify.
-/// - The names. libcurl 7.88 keeps a record for each name whose connection it closed because its pool was full, and walks all
+/// - The names. libcurl 7.88 keeps a record for each name whose connection it closed because its pool was full. It walks all
+///   records at the end of each request (300 us a request after 20,000 names). So a name is given to another pin once no
+///   connection has it any more.
 ///   records at the end of each request (300 us a request after 20,000 names). So a name is given to another pin once no
 ///   connection has it any more.
 struct PinTable {

@@ -27,7 +27,7 @@ struct EndpointMemory {
     private var paces = RecentTable<Place, Pace>(limit: EndpointHealth.maximumEntries)
     private var lastTurn = 0
 
-    // MARK: what happens
+    // MARK: events
 
     /// Notes that a request tries an endpoint first.
     mutating func begins(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin, _ order: EndpointOrder, at now: Int64) {
@@ -71,7 +71,7 @@ struct EndpointMemory {
 
     // MARK: orders
 
-    /// The endpoint that carried the last request.
+    /// Returns the endpoint that carried the last request.
     func lastCarrier(for origin: RaceOrigin) -> HTTPDNSEndpoint? { carriers[origin] }
 
     /// Returns the endpoints with the least recently used first; unused ones precede all others.

@@ -93,7 +93,7 @@ extension TransportLoop {
         for handle in active where handle.transfer?.isProbe == true { takeOut(handle) }
     }
 
-    // MARK: what answers show
+    // MARK: responses
 
     /// - Returns: Whether the response that begins is the request's.
     func noteAnswer(_ handle: EasyHandle) -> Bool {

@@ -19,7 +19,7 @@ extension RaceOrigin {
 extension TransportLoop {
     var time: MonotonicTime { MonotonicTime(nanoseconds: now) }
 
-    // MARK: the beginning
+    // MARK: start
 
     func startRace(_ transfer: Transfer) {
         let endpoints = endpointsInOrder(of: transfer)
@@ -41,7 +41,7 @@ extension TransportLoop {
         if step.isLost { end(run, .failure(run.verdict(at: now))) }
     }
 
-    // MARK: while it runs
+    // MARK: attempts
 
     /// Marks an endpoint as suspect after its delay. All requests that wait for it try their next one now.
     func delayPassed(for handle: EasyHandle) {
@@ -200,7 +200,7 @@ extension TransportLoop {
         run.index = -1
     }
 
-    // MARK: what is learnt
+    // MARK: endpoint health
 
     private func noteSuspect(_ handle: EasyHandle) {
         guard let key = handle.pin?.key, key.isConnectedTo else { return }

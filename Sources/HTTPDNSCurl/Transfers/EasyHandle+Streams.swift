@@ -51,7 +51,7 @@ extension EasyHandle {
         set(CURLOPT_VERBOSE, isOn ? 1 : 0)
     }
 
-    /// Notes that the request is about to be sent. Over HTTP/2 any handle of the connection may read a GOAWAY, so all of them
+    /// Notes that the request is about to be sent. Over HTTP/2 any handle of the connection may read a GOAWAY. So all of them
     /// trace while the connection has a request that must not be repeated.
     func openStream() {
         closeStream()

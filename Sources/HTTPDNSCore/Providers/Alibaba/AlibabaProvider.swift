@@ -22,7 +22,7 @@ public final class AlibabaProvider: HTTPDNSProvider {
     /// The setting ``Configuration/answers``.
     public let answerScope: HTTPDNSAddressPolicy.Scope
 
-    /// Five names.
+    /// The maximum number of names in one request: five.
     public var batchLimit: Int { exchange.batchLimit }
 
     let exchange: VendorExchange

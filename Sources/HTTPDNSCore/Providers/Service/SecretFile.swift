@@ -6,7 +6,7 @@ final class SecretFile: Sendable {
     private let waiting = Lock<[OneShot<Result<String, any Error>>]>([])
 
     /// - Parameter read: Reads the file; it may block.
-    /// - Throws: What `read` throws; `CancellationError` when the task is cancelled.
+    /// - Throws: The error of `read`; `CancellationError` when the task is cancelled.
     func read(_ read: @escaping @Sendable () throws(SecretError) -> String) async throws -> String {
         let waiter = OneShot<Result<String, any Error>>()
         let isFirst = waiting.withLock { waiting in

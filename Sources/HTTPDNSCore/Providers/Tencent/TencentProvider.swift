@@ -22,7 +22,7 @@ public final class TencentProvider: HTTPDNSProvider {
     /// The setting ``Configuration/answers``.
     public let answerScope: HTTPDNSAddressPolicy.Scope
 
-    /// Eight names.
+    /// The maximum number of names in one request: eight.
     public var batchLimit: Int { exchange.batchLimit }
 
     let exchange: VendorExchange

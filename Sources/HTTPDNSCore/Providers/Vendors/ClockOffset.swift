@@ -12,7 +12,7 @@ final class ClockOffset: Sendable {
 
     init(_ clock: WallClock) { self.clock = clock }
 
-    /// The vendor's time as far as it is known, in seconds since 1970-01-01 00:00 UTC.
+    /// Returns the vendor's time as far as it is known, in seconds since 1970-01-01 00:00 UTC.
     func seconds() -> Int64 { clock.now() / 1000 + offset.withLock { $0 } }
 
     /// Takes the time of a refusal (`Date`, RFC 9110 section 6.6.1) as the vendor's time.

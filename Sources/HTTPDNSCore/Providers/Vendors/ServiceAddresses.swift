@@ -118,7 +118,7 @@ final class ServiceAddresses: Sendable {
     private func isAllowed(_ address: HTTPDNSAddress) -> Bool { HTTPDNSAddressPolicy.Scope(of: address) <= scope }
 }
 
-// MARK: - Over restarts
+// MARK: - Storage
 
 extension ServiceAddresses {
     /// - Returns: Whether the store had addresses that are still new.
