@@ -41,7 +41,7 @@ extension AlibabaProvider {
         /// The service's addresses, in the order to try. `nil` means the addresses of the region, for the vendor's own URL. The
         /// name in the URL is never looked up.
         public var bootstrap: [HTTPDNSAddress]?
-        /// Whether the provider asks the service once a day for its addresses (`/ss`), and whether the account is switched off.
+        /// Whether the provider asks the service once a day for its addresses and the state of the account (`/ss`).
         public var discoversAddresses = true
         /// The store that keeps discovered addresses across restarts. No other provider may use it: saving replaces its
         /// content.
