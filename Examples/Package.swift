@@ -16,6 +16,10 @@ let package = Package(
     ],
     targets: [
         .executableTarget(
+            name: "FirstProgram",
+            dependencies: [.product(name: "HTTPDNS", package: "swift-httpdns")]
+        ),
+        .executableTarget(
             name: "FirstRequest",
             dependencies: [
                 .product(name: "HTTPDNS", package: "swift-httpdns"),

@@ -35,9 +35,9 @@ struct DocumentationTests {
         #expect(!Document.paths(below: "Docs", suffix: ".md").isEmpty)
     }
 
-    @Test("README's program is the whole of Examples/Sources/Quickstart")
-    func quickstart() throws {
-        let program = try Document("Examples/Sources/Quickstart/main.swift").text
+    @Test("README's programs are in Examples as they are printed", arguments: ["FirstProgram", "Quickstart"])
+    func programs(name: String) throws {
+        let program = try Document("Examples/Sources/\(name)/main.swift").text
         let blocks = try Document("README.md").blocks(in: "swift").map { $0.lines.joined(separator: "\n") + "\n" }
         #expect(blocks.contains(program))
     }

@@ -1,0 +1,39 @@
+import HTTPDNS
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+@Suite("A client of one DoH service", .timeLimit(.minutes(2)))
+struct DoHClientTests {
+    private static let name = "img.shop-of-a-test.com"
+
+    @Test("Public names are resolved by the service, internal names are not asked of it")
+    func resolves() async throws {
+        let reply = DNSReply(host: Self.name, address: [8, 8, 8, 8])
+        let service = try RawServer(.repeatForever([.readHead, .send(reply.http)]))
+        var configuration = try HTTPDNSClient.Configuration.doh("http://127.0.0.1:\(service.port)/dns-query")
+        configuration.resolver.families = .v4
+        try await withHTTPDNSClient(configuration: configuration) { client in
+            let resolution = try await client.resolve(Self.name)
+            #expect(resolution.provider == "doh" && resolution.endpoints.map(\.address) == [HTTPDNSAddress(v4: 8, 8, 8, 8)])
+            let asked = client.counters.providers["doh"]?.queries
+            _ = try? await client.resolve("db.internal")
+            #expect(asked == 1 && client.counters.providers["doh"]?.queries == 1)
+        }
+    }
+
+    @Test(
+        "A URL or an address that cannot be used is refused by name",
+        arguments: [
+            ("https://dns.example/dns-query", ["192.0.2.53", "dns1.example"], "\"dns1.example\" is not an address"),
+            ("https://dns.example/dns-query", [], "bootstrap"),
+            ("ftp://192.0.2.53/", [], "https://"),
+        ]
+    )
+    func refused(url: String, bootstrap: [String], text: String) throws {
+        let error = #expect(throws: HTTPDNSClientError.self) {
+            try HTTPDNSClient.Configuration.doh(url, bootstrap: bootstrap)
+        }
+        #expect(error?.code == .configuration && error?.message.contains(text) == true, "\(String(describing: error))")
+    }
+}
