@@ -54,7 +54,7 @@ struct IPAddressTextTests {
     }
 
     @Test(
-        "forms that programs read differently are no addresses",
+        "Forms that programs read differently are no addresses",
         arguments: [
             "", ".", "1", "127.1", "1.2.3", "1.2.3.4.", ".1.2.3.4", "1.2.3.4.5", "1..3.4", "256.0.0.1", "1.2.3.999",
             "01.2.3.4", "1.2.3.04", "00.0.0.0", "0x7f.0.0.1", "0x7f000001", "2130706433", "1.2.3.4 ", " 1.2.3.4",

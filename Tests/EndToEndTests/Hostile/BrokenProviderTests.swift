@@ -57,7 +57,7 @@ struct BrokenProviderTests {
         #expect(try await outcome(of: Self.reply.http).get() == ["127.0.0.2"])
     }
 
-    @Test("an answer that ends after any of its bytes, head or body, is a typed error")
+    @Test("A response cut after any byte of its head or body is a typed error")
     func cutOnTheWire() async throws {
         let bytes = Self.reply.http
         for count in 0..<bytes.count {

@@ -10,8 +10,9 @@ import Testing
 struct MovedMappingTests {
     private static let versions: [HTTPDNSClient.AllowedVersions] = [.automatic, .http1Only]
 
+    /// Requests that are in flight when the mapping changes finish.
     @Test(
-        "row 6, (42), invariant 18: the next request goes to the new address though the old connection lives; what is in flight finishes",
+        "A changed mapping holds for the next request while the old connection lives",
         arguments: versions
     )
     func moved(versions: HTTPDNSClient.AllowedVersions) async throws {
@@ -39,7 +40,7 @@ struct MovedMappingTests {
         #expect(late == ["127.0.0.2", "127.0.0.3", "127.0.0.3"])
     }
 
-    @Test("row 7: while the mapping rests a hundred requests travel on one connection", arguments: versions)
+    @Test("A hundred requests use one connection while the mapping stays the same", arguments: versions)
     func kept(versions: HTTPDNSClient.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
         let name = "row7-\(versions).wild.test".lowercased()
@@ -58,8 +59,9 @@ struct MovedMappingTests {
         #expect(Set(lines.map(\.protocol)) == [versions == .automatic ? "HTTP/2.0" : "HTTP/1.1"])
     }
 
+    /// It has exact and suffix rules, ports, several addresses, IPv6 and `via`.
     @Test(
-        "row 8, (47): a file alone, without any provider, leads requests: exact, suffix, port, several addresses, IPv6, via"
+        "A mapping file alone directs requests, without any provider"
     )
     func file() async throws {
         let rig = try await ServerRig.shared()

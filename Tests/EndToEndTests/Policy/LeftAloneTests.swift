@@ -8,7 +8,7 @@ import Testing
 /// Rows 15 and 18 of the acceptance list: what no provider hears of, and what of the library's own traffic never comes back.
 @Suite("Names left alone, against BIND and nginx", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct LeftAloneTests {
-    @Test("(48), invariant 13: literals and localhost are pinned, and no provider hears of them")
+    @Test("Literals and localhost are pinned, and no provider is asked about them")
     func literals() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
@@ -64,8 +64,9 @@ struct LeftAloneTests {
         }
     }
 
+    /// The name is also routed to the provider itself. A hundred lookups succeed.
     @Test(
-        "invariant 19: the provider's own name, mapped to a wrong place and routed to itself, stops neither start nor 100 look-ups"
+        "A wrong mapping of the provider's own name stops neither start nor lookups"
     )
     func providersOwnName() async throws {
         let rig = try await ServerRig.shared()

@@ -93,7 +93,7 @@ struct InspectionTests {
         #expect(way.address == "" || (shown["addresses"] as? [String])?.contains(ours) == true, "\(ours)")
     }
 
-    @Test("an IPv6 address goes through curl too")
+    @Test("The resolve entry of an IPv6 address works in curl")
     func fedToCurlIPv6() async throws {
         let rig = try await ServerRig.shared()
         guard rig.hasIPv6 else { return }

@@ -34,7 +34,7 @@ struct NeverWaitingTests {
         HTTPDNSResolver.Query(.name(try HTTPDNSName(name)), port: 443)
     }
 
-    @Test("(32), invariant 8: a thousand misses at once on one name are one query a family in BIND's log")
+    @Test("A thousand concurrent misses on a name are one query a family in BIND's log")
     func oneFlight() async throws {
         let rig = try await ServerRig.shared()
         let name = "thousand.wild.test"
@@ -150,7 +150,7 @@ struct NeverWaitingTests {
         }
     }
 
-    @Test("invariant 20: a black-holed first provider costs the first question the hedge delay, and later ones nothing")
+    @Test("A black-holed first provider costs only the first lookup the hedge delay")
     func blackHole() async throws {
         let rig = try await ServerRig.shared()
         let hole = try BlackHole()

@@ -46,8 +46,9 @@ struct ProviderAnswerTests {
         #expect(try rig.queryCount(of: name, type: "AAAA", since: queries) == 1)
     }
 
+    /// No byte of the request reaches the server.
     @Test(
-        "row 2, invariant 17: another server's certificate is refused under a mapping, and no byte of the request arrives"
+        "Under a mapping another server's certificate is refused and nothing is sent"
     )
     func wrongServer() async throws {
         let rig = try await ServerRig.shared()

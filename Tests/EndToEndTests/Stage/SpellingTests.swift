@@ -31,7 +31,7 @@ struct SpellingTests {
     @Test("At least forty spellings are tested")
     func count() { #expect(Set(Self.authorities).count >= 40) }
 
-    @Test("(45), (46) each reaches the address with one Host, one SNI, one target, and all share one connection")
+    @Test("All spellings reach the address with one Host, SNI, target and connection")
     func mapped() async throws {
         let rig = try await ServerRig.shared()
         let configuration = try rig.settings(
@@ -69,7 +69,7 @@ struct SpellingTests {
         }
     }
 
-    @Test("invariant 13: all spellings of a name are one question to the provider, and one cache entry")
+    @Test("All spellings of a name are one query to the provider and one cache entry")
     func resolved() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
@@ -90,7 +90,8 @@ struct SpellingTests {
         #expect(try rig.bindQueryLog(since: mark).filter { $0.lowercased().contains("row-17") }.count <= 2)
     }
 
-    @Test("(48) an international name is asked, shown and sent as its A-label, which is what the certificate has")
+    /// The certificate has the A-label too.
+    @Test("An international name is resolved, shown and sent as its A-label")
     func international() async throws {
         let rig = try await ServerRig.shared()
         try await withClient(rig.settings()) { client in

@@ -105,7 +105,8 @@ struct TagOverTheWireTests {
         #expect(try rig.queryCount(of: "forged.wild.test", type: "A", since: mark) == 1)
     }
 
-    @Test("(44) an explicit second hop is rewritten by itself: no mark comes along, and the hops are counted")
+    /// The hops are counted.
+    @Test("An explicit second hop is rewritten separately and carries no tag")
     func explicitHops() async throws {
         let rig = try await ServerRig.shared()
         let (bindMark, originMark) = (rig.bindLogMark(), rig.accessLogMark())

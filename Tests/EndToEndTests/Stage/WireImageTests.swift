@@ -163,7 +163,7 @@ struct WireImageTests {
         }
     }
 
-    @Test("nothing is added that the caller did not ask for")
+    @Test("Nothing is added that the caller did not request")
     func nothingAdded() async throws {
         let server = try RawServer(address: Self.address, .readHead, .sendText(Self.answer), .hang)
         let test = Case("", "http://Wire.test.:PORT/a/../b?c#d").with { $0.fields = [.accept: "*/*"] }

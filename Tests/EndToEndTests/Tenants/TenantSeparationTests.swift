@@ -103,8 +103,9 @@ struct TenantSeparationTests {
         #expect(transport.usage == HTTPDNSTransport.Usage(clients: 0, trustSettings: 0, loops: 0))
     }
 
+    /// Their trust is equal.
     @Test(
-        "mappings, cached answers and counters of one client are none of another's, with equal trust and shared connections"
+        "Clients that share connections share no mappings, answers or counters"
     )
     func ownResolver() async throws {
         let rig = try await ServerRig.shared()

@@ -21,7 +21,8 @@ struct AnswerTableTests {
         return answer.address(at: 0).low
     }
 
-    @Test("(40) any number of names leaves the table within its bounds, each answer under its own key")
+    /// Each answer is found under its own key.
+    @Test("The answer table stays within its bounds for any number of names")
     func isBounded() throws {
         var table = AnswerTable(capacity: 100, byteLimit: .max)
         var evictions = 0
@@ -48,7 +49,7 @@ struct AnswerTableTests {
         #expect(table.byteCount == 0 && table.count == 0)
     }
 
-    @Test("names in use survive a flood of names that are asked for once")
+    @Test("Names in use survive a flood of names that are used once")
     func keepsUsed() throws {
         var table = AnswerTable(capacity: 100, byteLimit: .max)
         for place in 0..<50 { try put(place, into: &table) }
@@ -99,7 +100,7 @@ struct AnswerTableTests {
         for place in 0..<1_000 { #expect(try number(place, in: &table) == UInt64(place)) }
     }
 
-    @Test("keys that differ in families, bypass or network are answered apart")
+    @Test("Keys that differ in families, bypass or network have separate answers")
     func keysDiffer() throws {
         let host = try HTTPDNSName("a.test")
         let subnet = try #require(HTTPDNSAddressBlock("203.0.113.0/24"))

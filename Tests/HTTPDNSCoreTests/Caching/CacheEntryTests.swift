@@ -26,7 +26,7 @@ struct CacheEntryTests {
         packed(entry)?.isSpent(at: at(seconds)) ?? true
     }
 
-    @Test("(35) a failure does not shorten a fresh answer, and holds off asking once it is over")
+    @Test("A failure leaves a fresh answer as it is and delays queries after its expiry")
     func failureKeepsAnswer() {
         var entry = CacheEntry()
         entry.install(answer(1, sentAt: 0, life: .seconds(10)), at: at(0))
@@ -56,7 +56,7 @@ struct CacheEntryTests {
         #expect(moments.count >= 20)
     }
 
-    @Test("(36), invariant 6: a newer answer that may not be kept still removes the older one")
+    @Test("A newer answer that may not be kept still removes the older one")
     func contradicts() {
         var entry = CacheEntry()
         entry.install(answer(1, sentAt: 0, life: .seconds(60)), at: at(0))
@@ -65,7 +65,8 @@ struct CacheEntryTests {
         #expect(entry.isEmpty)
     }
 
-    @Test("(37), invariant 10: a slow old answer that lands after a newer one is dropped, and so is its failure")
+    /// So is a failure that arrives late.
+    @Test("A slow old answer that arrives after a newer one is dropped")
     func keepsNewer() {
         var entry = CacheEntry()
         entry.install(answer(2, sentAt: 5, life: .seconds(60)), at: at(6))

@@ -29,7 +29,8 @@ struct CacheFloodTests {
         cache.shard(for: key).state.withLock { $0.table.find(key) != nil }
     }
 
-    @Test("(40), invariant 12: a million random names through 10,000 places: memory is flat, the names in use stay")
+    /// The cache has room for 10,000 entries.
+    @Test("A million random names leave memory flat and keep the names in use")
     func isFlat() {
         let limit = 8 << 20
         let cache = AnswerCache(entries: 10_000, bytes: limit)
@@ -76,7 +77,7 @@ struct CacheFloodTests {
         return (Int(words[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE))
     }
 
-    @Test("invariant 12: the limit of bytes holds for the sum of all shards, whatever names come")
+    @Test("The byte limit holds for the sum of all shards, whatever names arrive")
     func boundsBytes() {
         let cache = AnswerCache(entries: 1_000_000, bytes: 1 << 20)
         for number in 0..<50_000 {

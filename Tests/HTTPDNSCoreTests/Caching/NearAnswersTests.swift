@@ -36,7 +36,7 @@ struct NearAnswersTests {
     }
 
     @Test(
-        "a thread sees at once what another one put in the place of the answer that it keeps",
+        "A thread sees immediately that another thread replaced its kept answer",
         arguments: [1, 10_000]
     )
     func replaced(uses: Int) {
@@ -48,7 +48,7 @@ struct NearAnswersTests {
         #expect(number(of: key, in: cache) == 2)
     }
 
-    @Test("what was removed, forgotten or driven out is not found any more by the thread that kept it")
+    @Test("A removed, forgotten or evicted answer is gone for the thread that kept it")
     func gone() {
         let other = AnswerKey(HTTPDNSName(canonical: "other.test"))
         let ways: [@Sendable (AnswerCache) -> Void] = [

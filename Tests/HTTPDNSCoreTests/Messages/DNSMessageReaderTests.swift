@@ -30,7 +30,7 @@ struct DNSMessageReaderTests {
     }
 
     @Test(
-        "(3) a pointer must lead strictly backwards, and not into the header",
+        "A pointer must lead strictly backwards, and not into the header",
         arguments: [
             ([0xc0, 12], 12),  // to itself
             ([0xc0, 14, 0xc0, 12], 12),  // forward, and two at each other
@@ -47,13 +47,13 @@ struct DNSMessageReaderTests {
         #expect(code(octets, at: offset) == .badPointer)
     }
 
-    @Test("(4) 128 pointers in a row are followed, 129 are refused")
+    @Test("128 pointers in a row are followed, 129 are refused")
     func pointerLimit() throws {
         #expect(try read(Self.chain(pointers: 128), at: 12 + 1 + 127 * 2).0 == .root)
         #expect(code(Self.chain(pointers: 129), at: 12 + 1 + 128 * 2) == .badPointer)
     }
 
-    @Test("(4) 8,000 chained pointers cost no more than 129 of them")
+    @Test("8,000 chained pointers cost no more than 129 of them")
     func longChain() {
         let octets = Self.chain(pointers: 8_000)
         #expect(code(octets, at: 12 + 1 + 7_999 * 2) == .badPointer)
@@ -71,21 +71,21 @@ struct DNSMessageReaderTests {
     }
 
     @Test(
-        "(5) the label types 01 and 10 are refused, as a length and behind a pointer",
+        "The label types 01 and 10 are refused, as a length and behind a pointer",
         arguments: [([0x40, 0], 12), ([0x80, 0], 12), ([0xbf, 0], 12), ([0x41, 0xc0, 12], 13)] as [([UInt8], Int)]
     )
     func labelTypes(octets: [UInt8], offset: Int) {
         #expect(code(octets, at: offset) == .badLabel)
     }
 
-    @Test("(6) a label has at most 63 octets")
+    @Test("A label has at most 63 octets")
     func labelLength() throws {
         let label = [UInt8](repeating: 0x61, count: 63)
         #expect(try read([63] + label + [0]).0.octets == [63] + label + [0])
         #expect(code([64] + label + [0x61, 0]) == .badLabel)
     }
 
-    @Test("(6) a name has at most 255 octets, literal or compressed", arguments: [254, 255, 256, 257, 10_000])
+    @Test("A name has at most 255 octets, literal or compressed", arguments: [254, 255, 256, 257, 10_000])
     func nameLength(length: Int) {
         // Labels of one octet, then one of two when the length is even.
         var name: [UInt8] = []
@@ -104,14 +104,14 @@ struct DNSMessageReaderTests {
     }
 
     @Test(
-        "(7) a name that the data ends in is refused",
+        "A name that the end of the data cuts off is refused",
         arguments: [[], [3, 0x61], [3, 0x61, 0x61, 0x61], [1, 0x61, 1], [0xc0], [1, 0x61, 0xc0]] as [[UInt8]]
     )
     func truncated(octets: [UInt8]) {
         #expect(code(octets) == .truncated)
     }
 
-    @Test("(7) only ASCII letters lose their case, and no octet ends a label before its length")
+    @Test("Only ASCII letters are lowercased, and no octet ends a label early")
     func octets() throws {
         let label: [UInt8] = [0x41, 0x5a, 0x5b, 0x40, 0x2e, 0x00, 0xc4, 0xff]
         let (name, _) = try read([8] + label + [0])

@@ -22,13 +22,13 @@ struct OwnerRuleTests {
         }
     }
 
-    @Test("(17), invariant 14: an address of another owner is not the answer")
+    @Test("An address of another owner is not the answer")
     func foreignOwner() throws {
         let builder = response { $0.address("two.test", [127, 0, 0, 1]) }
         #expect(try outcome(builder) == .noData(timeToLive: nil))
     }
 
-    @Test("(17), invariant 14: an address of another owner beside the answer is left out, and so is its time to live")
+    @Test("An address of another owner beside the answer is ignored, with its TTL")
     func foreignBeside() throws {
         let builder = response {
             $0.address("two.test", [127, 0, 0, 9], timeToLive: 1)
@@ -44,7 +44,7 @@ struct OwnerRuleTests {
         #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 60, canonicalName: nil))
     }
 
-    @Test("(18) a chain is followed in whatever order its records stand")
+    @Test("An alias chain is followed in any order of its records")
     func outOfOrder() throws {
         let builder = response {
             $0.address("three.test", [127, 0, 0, 1], timeToLive: 50)
@@ -66,7 +66,7 @@ struct OwnerRuleTests {
         #expect(code(builder) == .ambiguousAlias)
     }
 
-    @Test("(18) two different aliases of one name on the chain refuse the response")
+    @Test("Two different aliases of one name on the chain refuse the response")
     func twoAliases() {
         let builder = response {
             $0.alias("one.test", "two.test")
@@ -108,7 +108,7 @@ struct OwnerRuleTests {
     }
 
     @Test(
-        "(18) a loop of aliases refuses the response",
+        "A loop of aliases refuses the response",
         arguments: [(1, .aliasLoop), (2, .aliasLoop), (9, .aliasLoop), (20, .aliasChainTooLong)]
             as [(Int, DNSMessageError.Code)]
     )
@@ -123,7 +123,7 @@ struct OwnerRuleTests {
     }
 
     @Test(
-        "(18) chains of up to 8 aliases are followed, longer ones are refused",
+        "Chains of up to 8 aliases are followed, longer ones are refused",
         arguments: [(1, nil), (8, nil), (9, .aliasChainTooLong), (20, .aliasChainTooLong)]
             as [(Int, DNSMessageError.Code?)]
     )
@@ -136,7 +136,7 @@ struct OwnerRuleTests {
         #expect(code(builder) == expected)
     }
 
-    @Test("(18) a chain whose end has no address is no data, with its aliases' time to live as a bound")
+    @Test("A chain whose end has no address is no data, bounded by its aliases' TTL")
     func emptyEnd() throws {
         let builder = response {
             $0.alias("one.test", "two.test", timeToLive: 3)
@@ -145,7 +145,8 @@ struct OwnerRuleTests {
         #expect(try outcome(builder) == .noData(timeToLive: 3))
     }
 
-    @Test("(19) addresses of the other family, in the authority or in the additional section do not count")
+    /// The other sections are the authority and the additional section.
+    @Test("Addresses of the other family or of another section do not count")
     func otherPlaces() throws {
         let builder = response {
             $0.address("one.test", [UInt8](repeating: 0, count: 16))
@@ -155,8 +156,9 @@ struct OwnerRuleTests {
         #expect(try outcome(builder) == .noData(timeToLive: nil))
     }
 
+    /// NXDOMAIN with an address for that name is refused.
     @Test(
-        "(20) NXDOMAIN behind an alias says that the alias leads nowhere; with an address for that name it is refused"
+        "NXDOMAIN behind an alias says that the alias leads nowhere"
     )
     func nameError() throws {
         var builder = response { $0.alias("one.test", "two.test") }
@@ -193,8 +195,9 @@ struct OwnerRuleTests {
 struct TimeToLiveTests {
     private static let one = HTTPDNSAddress(v4: 127, 0, 0, 1)
 
+    /// A TTL with the upper bit set is a long one.
     @Test(
-        "(22), invariant 2: any 32 bits are a life between 0 and 7 days; the upper bit makes it long",
+        "Any 32-bit TTL gives a life between 0 and 7 days",
         arguments: [
             (0, 0), (1, 1), (604_800, 604_800), (604_801, 604_800), (0x7fff_ffff, 604_800), (0x8000_0000, 604_800),
             (0xffff_ffff, 604_800),
@@ -206,7 +209,7 @@ struct TimeToLiveTests {
         #expect(try outcome(builder) == .addresses([Self.one], timeToLive: expected, canonicalName: nil))
     }
 
-    @Test("(23), invariant 3: the least of the chain counts, and nothing outside it")
+    @Test("The lowest TTL of the chain counts, and nothing outside it")
     func least() throws {
         var builder = DNSMessageBuilder(to: .a("one.test"))
         builder.alias("one.test", "two.test", timeToLive: 20)
@@ -223,7 +226,7 @@ struct TimeToLiveTests {
     }
 
     @Test(
-        "(24), invariant 4: an absence lives for the lesser of the SOA's time to live and its MINIMUM",
+        "A negative answer lives for the lesser of the SOA's TTL and its MINIMUM",
         arguments: [
             (100, 30, 30), (30, 100, 30), (0, 100, 0), (100, 0, 0), (0xffff_ffff, 0x8000_0000, 604_800),
         ] as [(UInt32, UInt32, UInt32)],
@@ -238,7 +241,7 @@ struct TimeToLiveTests {
     }
 
     @Test(
-        "(24) without an SOA of a zone that the name lies in, an absence has no time to live",
+        "Without an SOA of an enclosing zone a negative answer has no TTL",
         arguments: ["", "other", "x.one.test"]
     )
     func foreignAuthority(owner: String) throws {

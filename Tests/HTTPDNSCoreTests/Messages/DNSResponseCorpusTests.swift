@@ -11,7 +11,7 @@ struct DNSResponseCorpusTests {
         .deletingLastPathComponent()
         .appendingPathComponent("../../../Fuzz/Corpus/dns-response")
 
-    @Test("invariant 15: every input gives an outcome that keeps the rules, or a typed error of one line")
+    @Test("Every input gives a valid outcome or a typed error of one line")
     func corpus() throws {
         let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
         var accepted = 0

@@ -19,14 +19,14 @@ struct DNSResponseTests {
         #expect(parsingError(Self.good().octets) == nil)
     }
 
-    @Test("(1) 0 to 12 octets are refused", arguments: 0...12)
+    @Test("Messages of 0 to 12 octets are refused", arguments: 0...12)
     func short(length: Int) {
         #expect(parsingError(Array(Self.good().octets.prefix(length))) == .truncated)
         #expect(parsingError([UInt8](repeating: 0, count: length)) == (length < 12 ? .truncated : .notAResponse))
     }
 
     @Test(
-        "(14), (15) the header must be that of a whole response with ID 0",
+        "The header must be that of a whole response with ID 0",
         arguments: [
             (0x0000, 0, .notAResponse), (0x8800, 0, .notAResponse), (0xa800, 0, .notAResponse),
             (0x8000, 1, .wrongID), (0x8000, 0xffff, .wrongID), (0x8200, 0, .truncationFlag),
@@ -39,7 +39,7 @@ struct DNSResponseTests {
         #expect(parsingError(builder.octets) == expected)
     }
 
-    @Test("(11), (16) the question may come back in any case of letters, and in no other way")
+    @Test("The question may come back in any letter case, and otherwise unchanged")
     func echo() {
         let cases: [([[UInt8]], DNSMessageError.Code?)] = [
             ([DNSMessageBuilder.question(DNSMessageBuilder.name("ONE.tEsT"), type: 1)], nil),
@@ -72,7 +72,7 @@ struct DNSResponseTests {
     }
 
     @Test(
-        "(9) counts above the records are refused, and counts below leave octets behind",
+        "Counts above the records are refused, and counts below leave octets behind",
         arguments: [(0, .trailingBytes), (2, .truncated), (65_535, .truncated)] as [(UInt16, DNSMessageError.Code)]
     )
     func counts(count: UInt16, expected: DNSMessageError.Code) {
@@ -84,7 +84,7 @@ struct DNSResponseTests {
         }
     }
 
-    @Test("(9) counts of 65,535 in 40 octets are refused before anything is read for them")
+    @Test("Counts of 65,535 in 40 octets are refused before any record is read")
     func hugeCounts() {
         var builder = DNSMessageBuilder(to: Self.question)
         builder.counts = [.answer: 65_535, .authority: 65_535, .additional: 65_535]
@@ -94,7 +94,7 @@ struct DNSResponseTests {
     }
 
     @Test(
-        "(8) a record's data must have the length of its type",
+        "A record's data must have the length of its type",
         arguments: [
             (1, [127, 0, 0], .badRecordLength), (1, [127, 0, 0, 2, 0], .badRecordLength), (1, [], .badRecordLength),
             (28, [UInt8](repeating: 0, count: 15), .badRecordLength),
@@ -116,14 +116,14 @@ struct DNSResponseTests {
         }
     }
 
-    @Test("(8) a length beyond the message is refused", arguments: [1, 5, 6, 16, 28, 41] as [UInt16])
+    @Test("A record length beyond the message is refused", arguments: [1, 5, 6, 16, 28, 41] as [UInt16])
     func lengthBeyondMessage(type: UInt16) {
         var builder = Self.good()
         builder.append(DNSMessageBuilder.record([0], type: type, data: [0, 0, 0, 0], length: 5), to: .additional)
         #expect(parsingError(builder.octets) == .truncated)
     }
 
-    @Test("(8) a compressed name may end outside its record's data, but not run past it")
+    @Test("A compressed name may point outside its record's data, but not run past it")
     func compressedData() throws {
         var builder = DNSMessageBuilder(to: Self.question)
         // "www" and a pointer to "test" in the question.
@@ -143,7 +143,7 @@ struct DNSResponseTests {
         #expect(parsingError(cut.octets) == .truncated)
     }
 
-    @Test("(19) records of another class are skipped by their length, whatever is in them")
+    @Test("Records of another class are skipped by their length, whatever they contain")
     func otherClass() throws {
         var builder = Self.good()
         builder.append(DNSMessageBuilder.record(Self.owner, type: 1, recordClass: 3, timeToLive: 1, data: [1, 2, 3]))
@@ -152,7 +152,7 @@ struct DNSResponseTests {
         )
     }
 
-    @Test("(12) one OPT record of the root in the additional section is allowed, and no other")
+    @Test("One OPT record of the root in the additional section is allowed, and no other")
     func options() {
         var builder = Self.good()
         builder.options(data: [0, 12, 0, 2, 0, 0, 0, 15, 0, 0])

@@ -74,7 +74,7 @@ struct DNSServiceOutcomeTests {
     }
 
     @Test(
-        "(13) a target that is an address or no host name voids its record alone",
+        "A target that is an address or no host name voids its record alone",
         arguments: ["127.0.0.1", "1", "a b.test"]
     )
     func noHostName(target: String) throws {

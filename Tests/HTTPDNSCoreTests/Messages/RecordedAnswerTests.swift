@@ -38,7 +38,7 @@ struct RecordedAnswerTests {
         #expect(try DNSResponse(parsing: answer.octets, to: answer.question).outcome() == expected)
     }
 
-    @Test("(2) no prefix and no suffix of one is an answer", arguments: RecordedAnswer.all)
+    @Test("No prefix and no suffix of a recorded answer is accepted", arguments: RecordedAnswer.all)
     func cut(answer: RecordedAnswer) {
         let octets = answer.octets
         for length in 0..<octets.count {
@@ -47,13 +47,13 @@ struct RecordedAnswerTests {
         }
     }
 
-    @Test("(10) an octet behind the end is refused", arguments: RecordedAnswer.all)
+    @Test("An octet after the end of the message is refused", arguments: RecordedAnswer.all)
     func trailing(answer: RecordedAnswer) {
         #expect(parsingError(answer.octets + [0], answer.question) == .trailingBytes)
     }
 
     @Test(
-        "invariant 15: with any one bit flipped it still gives an outcome or a typed error",
+        "Any one flipped bit still gives an outcome or a typed error",
         arguments: RecordedAnswer.all
     )
     func flipped(answer: RecordedAnswer) throws {

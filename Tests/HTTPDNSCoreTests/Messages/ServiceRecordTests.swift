@@ -57,7 +57,7 @@ struct ServiceRecordTests {
     }
 
     @Test(
-        "(13) a record with a value of another form than its key's is malformed",
+        "A record with a value of another form than its key's is malformed",
         arguments: [
             ("mandatory: no key", [(0, [])]),
             ("mandatory: an odd number of octets", [(0, [0, 1, 0]), (1, h2)]),
@@ -122,7 +122,7 @@ struct ServiceRecordTests {
     }
 
     @Test(
-        "(13) a record whose parameters do not agree, or that this client must not use, is void",
+        "A record with conflicting or unusable parameters is void",
         arguments: [
             ("mandatory: alpn is not there", [(0, [0, 1])]),
             ("mandatory: an unknown key", [(0, [2, 0x9b]), (667, [])]),

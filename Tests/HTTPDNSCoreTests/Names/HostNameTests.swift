@@ -17,7 +17,7 @@ struct HostNameTests {
     }
 
     @Test(
-        "every spelling of a name becomes its one canonical form",
+        "Every spelling of a name becomes its one canonical form",
         arguments: [
             ("one.test", "one.test"), ("One.TEST", "one.test"), ("one.test.", "one.test"), ("ONE.TEST.", "one.test"),
             ("a", "a"), ("A.", "a"), ("_dns._tcp.one.test", "_dns._tcp.one.test"), ("a-b--c.test", "a-b--c.test"),

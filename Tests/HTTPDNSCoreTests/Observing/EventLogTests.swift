@@ -32,7 +32,8 @@ struct EventLogTests {
         return ResolverObservation(providers: [], timeSource: FakeTimeSource(), logger: logger)
     }
 
-    @Test("at the default level, all kinds of events together are six lines: of quarantine, store, reload and switch")
+    /// The lines report quarantine, store, reload and switch.
+    @Test("At the default level all kinds of events together are six lines")
     func quiet() {
         let observation = observation(.info)
         for kind in HTTPDNSResolver.Event.Kind.all { observation.tell(kind) }
@@ -40,7 +41,7 @@ struct EventLogTests {
         #expect(!observation.wants(.providerFailed))
     }
 
-    @Test("at trace level every kind of event has a message of its own")
+    @Test("At trace level every kind of event has a message of its own")
     func messages() {
         let observation = observation(.trace)
         for kind in HTTPDNSResolver.Event.Kind.all { observation.tell(kind) }

@@ -5,7 +5,7 @@ import Testing
 @Suite("Address policy")
 struct AddressPolicyTests {
     @Test(
-        "(21) every special-purpose range has its scope",
+        "Every special-purpose range has its scope",
         arguments: [
             ("8.8.8.8", HTTPDNSAddressPolicy.Scope.public), ("1.0.0.0", .public), ("203.0.113.7", .public),
             ("192.0.2.1", .public),
@@ -47,7 +47,7 @@ struct AddressPolicyTests {
     }
 
     @Test(
-        "(21) A provider may answer what is as private as its limit, and no more",
+        "A provider may return addresses as private as its limit, and no more",
         arguments: [
             (HTTPDNSAddressPolicy.Scope.public, "203.0.113.7", true), (.public, "10.0.0.1", false),
             (.public, "127.0.0.1", false),

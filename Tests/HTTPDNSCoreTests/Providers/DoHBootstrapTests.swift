@@ -134,7 +134,7 @@ struct DoHBootstrapTests {
         #expect(scripted.exchange.sent.count == 1)
     }
 
-    @Test("invariant 19: when all fail, the error names each with its failure")
+    @Test("When all addresses fail, the error names each with its failure")
     func allFail() async throws {
         let scripted = try ScriptedDoHService(addresses: Self.addresses) { _ in throw Self.failure() }
         let error = try #require(await scripted.error(.v4))
@@ -145,7 +145,7 @@ struct DoHBootstrapTests {
         )
     }
 
-    @Test("(30) a connection that breaks under a request is dialled anew, once")
+    @Test("A connection that breaks during a request is opened again, once")
     func brokenConnection() async throws {
         let scripted = try ScriptedDoHService { _ in throw Self.failure(.connectionLost) }
         #expect(try await scripted.error(.v4)?.code == .unreachable)

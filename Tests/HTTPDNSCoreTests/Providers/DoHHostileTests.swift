@@ -39,7 +39,7 @@ struct DoHHostileTests {
 
     /// A task of this process waits for its turn longer than the ceilings of both tests while 900 other tests run beside it.
     @Test(
-        "(29) a bomb by gzip is refused at the longest message, and is not decoded whole",
+        "A gzip bomb is refused at the longest message, and is not decoded whole",
         .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
     )
     func bomb() async throws {
@@ -58,7 +58,7 @@ struct DoHHostileTests {
     }
 
     @Test(
-        "(29) an answer of one byte a second ends at the time limit",
+        "A response of one byte a second ends at the time limit",
         .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
     )
     func drip() async throws {
@@ -96,7 +96,7 @@ struct DoHHostileTests {
     }
 
     @Test(
-        "(30) a question that comes back unread is asked again on a new connection",
+        "A query that comes back unread is sent again on a new connection",
         .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
         arguments: [
             ("the answer", []), ("REFUSED_STREAM", [HTTP2Frames.reset(7)]),
@@ -114,7 +114,7 @@ struct DoHHostileTests {
     }
 
     @Test(
-        "(30) a question whose stream is reset is asked once more, and no more than once",
+        "A query whose stream is reset is sent once more at most",
         .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
         arguments: [UInt8(2), 8],
         [true, false]

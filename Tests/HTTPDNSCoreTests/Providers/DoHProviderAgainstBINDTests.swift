@@ -132,7 +132,7 @@ struct DoHProviderAgainstBINDTests {
         await provider.shutdown()
     }
 
-    @Test("(31) a certificate that does not prove the service's name is refused, and no query is sent")
+    @Test("A certificate without the service's name is refused, and no query is sent")
     func wrongCertificate() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()

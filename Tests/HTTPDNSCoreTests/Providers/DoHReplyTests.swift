@@ -9,7 +9,7 @@ struct DoHReplyTests {
     private static let html = Array("<html>Log in to the network</html>".utf8)
 
     @Test(
-        "(27) a status other than 200 is an error that says what to do, even with a good message in the body",
+        "A status other than 200 is an error with advice, even with a good body",
         arguments: [
             (204, "path of the DoH service"), (206, "200 and a DNS message"), (301, "redirects are not followed"),
             (302, "redirects are not followed"), (304, "nothing conditional"), (400, "check that the url"),
@@ -33,7 +33,7 @@ struct DoHReplyTests {
     }
 
     @Test(
-        "(27) a time to wait is named when the service gives it in seconds, and nothing else of it",
+        "A wait is reported only if the service gives it in seconds",
         arguments: [
             (429, "30", 30, "too many queries, it wants to be left alone for 30 s"),
             (503, "120", 120, "the service failed, it wants to be left alone for 120 s"),
@@ -50,7 +50,7 @@ struct DoHReplyTests {
     }
 
     @Test(
-        "(28) the content type is checked without case, and its parameters mean nothing",
+        "The content type is compared without case, and its parameters are ignored",
         arguments: [
             ("application/dns-message", true), ("Application/DNS-Message", true),
             ("application/dns-message; charset=utf-8", true), ("application/dns-message ;x", true),
@@ -86,7 +86,7 @@ struct DoHReplyTests {
         #expect(error.message.contains("wrongQuestion") == !isQuoted, "\(error.message)")
     }
 
-    @Test("(28) a response without content type is refused")
+    @Test("A response without content type is refused")
     func noContentType() async throws {
         let scripted = try ScriptedDoHService { .loopback(to: $0, fields: [:]) }
         let error = try #require(await scripted.error())
@@ -94,7 +94,8 @@ struct DoHReplyTests {
         #expect(error.message == "no Content-Type; it must be application/dns-message, from 192.0.2.1:443")
     }
 
-    @Test("(27) the page of a captive portal is called by its name, without its words or control characters")
+    /// Its control characters do not appear either.
+    @Test("A captive portal's page is named as such, without its text")
     func captivePortal() async throws {
         let scripted = try ScriptedDoHService { sent in
             .status(200, to: sent, fields: [.contentType: "text/html;\u{1b}]0;x\u{7}"], body: Self.html)
@@ -160,7 +161,7 @@ struct DoHReplyTests {
 @Suite("DoH provider: Age and freshness")
 struct DoHFreshnessTests {
     @Test(
-        "(25) Age is taken off the time to live, and what is no age is not looked at",
+        "Age is taken off the TTL, and an invalid Age is ignored",
         arguments: [
             (nil, 60), ("0", 60), ("10", 50), (" 10 ", 50), ("60", 0), ("61", 0), ("4294967296", 0),
             ("99999999999999999999999999", 0), ("-10", 60), ("+10", 60), ("ten", 60), ("1e1", 60), ("10.5", 60),
@@ -181,7 +182,7 @@ struct DoHFreshnessTests {
     }
 
     @Test(
-        "(25) a max-age shorter than the time to live bounds it, less Age",
+        "A max-age shorter than the TTL bounds it, less Age",
         arguments: [
             ("max-age=20", 15), ("max-age=600", 55), ("MAX-AGE=20", 15), ("max-age=\"20\"", 15), ("max-age=0", 55),
             ("public, max-age=20, max-age=30", 15), ("private=\"a, max-age=0, b\", max-age=20", 15),

@@ -93,7 +93,7 @@ struct DoHTransportExchangeTests {
         await provider.shutdown()
     }
 
-    @Test("(29) a body beyond 65,535 octets is refused, by its length and by its chunks")
+    @Test("A body beyond 65,535 octets is refused, by its length and by its chunks")
     func tooLong() async throws {
         let large = [UInt8](repeating: 0, count: 66_000)
         #expect(try await code(.readHead, Self.head("Content-Length: 66000\r\n"), .send(large), .hang) == .badResponse)
@@ -107,7 +107,7 @@ struct DoHTransportExchangeTests {
         )
     }
 
-    @Test("(30) a body that ends early is no answer")
+    @Test("A body that ends early is no answer")
     func shortBody() async throws {
         #expect(
             try await code(
@@ -137,7 +137,7 @@ struct DoHTransportExchangeTests {
         #expect(code == .httpStatus)
     }
 
-    @Test("(27) a redirect is not followed")
+    @Test("A redirect is not followed")
     func redirect() async throws {
         let target = try RawServer(.hang)
         let code = try await code(
@@ -156,7 +156,7 @@ struct DoHTransportExchangeTests {
         #expect(try await code(.reset) == .unreachable)
     }
 
-    @Test("(29) a service that accepts and keeps silent ends at the time limit, in each phase")
+    @Test("A service that accepts and stays silent ends at the time limit, in each phase")
     func silence() async throws {
         let limit = Duration.milliseconds(300)
         #expect(try await code(timeLimit: limit, .hang) == .timedOut)
@@ -172,7 +172,7 @@ struct DoHTransportExchangeTests {
         )
     }
 
-    @Test("(30) a kept connection that the service closed is dialled anew")
+    @Test("A kept connection that the service closed is opened again")
     func closedConnection() async throws {
         let server = try RawServer { connection in
             connection == 0

@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Lifetimes and keys of answers", .timeLimit(.minutes(10)))
 struct AnswerLifeTests {
-    @Test("invariant 1: an answer that was on its way for 2 s has lost them, and is not fresh a nanosecond too long")
+    /// One that took 2 s has lost them, and is not fresh a nanosecond longer.
+    @Test("An answer's life counts from the sending of its query")
     func countsFromSending() async throws {
         let fixture = try ResolverFixture { $0.cache.refreshesAhead = false }
         try fixture.say(["203.0.113.1"], timeToLive: .seconds(10), about: "img.test")
@@ -21,7 +22,7 @@ struct AnswerLifeTests {
         #expect(try fixture.immediate("img.test") == nil)
     }
 
-    @Test("invariant 4: floor and cap of positive answers say nothing about negative ones and failures")
+    @Test("Bounds of positive answers do not apply to negative ones and failures")
     func negativeLives() async throws {
         let fixture = try ResolverFixture { $0.cache.minimumTimeToLive = .seconds(600) }
         try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("bad.test"))
@@ -35,7 +36,7 @@ struct AnswerLifeTests {
     }
 
     @Test(
-        "(22), invariant 2: an override decides how long an answer lives, within the floor and the cap",
+        "An override decides how long an answer lives, within the floor and the cap",
         arguments: [
             (Duration.seconds(30), Duration.seconds(30)), (.seconds(1000), .seconds(100)), (.zero, .seconds(2)),
             (.seconds(-9), .seconds(2)), (.seconds(Int64.max), .seconds(100)), (.seconds(Int64.min), .seconds(2)),
@@ -53,7 +54,7 @@ struct AnswerLifeTests {
         #expect(try await fixture.resolve("other.test").timeToLive == .seconds(60))
     }
 
-    @Test("invariant 8: questions for different networks or families do not share a flight or an answer")
+    @Test("Lookups for different networks or families share no query and no answer")
     func subnets() async throws {
         let own = try #require(HTTPDNSAddressBlock("198.51.100.0/24"))
         let other = try #require(HTTPDNSAddressBlock("192.0.2.0/24"))
@@ -77,7 +78,8 @@ struct AnswerLifeTests {
         #expect(fixture.provider.queries.count == 3)
     }
 
-    @Test("invariant 9: of twenty who wait any seven may leave, at once, and the others get the answer")
+    /// Any seven of twenty leave.
+    @Test("Cancelled waiters return immediately, and the others get the answer")
     func cancelsSome() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -117,7 +119,8 @@ struct AnswerLifeTests {
         #expect(fixture.provider.queries.map(\.families) == [.both, .both, .v6])
     }
 
-    @Test("half of an answer serves for its whole life, and the missing family comes in the background")
+    /// The missing family is fetched in the background.
+    @Test("Half of an answer serves for its whole life")
     func rechecksFamily() async throws {
         let fixture = try ResolverFixture()
         var listener = fixture.resolver.listener

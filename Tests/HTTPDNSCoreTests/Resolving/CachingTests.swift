@@ -21,7 +21,7 @@ struct CachingTests {
         #expect(fixture.system.questions.count == 2)
     }
 
-    @Test("an answer is used for its time to live, counted from when the query was sent")
+    @Test("An answer is used for its TTL, counted from when the query was sent")
     func countsFromSending() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], timeToLive: .seconds(10), about: "img.test")
@@ -47,7 +47,7 @@ struct CachingTests {
     }
 
     @Test(
-        "a positive life is clamped, for any time to live",
+        "A positive life is clamped, for any TTL",
         arguments: [
             (Duration.zero, Duration.seconds(5)), (.seconds(-1), .seconds(5)), (.seconds(1), .seconds(5)),
             (.seconds(60), .seconds(60)), (.seconds(Int64(UInt32.max)), .seconds(3600)),
@@ -155,7 +155,7 @@ struct CachingTests {
         #expect(fixture.provider.queries.count == 2)
     }
 
-    @Test("(38) what is removed during a flight does not come back with its landing")
+    @Test("An answer removed during a lookup does not come back when the lookup ends")
     func clearDuringFlight() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -181,7 +181,7 @@ struct CachingTests {
         #expect(try fixture.immediate("img.test") == nil)
     }
 
-    @Test("(39) after a long suspension nothing is fresh")
+    @Test("After a long suspension nothing is fresh")
     func suspension() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], timeToLive: .seconds(3600), about: "img.test")
@@ -190,7 +190,7 @@ struct CachingTests {
         #expect(try fixture.immediate("img.test") == nil)
     }
 
-    @Test("spellings and ports of a name share one entry; families do not")
+    @Test("Spellings and ports of a name share one entry, and families do not")
     func sharesEntries() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -199,7 +199,7 @@ struct CachingTests {
         #expect(try fixture.immediate("img.test") { $0.families = .v4 } == nil)
     }
 
-    @Test("a shut-down resolver answers nothing, and its providers are ended")
+    @Test("A shut-down resolver answers nothing, and its providers are shut down")
     func shutsDown() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")

@@ -34,7 +34,8 @@ struct LastResortTests {
         #expect(fixture.resolver.counters.lastResort == 0)
     }
 
-    @Test("they come after providers, stale answers and the system, and make way as soon as a source answers")
+    /// They give way as soon as a source answers.
+    @Test("Last resorts come after providers, stale answers and the system")
     func order() async throws {
         let fixture = try fixture { $0.cache.staleLimit = .seconds(30) }
         try fixture.say(["203.0.113.1"], timeToLive: .seconds(10), about: "pay.test")

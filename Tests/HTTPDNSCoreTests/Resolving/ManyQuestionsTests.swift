@@ -68,8 +68,9 @@ struct ManyQuestionsTests {
         #expect(counters.cacheEntries == 5)
     }
 
+    /// Both are counted.
     @Test(
-        "(32), invariant 8: of a thousand questions for one name one misses and the others join, and both are counted"
+        "Of a thousand lookups for one name one misses and the others join"
     )
     func joined() async throws {
         let fixture = try ResolverFixture()
@@ -111,7 +112,8 @@ struct ManyQuestionsTests {
         await resolver.shutdown()
     }
 
-    @Test("five thousand cold names at once: each asked once, so many at a time, and known names are served meanwhile")
+    /// Known names are served meanwhile.
+    @Test("Five thousand concurrent cold names are asked once each, within the limit")
     func coldNames() async throws {
         let fixture = try ResolverFixture { configuration in
             configuration.cache.entries = 20_000

@@ -7,7 +7,8 @@ import Testing
 struct PreresolvingTests {
     private func names(_ count: Int) throws -> [HTTPDNSName] { try (0..<count).map { try HTTPDNSName("n\($0).test") } }
 
-    @Test("twenty names at a provider that takes five at once are four queries, and first requests add none")
+    /// First requests add none.
+    @Test("Twenty names at a provider that takes batches of five are four queries")
     func batches() async throws {
         let fixture = try ResolverFixture(batchLimit: 5)
         let names = try names(20)
@@ -22,7 +23,7 @@ struct PreresolvingTests {
         #expect(fixture.provider.queries.count == 4)
     }
 
-    @Test("names that could not be resolved come back with their reasons, and the others are known")
+    @Test("Names that fail are returned with their reasons, and the others are known")
     func failures() async throws {
         let fixture = try ResolverFixture(batchLimit: 5)
         let names = try names(5)
@@ -33,7 +34,7 @@ struct PreresolvingTests {
         for name in names.dropFirst(2) { #expect(try fixture.immediate(name.description) != nil) }
     }
 
-    @Test("names without a route are asked of the system, and of no provider")
+    @Test("Names without a route are asked of the system, and of no provider")
     func bypassed() async throws {
         let fixture = try ResolverFixture(batchLimit: 5) {
             $0.routes = [HTTPDNSRoute(.suffix(try HTTPDNSName("shop.test")), .providers(["doh"], fallback: .none))]

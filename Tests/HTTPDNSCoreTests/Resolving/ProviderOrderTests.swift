@@ -35,7 +35,7 @@ struct ProviderOrderTests {
         #expect(fixture.system.questions.isEmpty)
     }
 
-    @Test("when all fail without a fallback the request fails closed, with each failure")
+    @Test("Without a fallback a request fails closed, with each provider's failure")
     func failsClosed() async throws {
         let fixture = try ResolverFixture(providers: ["ali", "backup"])
         for provider in fixture.providers { try provider.say(.failure(.unavailable), about: HTTPDNSName("pay.test")) }
@@ -47,7 +47,7 @@ struct ProviderOrderTests {
         #expect(fixture.system.questions.isEmpty)
     }
 
-    @Test("with fallback the system answers until the providers may be asked again")
+    @Test("With a fallback the system answers until the providers may be asked again")
     func fallsBack() async throws {
         let fixture = try ResolverFixture(fallback: .system)
         try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("pay.test"))

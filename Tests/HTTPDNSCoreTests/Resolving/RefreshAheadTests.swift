@@ -5,8 +5,9 @@ import Testing
 
 @Suite("Refresh ahead", .timeLimit(.minutes(10)))
 struct RefreshAheadTests {
+    /// The window is the last tenth of the life, at least 2 s and at most half.
     @Test(
-        "invariant 11: a hit in the last tenth, 2 s at least and half at most, returns at once and starts one refresh",
+        "A hit in the refresh window returns immediately and starts one refresh",
         arguments: [
             (60, 1000, 54_000), (60, 0, 54_600), (60, 2000, 53_400), (10, 1000, 8_000), (10, 2000, 7_800),
             (2, 1000, 1_000), (2, 0, 1_100), (3600, 1000, 3_240_000),
@@ -42,7 +43,7 @@ struct RefreshAheadTests {
         #expect(counters.refreshesSucceeded == 1 && counters.changes == 1)
     }
 
-    @Test("invariant 11: a refresh that fails obeys the backoff, and does not shorten what is known")
+    @Test("A failed refresh obeys the back-off and does not shorten the answer")
     func failing() async throws {
         let fixture = try ResolverFixture(ticket: 1000)
         var listener = fixture.resolver.listener

@@ -28,8 +28,9 @@ struct ResolverStressTests {
             ?? .milliseconds(500)
     }
 
+    /// Mappings change, the cache is cleared and callers are cancelled all the time.
     @Test(
-        "200 tasks x 50 names, with mappings changed, the cache cleared and callers cancelled all the time: all are answered"
+        "200 tasks on 50 names are all answered while everything changes"
     )
     func everythingAtOnce() async throws {
         let hosts = try (0..<Self.names).map { try HTTPDNSName("n\($0).shop.test") }

@@ -92,7 +92,7 @@ struct RestoringTests {
         return store
     }
 
-    @Test("what was known at the shutdown is known at the next start: the first question asks nobody")
+    @Test("Answers known at the shutdown are known at the next start, without a query")
     func survives() async throws {
         let store = try await filled()
         calendar.move(by: 20_000)
@@ -107,7 +107,7 @@ struct RestoringTests {
     }
 
     @Test(
-        "past its life an answer of the store serves as a stale one, and past the stale limit not at all",
+        "A stored answer past its life is stale, and past the stale limit not used",
         arguments: [(Int64(59_999), "fresh"), (60_000, "stale"), (119_999, "stale"), (120_000, "none")]
     )
     func ages(milliseconds: Int64, expected: String) async throws {
@@ -121,7 +121,7 @@ struct RestoringTests {
     }
 
     @Test(
-        "(39) the calendar a day off at the restart makes no answer younger than it can be",
+        "A calendar off by a day at the restart makes no answer too young",
         arguments: [Int64(86_400_000), -86_400_000]
     )
     func dayOff(milliseconds: Int64) async throws {
@@ -136,7 +136,7 @@ struct RestoringTests {
         #expect(resolution?.isStale == (milliseconds > 0 ? nil : true))
     }
 
-    @Test("answers of a route or provider that the settings no longer have are not used")
+    @Test("Stored answers of a removed route or provider are not used")
     func otherSettings() async throws {
         let store = try await filled()
         for change in [
@@ -155,7 +155,7 @@ struct RestoringTests {
         }
     }
 
-    @Test("invariant 16: an answer of the store passes the policy of today, fresh and stale")
+    @Test("A stored answer passes the current policy, fresh and stale")
     func policy() async throws {
         let store = try await filled(["10.0.0.1", "203.0.113.1"], scope: .private)
         for age in [Int64(0), 60_000] {
@@ -169,7 +169,7 @@ struct RestoringTests {
         }
     }
 
-    @Test("invariant 10: what was learnt before the store answered is not overwritten by it")
+    @Test("An answer learned before the store was read is not overwritten by it")
     func newerWins() async throws {
         let store = try await filled()
         let fixture = try fixture(store)
@@ -375,7 +375,7 @@ struct RestoringTests {
         #expect(store.kept.map(\.host.description) == ["img.test"])
     }
 
-    @Test("what was forgotten while a slow store was read does not come back out of it")
+    @Test("An answer forgotten while a slow store is read does not come back out of it")
     func forgottenMeanwhile() async throws {
         let filled = try await filled()
         let gate = OneShot<Void>()

@@ -19,7 +19,7 @@ struct RouteAddressTests {
         }
     }
 
-    @Test("invariant 16: blocks that a route allows are let through on its names, and on no others")
+    @Test("Blocks that a route allows are let through on its names, and on no others")
     func allows() async throws {
         let fixture = try fixture(allowed: ["10.1.0.0/16"])
         for name in ["img.shop.test", "img.other.test"] {
@@ -30,7 +30,7 @@ struct RouteAddressTests {
         #expect(try await fixture.resolve("img.other.test").addresses == ["203.0.113.1"])
     }
 
-    @Test("invariant 16: blocks that a route is limited to bind providers, mappings, via and the system alike")
+    @Test("A route's block limit binds providers, mappings, via and the system alike")
     func limits() async throws {
         let fixture = try fixture(only: ["203.0.113.0/24"])
         try fixture.say(["198.51.100.1", "203.0.113.1"], about: "img.shop.test")
@@ -52,7 +52,7 @@ struct RouteAddressTests {
         #expect(fixture.system.questions.count == 1)
     }
 
-    @Test("invariant 16: a stale answer passes the same rules as when it was fresh")
+    @Test("A stale answer passes the same rules as when it was fresh")
     func stale() async throws {
         let fixture = try fixture(only: ["203.0.113.0/24"])
         try fixture.say(["198.51.100.1", "203.0.113.1"], about: "img.shop.test")

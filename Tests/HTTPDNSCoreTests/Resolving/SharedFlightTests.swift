@@ -5,7 +5,7 @@ import Testing
 
 @Suite("One lookup in flight for many callers", .timeLimit(.minutes(10)))
 struct SharedFlightTests {
-    @Test("(32) 1,000 misses at once make 1 query, and all get the answer")
+    @Test("1,000 concurrent misses make 1 query, and all get the answer")
     func coalesces() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -38,7 +38,7 @@ struct SharedFlightTests {
         #expect(fixture.provider.queries.count == 1)
     }
 
-    @Test("(33) who came first is cancelled: it returns at once, the others still get the answer")
+    @Test("A cancelled first caller returns immediately, and the others get the answer")
     func cancelsFirst() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -96,7 +96,7 @@ struct SharedFlightTests {
         for task in tasks.dropFirst(4) { #expect(try await task.value.addresses == ["203.0.113.1"]) }
     }
 
-    @Test("(34) a flight that fails frees the key, and all who waited hear of it")
+    @Test("A failed lookup frees its key, and all waiters get the failure")
     func failureFreesKey() async throws {
         let fixture = try ResolverFixture()
         let host = try HTTPDNSName("img.test")
@@ -114,7 +114,7 @@ struct SharedFlightTests {
         #expect(try await fixture.resolve("img.test").addresses == ["203.0.113.1"])
     }
 
-    @Test("a shorter limit of one's own holds, and the flight goes on for the others")
+    @Test("A waiter's own shorter limit holds, and the lookup continues for the others")
     func ownLimit() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")

@@ -21,7 +21,7 @@ struct SourceOrderTests {
     }
 
     @Test(
-        "literals are dialled as they are, and nobody is asked",
+        "Literals are connected to as they are, without a query",
         arguments: ["203.0.113.7", "2001:db8::7", "127.0.0.1", "10.0.0.1"]
     )
     func literals(text: String) throws {
@@ -51,7 +51,8 @@ struct SourceOrderTests {
         #expect(fixture.system.questions.isEmpty)
     }
 
-    @Test("a mapping wins over providers and cache, and its change is seen by the next question")
+    /// The next lookup sees a changed mapping.
+    @Test("A mapping wins over providers and cache")
     func mapping() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -173,7 +174,8 @@ struct SourceOrderTests {
         #expect(error?.message == "cdn.test via edge.test: edge.test does not exist, says provider doh")
     }
 
-    @Test("bypass goes to the system resolver: by request, by mapping, by route, and for want of a route")
+    /// The bypass is by request, by mapping, by route, or for lack of a route.
+    @Test("Bypassed names go to the system resolver")
     func bypass() async throws {
         let fixture = try ResolverFixture {
             $0.mappings = [

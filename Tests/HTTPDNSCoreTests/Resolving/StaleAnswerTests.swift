@@ -24,7 +24,7 @@ struct StaleAnswerTests {
         for provider in fixture.providers { try provider.say(.failure(.unavailable), about: HTTPDNSName(name)) }
     }
 
-    @Test("invariant 7: while a provider keeps silent a question waits 300 ms, then a stale answer serves, flagged")
+    @Test("While a provider is silent, a stale answer serves after 300 ms, flagged")
     func waits() async throws {
         let fixture = try await warm()
         var listener = fixture.resolver.listener
@@ -110,7 +110,7 @@ struct StaleAnswerTests {
         #expect(fixture.resolver.counters.staleServed == 0)
     }
 
-    @Test("invariant 7: a failure needs no wait, and in the backoff after it nobody asks or waits at all")
+    @Test("A failure needs no wait, and the back-off after it neither asks nor waits")
     func atOnceInBackoff() async throws {
         let fixture = try await warm()
         try fail(fixture)
@@ -143,7 +143,7 @@ struct StaleAnswerTests {
     }
 
     @Test(
-        "(35), invariant 7: stale answers serve up to the limit of route or cache, and zero is off",
+        "Stale answers serve up to the limit of route or cache, and zero is off",
         arguments: [
             (Duration.seconds(60), Duration?.none, Duration.seconds(60)), (.seconds(60), .seconds(5), .seconds(5)),
             (.zero, .seconds(5), .seconds(5)), (.zero, nil, .zero), (.seconds(60), .zero, .zero),
@@ -167,7 +167,7 @@ struct StaleAnswerTests {
         #expect(fixture.resolver.counters.staleServed == (limit > .zero ? 1 : 0))
     }
 
-    @Test("invariant 7: a negative answer never serves past its life", arguments: [true, false])
+    @Test("A negative answer never serves past its life", arguments: [true, false])
     func neverNegative(isNameError: Bool) async throws {
         let fixture = try ResolverFixture()
         let outcome: HTTPDNSProviderAnswer.Family =
@@ -199,7 +199,7 @@ struct StaleAnswerTests {
     }
 
     @Test(
-        "(36), invariant 6: a definite newer answer removes the stale one, whatever may be stored of it",
+        "A definite newer answer removes the stale one, whether it is stored or not",
         arguments: [
             HTTPDNSProviderAnswer.Family.nameError(timeToLive: .zero), .noData(timeToLive: nil),
             .addresses([HTTPDNSAddress(v4: 203, 0, 113, 2)], timeToLive: .zero, canonicalName: nil),
@@ -221,7 +221,7 @@ struct StaleAnswerTests {
     }
 
     @Test(
-        "invariant 5: what is transient replaces no answer, neither a fresh nor a stale one",
+        "A transient failure replaces no answer, neither a fresh nor a stale one",
         arguments: [
             HTTPDNSProviderError.Code.timedOut, .unreachable, .httpStatus, .badResponse, .serverFailure, .refused,
             .rateLimited,
@@ -246,7 +246,7 @@ struct StaleAnswerTests {
         #expect(stale.isStale && stale.addresses == fresh.addresses)
     }
 
-    @Test("(39) a process that slept for three lives does not call its first answer fresh")
+    @Test("After a sleep of three lives the first answer is not called fresh")
     func suspended() async throws {
         let fixture = try await warm()
         fixture.time.advance(by: .seconds(30))
@@ -260,7 +260,8 @@ struct StaleAnswerTests {
         fixture.provider.release()
     }
 
-    @Test("(39) the calendar a day off, both ways, changes nothing in a living process")
+    /// The calendar is off in both directions.
+    @Test("A calendar off by a day changes nothing in a running process")
     func calendar() async throws {
         let wall = Lock<Int64>(1_800_000_000_000)
         let fixture = try await warm { $0.wallClock = WallClock { wall.withLock { $0 } } }

@@ -14,7 +14,7 @@ struct DiskSnapshotTests {
         store = HTTPDNSDiskStore(path: folder.file)
     }
 
-    @Test("what is saved is loaded, by another value too, newest in front")
+    @Test("A saved answer is loaded, by another value too, newest first")
     func roundTrip() async throws {
         let resolutions = try HTTPDNSStoredResolution.variety()
         try await store.save(resolutions.reversed())

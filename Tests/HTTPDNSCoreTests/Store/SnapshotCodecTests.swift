@@ -21,7 +21,7 @@ struct SnapshotCodecTests {
         return file
     }
 
-    @Test("every field comes back as it was written")
+    @Test("Every field comes back as it was written")
     func roundTrip() throws {
         let resolutions = try HTTPDNSStoredResolution.variety()
         #expect(try SnapshotDecoder.decode(Self.encode(resolutions)) == resolutions)

@@ -168,7 +168,8 @@ struct StoredResolutionTests {
         #expect(life == RestoredLife(sentAt: now + .seconds(-9), expiresAt: now))
     }
 
-    @Test("of several answers about one thing the newest counts, and what differs in any part of the key stays apart")
+    /// Answers that differ in any part of the key stay apart.
+    @Test("Of several answers with one key the newest counts")
     func freshest() throws {
         var answers = try [5, 9, 7].map { try HTTPDNSStoredResolution.sample(receivedAt: $0) }
         answers[0].addresses = [HTTPDNSAddress(v4: 192, 0, 2, 1)]

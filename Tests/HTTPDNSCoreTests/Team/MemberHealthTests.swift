@@ -114,7 +114,8 @@ struct MemberHealthTests {
         #expect(subject.standing == .suspect)
     }
 
-    @Test("quarantine is 1 s after the first failure, doubles to 30 s, and one success ends it")
+    /// One success ends it.
+    @Test("Quarantine is 1 s after the first failure and doubles to 30 s")
     func quarantines() throws {
         var subject = Subject()
         for seconds in [1, 2, 4, 8, 16, 30, 30] {

@@ -142,7 +142,7 @@ struct TeamHedgingTests {
         #expect(slow.state.members[0].health.hedgeDelay == .milliseconds(95))
     }
 
-    @Test("invariant 20: one healthy provider among four dead ones: their delays add up to two, once, and never again")
+    @Test("One healthy provider among four dead ones costs two hedge delays, once")
     func manyDead() throws {
         let dead = ["a", "b", "c", "d"].map { ($0, Simulation.blackHole) }
         var team = TeamSimulation(dead + [("alive", Simulation.answering(after: .milliseconds(10)))])
@@ -184,7 +184,8 @@ struct TeamHedgingTests {
         #expect(team.sentTo("alive") == 101)
     }
 
-    @Test("invariant 20: one deadline for all: no attempt passes it, and who was silent or never asked is told")
+    /// The error names the providers that were silent or not asked.
+    @Test("One deadline bounds every attempt of a lookup")
     func deadline() throws {
         var team = TeamSimulation([
             ("a", Simulation.blackHole), ("b", Simulation.blackHole), ("c", Simulation.blackHole),

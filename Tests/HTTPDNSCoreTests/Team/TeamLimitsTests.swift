@@ -8,7 +8,7 @@ import Testing
 struct TeamLimitsTests {
     private typealias Simulation = TeamSimulation
 
-    @Test("queries beyond the limit wait in the order of their arrival")
+    @Test("Queries beyond the limit wait in the order of their arrival")
     func queues() throws {
         var team = TeamSimulation(
             [("a", Simulation.answering(after: .milliseconds(10)))],

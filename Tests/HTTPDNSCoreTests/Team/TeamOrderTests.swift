@@ -112,7 +112,8 @@ struct TeamOrderTests {
         #expect(team.text(back).hasPrefix("a at 40 s: addresses"))
     }
 
-    @Test("a probe is a copy: the caller gets the healthy one's answer, and one probe is under way at most")
+    /// At most one probe is in progress.
+    @Test("A probe is a copy, and the caller gets the healthy provider's answer")
     func probes() throws {
         var team = TeamSimulation([
             ("sick", Simulation.failing()), ("well", Simulation.answering(after: .milliseconds(10))),

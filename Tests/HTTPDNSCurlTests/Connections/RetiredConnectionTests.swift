@@ -84,7 +84,7 @@ struct RetiredConnectionTests {
         await transport.shutdown()
     }
 
-    @Test("a transfer in flight ends as it began, and its connection closes afterwards", arguments: Driver.allCases)
+    @Test("A transfer in flight finishes normally, and its connection closes afterwards", arguments: Driver.allCases)
     func inFlight(driver: Driver) async throws {
         let reached = Gate()
         let rest = Gate()
@@ -112,7 +112,7 @@ struct RetiredConnectionTests {
         await transport.shutdown()
     }
 
-    @Test("a connection without work is closed at its idle limit, without another request", arguments: Driver.allCases)
+    @Test("An unused connection is closed at its idle limit, without another request", arguments: Driver.allCases)
     func idleLimit(driver: Driver) async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let transport = transport(driver) { $0.idleLimit = .seconds(1) }

@@ -53,7 +53,7 @@ struct ResponseHeadParserTests {
     }
 
     @Test(
-        "what is no HTTP head is a protocol violation",
+        "Text that is no HTTP head is a protocol violation",
         arguments: [
             "", "\r\n", "hello\r\n", "HTTP/1.1\r\n", "HTTP/1.1 2x0 OK\r\n", "HTTP/1.1 20 OK\r\n", "HTTP/1.1 099 x\r\n",
             "HTTP/3.7 200 OK\r\n", "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "HTTP/1.1 200 OK\r\n: x\r\n\r\n",

@@ -16,7 +16,7 @@ struct PinTableTests {
         )
     }
 
-    @Test("(43), invariant 18: one key keeps its pin, another address never gets the same name")
+    @Test("One key keeps its pin, and another address never gets the same name")
     func identity() {
         var table = PinTable(maximumPins: 1_024)
         let first = table.acquire(key(1))
@@ -42,7 +42,7 @@ struct PinTableTests {
         #expect(keys[0][1] == keys[1][1])
     }
 
-    @Test("(47) the lists are what libcurl's options take")
+    @Test("The lists have the form that libcurl's options take")
     func lists() throws {
         let pin = Pin(
             PinKey(

@@ -26,7 +26,8 @@ struct EndpointHealthTests {
         #expect(EndpointHealth.rest(afterFailures: failures, random: random) == rest)
     }
 
-    @Test("healthy ones go first, then suspects, then those that cool down, otherwise in their order; none is left out")
+    /// Their order is kept otherwise, and none is left out.
+    @Test("Healthy endpoints come first, then suspects, then those that cool down")
     func order() {
         var health = EndpointHealth()
         #expect(health.ordered([one, two, three], for: host, at: at(0)) == [one, two, three])

@@ -27,7 +27,8 @@ struct EndpointMemoryTests {
         #expect(memory.byTurns([endpoints[0], endpoints[1]], for: origin)[0] == endpoints[1])
     }
 
-    @Test("by pace: each is measured once, then the fastest goes first, and one slow answer changes little")
+    /// One slow response changes little.
+    @Test("By pace, each endpoint is measured once, then the fastest comes first")
     func pace() {
         var memory = EndpointMemory()
         #expect(memory.byPace(endpoints, for: origin, at: 0) == endpoints)

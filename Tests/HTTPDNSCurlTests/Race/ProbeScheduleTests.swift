@@ -48,7 +48,7 @@ struct ProbeScheduleTests {
         #expect(Set(schedule.due(at: 10 * Self.second) { 0 }.map(\.withholdsCertificate)) == [false, true])
     }
 
-    @Test("no more than so many at once; the end of one begins the next")
+    @Test("Probes run up to a limit, and the end of one begins the next")
     func concurrency() throws {
         var schedule = schedule(.seconds(1), atOnce: 3)
         let request = try request(8)

@@ -67,7 +67,7 @@ struct SelectionTests {
         return Three(servers: servers, request: request, transport: Transport(configuration))
     }
 
-    @Test("row 22: by turns, ninety requests over three addresses are thirty for each", arguments: Driver.allCases)
+    @Test("By turns, ninety requests over three addresses are thirty for each", arguments: Driver.allCases)
     func turns(driver: Driver) async throws {
         let three = try three(driver, .roundRobin)
         _ = try await three.fetch(90)

@@ -9,7 +9,7 @@ struct TransportAgainstNginxTests {
     typealias Driver = TransportConfiguration.Driver
 
     @Test(
-        "invariant 17: the request reaches the pinned address with Host, SNI and certificate check of the name",
+        "A pinned request has the name's Host, SNI and certificate check",
         arguments: Driver.allCases
     )
     func pinned(driver: Driver) async throws {
@@ -26,7 +26,7 @@ struct TransportAgainstNginxTests {
     }
 
     @Test(
-        "a hundred requests travel on one connection, over HTTP/1.1 and HTTP/2",
+        "A hundred requests use one connection, over HTTP/1.1 and HTTP/2",
         arguments: Driver.allCases,
         [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
     )
@@ -49,7 +49,7 @@ struct TransportAgainstNginxTests {
         #expect(Set(lines.map(\.connection)).count == 1)
     }
 
-    @Test("(41) sixty-four at once on two addresses of one name never mix", arguments: Driver.allCases)
+    @Test("Sixty-four concurrent requests on two addresses of one name never mix", arguments: Driver.allCases)
     func twoAddresses(driver: Driver) async throws {
         let rig = try await ServerRig.shared()
         let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
@@ -67,8 +67,9 @@ struct TransportAgainstNginxTests {
         }
     }
 
+    /// The error has the names that the certificate is for.
     @Test(
-        "invariant 17: a certificate that does not prove the name is refused with the names that it is for, and nothing is sent",
+        "A certificate that does not prove the name is refused, and nothing is sent",
         arguments: Driver.allCases
     )
     func wrongCertificate(driver: Driver) async throws {
@@ -81,7 +82,7 @@ struct TransportAgainstNginxTests {
         #expect(!failure.requestMayHaveBeenSent)
     }
 
-    @Test("a certificate of an authority that is not trusted is refused", arguments: Driver.allCases)
+    @Test("A certificate of an untrusted authority is refused", arguments: Driver.allCases)
     func untrusted(driver: Driver) async throws {
         let rig = try await ServerRig.shared()
         let fixture = TransportFixture(driver, trust: .file(rig.otherCertificateAuthorityFile))

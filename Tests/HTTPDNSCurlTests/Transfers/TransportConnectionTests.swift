@@ -159,7 +159,7 @@ struct TransportConnectionTests {
         try await server.awaitConnections { $0[0].isClosedByClient }
     }
 
-    @Test("refused, broken and nonsensical answers each have their code", arguments: Driver.allCases)
+    @Test("Refused, broken and invalid responses each have their code", arguments: Driver.allCases)
     func failures(driver: Driver) async throws {
         let fixture = TransportFixture(driver)
         let cases: [([RawServer.Step], TransferFailure.Code)] = [
@@ -214,8 +214,9 @@ struct TransportConnectionTests {
         #expect(!failure.requestMayHaveBeenSent)
     }
 
+    /// The table of libcurl holds few entries meanwhile.
     @Test(
-        "(43) hundreds of pins, used twice at once, all reach their address, though few entries stand in libcurl's table",
+        "Hundreds of pins, used twice concurrently, all reach their address",
         arguments: Driver.allCases
     )
     func manyPins(driver: Driver) async throws {

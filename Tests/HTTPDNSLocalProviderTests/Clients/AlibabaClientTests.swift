@@ -13,7 +13,7 @@ extension OverTheNetwork {
     struct AlibabaClientTests {
         typealias Client = AlibabaAccount.Client
 
-        @Test("every way of asking: one name and several, each family and both", arguments: Client.all)
+        @Test("Every kind of query works: one name and several, each family and both", arguments: Client.all)
         func ways(client: Client) async throws {
             try await Serving.run(try client.serve()) { serving in
                 let provider = try client.provider(serving.url)

@@ -38,7 +38,7 @@ extension OverTheNetwork {
             return try TencentProvider(configuration)
         }
 
-        @Test("every way of asking: one name and several, each family and both", arguments: [false, true])
+        @Test("Every kind of query works: one name and several, each family and both", arguments: [false, true])
         func ways(isEncrypted: Bool) async throws {
             try await Serving.run(try Self.serve()) { serving in
                 let provider = try Self.provider(serving.url, isEncrypted: isEncrypted)

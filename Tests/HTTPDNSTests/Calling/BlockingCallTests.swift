@@ -71,7 +71,7 @@ struct BlockingCallTests {
         }
     }
 
-    @Test("from the main thread")
+    @Test("A blocking call works on the main thread")
     @MainActor
     func main() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
@@ -241,7 +241,7 @@ struct BlockingCallTests {
         try client.executeAndWait(request)
     }
 
-    @Test("the deadline is kept, and the error names the phase")
+    @Test("The deadline is kept, and the error names the phase")
     func deadline() async throws {
         let server = try RawServer(.readHead, .hang)
         let client = try await client(server.port) { $0.timeouts.total = nil }
@@ -271,7 +271,7 @@ struct BlockingCallTests {
         try await client.shutdown(drainingFor: .seconds(60))
     }
 
-    @Test("on the loop thread it is refused at once, and nothing is sent")
+    @Test("A blocking call on the loop thread is refused, and nothing is sent")
     func onTheLoopThread() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let client = try await client(server.port)

@@ -18,7 +18,7 @@ struct CallbackCallTests {
 
     private let request = HTTPDNSClient.Request(url: "http://one.test/")
 
-    @Test("the callback gets the response with its body, on the callbacks' thread")
+    @Test("The callback gets the response with its body, on the callbacks' thread")
     func success() async throws {
         let server = try RawServer(.readHead, .sendText(Self.ok))
         let client = try await client(server.port)

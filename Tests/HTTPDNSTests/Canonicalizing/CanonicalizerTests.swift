@@ -51,7 +51,7 @@ struct CanonicalizerTests {
     }
 
     @Test(
-        "path and query stay byte for byte",
+        "Path and query stay byte for byte",
         arguments: [
             ("http://ONE.test/A/../b/./C?q=A&%7e#x", "/A/../b/./C?q=A&%7e"),
             ("http://one.test//a//", "//a//"), ("http://one.test?", "/?"), ("http://one.test/?a=b?c", "/?a=b?c"),

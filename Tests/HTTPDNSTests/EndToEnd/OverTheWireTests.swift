@@ -11,7 +11,7 @@ struct OverTheWireTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
     @Test(
-        "a mapped name is reached under its own name, and the connection is kept",
+        "A mapped name is reached under its own name, and the connection is kept",
         arguments: TransportConfiguration.Driver.allCases
     )
     func mapped(driver: TransportConfiguration.Driver) async throws {
@@ -49,7 +49,7 @@ struct OverTheWireTests {
         #expect(server.connections.count == 3 && Set(server.connections.map(\.text)).count == 1)
     }
 
-    @Test("a changed mapping holds for the next request, although the old connection is alive")
+    @Test("A changed mapping holds for the next request despite the old connection")
     func moved() async throws {
         let first = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let second = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))

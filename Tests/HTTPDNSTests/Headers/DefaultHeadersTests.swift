@@ -35,7 +35,7 @@ struct DefaultHeadersTests {
         return try #require(rig.wire.requests.last).headerFields
     }
 
-    @Test("the client's are sent, the host's own go before them, and the request's own before all")
+    @Test("The host's defaults precede the client's, and the request's fields both")
     func order() async throws {
         let rig = try rig()
         var request = HTTPDNSClient.Request(url: "https://one.test/")
@@ -121,7 +121,8 @@ struct DefaultHeadersTests {
         #expect(fields[values: .authorization] == ["Basic YTpi"])
     }
 
-    @Test("over the wire: default, overridden, removed; none twice after a retry and a redirect")
+    /// None is sent twice after a retry and a redirect.
+    @Test("Over the wire defaults are sent, overridden or removed")
     func overTheWire() async throws {
         let server = try RawServer(
             .readHead,

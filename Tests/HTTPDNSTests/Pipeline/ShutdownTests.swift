@@ -32,7 +32,8 @@ struct ShutdownTests {
         }
     }
 
-    @Test("afterwards everything is refused with its own code, and providers are shut down")
+    /// Providers are shut down.
+    @Test("After the shutdown everything is refused with its own code")
     func refuses() async throws {
         let rig = try Rig()
         try await rig.client.shutdown()

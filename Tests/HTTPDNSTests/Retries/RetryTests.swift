@@ -55,7 +55,7 @@ struct RetryTests {
         #expect(times.withLock { $0.map { $0 - start } } == [.zero, .milliseconds(100), .milliseconds(300)])
     }
 
-    @Test("nothing is sent again unless asked for, by the client or by the request")
+    @Test("Nothing is sent again unless the client or the request asks for it")
     func optIn() async throws {
         for (policy, own, count) in [
             (HTTPDNSClient.RetryPolicy.never, HTTPDNSClient.RetryPolicy.inherited, 1), (.never, Self.atOnce, 3),

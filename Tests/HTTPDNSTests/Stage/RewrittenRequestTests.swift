@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Rewritten request")
 struct RewrittenRequestTests {
-    @Test("it shows every field of a mapped name")
+    @Test("A rewritten request shows every field of a mapped name")
     func fields() async throws {
         let rig = try Rig()
         let rewritten = try await rig.client.rewrite("https://u:p@Map.Test.:8443/v1?q=1#top")
@@ -39,7 +39,7 @@ struct RewrittenRequestTests {
         #expect(rig.provider.queries.count == 1)
     }
 
-    @Test("another port than the URL's is in the address form and the connect-to entry")
+    @Test("A port other than the URL's is in the address form and the connect-to entry")
     func otherPort() async throws {
         let rig = try Rig()
         var options = HTTPDNSClient.Request.Options()

@@ -19,7 +19,7 @@ struct CompareTests {
         return try await SystemAnswers.shared().run(command, answering: system)
     }
 
-    @Test("a poisoned system answer that cannot prove the name: hijack suspected, exit 3")
+    @Test("A system answer that cannot prove the name is a suspected hijack, exit 3")
     func poisoned() async throws {
         let result = try await compare(["api.shop.test", "--probe"], system: ["api.shop.test": ["127.0.0.5"]])
         #expect(result.status == 3, "\(result)")

@@ -91,7 +91,7 @@ struct AlibabaContractTests {
         #expect(told.first?.contains("InvalidAccount") == true && told.first?.contains("account-refused") == true)
     }
 
-    @Test("5 (41): so does one that its vendor has switched off")
+    @Test("A provider that its vendor has switched off is reported, once")
     func switchedOff() async throws {
         let scripted = try ScriptedAlibaba(settings: { $0.discoversAddresses = true }) { sent in
             sent.reply(sent.isDiscovery ? #"{"service_status":"disable"}"# : AlibabaBody.v2)
@@ -105,7 +105,7 @@ struct AlibabaContractTests {
     }
 
     @Test(
-        "5 (7): twenty names are warmed with four queries, the fewest that the vendor allows",
+        "Twenty names are warmed with four queries, the fewest that the vendor allows",
         arguments: AlibabaProvider.Version.allCases
     )
     func warming(version: AlibabaProvider.Version) async throws {

@@ -28,7 +28,7 @@ struct AlibabaErrorTests {
     ]
 
     @Test(
-        "5 (32), (36): the table of errors: kind, retry, other address",
+        "Each error sets its kind, the retry and the use of another address",
         arguments: AlibabaProvider.Version.allCases,
         table
     )
@@ -55,7 +55,7 @@ struct AlibabaErrorTests {
         #expect(error.message.contains("account, secret or key refused?") == isLikely, "\(error)")
     }
 
-    @Test("5 (15): a status without a code that can be read is an error by the status alone")
+    @Test("A status without a readable code is an error by the status alone")
     func plainStatus() async throws {
         for body in [
             "", "<html>", #"{"code":7}"#, #"{"message":"InvalidAccount"}"#, "InvalidAccount", #""InvalidAccount""#,
@@ -229,7 +229,7 @@ struct AlibabaErrorTests {
         #expect(error.code == .rateLimited && error.retryAfter == wait)
     }
 
-    @Test("5 (30), (32): an address that does not answer, or fails by itself, is passed over for five minutes")
+    @Test("An address that fails or does not answer is skipped for five minutes")
     func failover() async throws {
         let failures: [@Sendable (ScriptedVendorExchange.Sent) throws -> ServiceReply] = [
             { _ in throw ScriptedVendorExchange.failure(.connectFailed) },
@@ -249,7 +249,8 @@ struct AlibabaErrorTests {
         }
     }
 
-    @Test("5 (31): the addresses of one query share its time limit, and the last has all that is left")
+    /// The last address has all the time that is left.
+    @Test("The addresses of one query share its time limit")
     func shares() async throws {
         let scripted = try ScriptedAlibaba { _ in throw ScriptedVendorExchange.failure(.timedOut) }
         let start = scripted.time.now()
@@ -276,7 +277,7 @@ struct AlibabaErrorTests {
 
     #if Signing
     @Test(
-        "5 (2): a signature refused for its time is made once more by the service's clock",
+        "A signature refused for its time is made once more by the service's clock",
         arguments: AlibabaProvider.Version.allCases
     )
     func clock(version: AlibabaProvider.Version) async throws {

@@ -30,7 +30,7 @@ struct AlibabaOverTheWireTests {
         #expect(text.hasPrefix("GET /v2/d?id=123456&m=0&dn=www.example.com&q=4,6 HTTP/1.1\r\n"))
     }
 
-    @Test("the code in the body of a refusal is read")
+    @Test("The code in the body of a refusal is read")
     func refusal() async throws {
         let body = #"{"code":"InvalidAccount"}"#
         let error = try await error(.readHead, VendorWire.answer(body, status: "403 Forbidden"), .hang)

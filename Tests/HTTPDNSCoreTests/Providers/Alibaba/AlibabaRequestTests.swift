@@ -28,7 +28,7 @@ struct AlibabaRequestTests {
     }
 
     @Test(
-        "5 (7): version 2 asks for one family, the other, both",
+        "Version 2 asks for IPv4, IPv6 or both families",
         arguments: [(HTTPDNSAddress.Families.v4, "4"), (.v6, "6"), (.both, "4,6")]
     )
     func families(families: HTTPDNSAddress.Families, query: String) async throws {
@@ -36,7 +36,7 @@ struct AlibabaRequestTests {
         #expect(try await target(.v1, families: families) == "/100000/d?host=www.example.com&query=\(query)")
     }
 
-    @Test("5 (7): several names are one request, and version 1 has another path for it")
+    @Test("Several names are one request, and version 1 has another path for it")
     func batches() async throws {
         let names = ["a.test", "b.test", "c.test", "d.test", "e.test"]
         #expect(
@@ -49,7 +49,8 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("5 (7): six names are refused, an empty batch asks nothing, a name that is there twice is asked once")
+    /// Six names are refused, and an empty batch sends nothing.
+    @Test("A batch takes five names at most, each once")
     func batchLimits() async throws {
         let scripted = try ScriptedAlibaba { $0.reply(AlibabaBody.v2) }
         #expect(scripted.provider.batchLimit == 5)
@@ -70,7 +71,7 @@ struct AlibabaRequestTests {
         #expect(try await target(.v2, clientSubnet: v6).hasSuffix("&cip=2001:db8:1::"))
     }
 
-    @Test("5 (8): custom parameters stand beside the question, sorted, with both families too")
+    @Test("Custom parameters are sent sorted beside the query, with both families too")
     func customParameters() async throws {
         let settings: (inout AlibabaProvider.Configuration) -> Void = {
             $0.customParameters = ["city": "hz", "Zone": "a_b-1=", "age": "7"]
@@ -84,7 +85,8 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("5 (9): addresses of both families are dialled at the port of the URL; name and certificate stay the URL's")
+    /// Name and certificate stay the URL's.
+    @Test("Addresses of both families are connected to at the port of the URL")
     func endpoints() async throws {
         let scripted = try ScriptedAlibaba(settings: {
             $0.url = "https://dns.example:8443"
@@ -101,7 +103,8 @@ struct AlibabaRequestTests {
         #expect(scripted.exchange.sent.allSatisfy { $0.request.method == .get && $0.request.body == nil })
     }
 
-    @Test("5 (37): a region's own addresses are asked, and every region but global has some of both families")
+    /// Every region but global has some of both families.
+    @Test("A region's own addresses are asked")
     func regions() async throws {
         for region in AlibabaProvider.Region.all where region != .global {
             let scripted = try ScriptedAlibaba(settings: { $0.region = region }) { $0.reply(AlibabaBody.v2) }
@@ -116,7 +119,7 @@ struct AlibabaRequestTests {
     }
 
     @Test(
-        "5 (43): a machine with a way for one family alone is answered by the second address at the latest",
+        "A machine with one family is answered by the second address at the latest",
         arguments: AlibabaProvider.Region.all.filter { $0 != .global },
         [HTTPDNSAddress.Family.v4, .v6]
     )
@@ -130,7 +133,7 @@ struct AlibabaRequestTests {
     }
 
     #if Signing
-    @Test("5 (1), (2): signed queries are those of the samples, and end ten minutes from now")
+    @Test("Signed queries match the samples, and end ten minutes from now")
     func signed() async throws {
         let hmac = HTTPDNSSecret { ScriptedAlibaba.hmacSecret }
         #expect(
@@ -150,8 +153,9 @@ struct AlibabaRequestTests {
         )
     }
 
+    /// The signature covers the cipher text.
     @Test(
-        "5 (3): in an encrypted query no name, family or subnet stands in clear; the signature covers the cipher text",
+        "An encrypted query has no name, family or subnet in clear",
         arguments: [
             (AlibabaProvider.Encryption.cbc, "1", "09d6d2d4c832e9888dd19ebce372fee157f079e29bfa03bcb324ddaf3a8bbf1d"),
             (.gcm, "2", "8e2fa28e4034f684d2ac33b1d2017801176e5fe39bd64c2a62d904986176848a"),
@@ -185,7 +189,7 @@ struct AlibabaRequestTests {
         #expect(seen.withLock { $0.count } == 20)
     }
 
-    @Test("5 (48): a secret that was changed signs the next query")
+    @Test("A changed secret signs the next query")
     func rotation() async throws {
         let secret = Lock(ScriptedAlibaba.md5Secret)
         let scripted = try ScriptedAlibaba(.v1, secret: HTTPDNSSecret { secret.withLock { $0 } }) {

@@ -20,7 +20,8 @@ struct AlibabaScheduleTests {
         return try schedule.discovery(parsing: Array(text.utf8))
     }
 
-    @Test("5 (14): answers with and without ports; a port belongs to the address in its place")
+    /// A port belongs to the address at its own position.
+    @Test("A discovery is read with and without ports")
     func answers() throws {
         #expect(
             try discovery(Self.found).endpoints.map(\.description)
@@ -37,14 +38,14 @@ struct AlibabaScheduleTests {
     }
 
     @Test(
-        "5 (14): what is no answer is refused",
+        "Text that is no discovery is refused",
         arguments: ["", "<html>", "[]", "{}", #"{"service_ip":"198.51.100.1"}"#, #"{"code":"MissingArgument"}"#]
     )
     func refused(text: String) {
         #expect(throws: VendorAnswerError.self) { try discovery(text) }
     }
 
-    @Test("5 (41): service_status disable switches off, other words do not")
+    @Test("Only `disable` as service_status switches the service off")
     func status() throws {
         #expect(try discovery(#"{"service_status":"disable"}"#).isDisabled)
         #expect(try discovery(#"{"service_ip":["198.51.100.1"],"service_status":"disable"}"#).isDisabled)
@@ -88,7 +89,7 @@ struct AlibabaScheduleTests {
         #expect(scripted.exchange.discoveries.count == 1)
     }
 
-    @Test("5 (41), (42): a day later it is asked again, in the region of the settings")
+    @Test("After a day the discovery is repeated, in the configured region")
     func daily() async throws {
         let scripted = try scripted { $0.reply(Self.found) }
         for _ in 0..<3 {
@@ -100,7 +101,8 @@ struct AlibabaScheduleTests {
         #expect(scripted.exchange.discoveries.allSatisfy { $0.parameters["region"] == "cn" })
     }
 
-    @Test("5 (33): a discovery asks the next address when one fails, and a refusal of it does not stop the queries")
+    /// A refused discovery does not stop the queries.
+    @Test("A discovery asks the next address when one fails")
     func failover() async throws {
         let scripted = try scripted { sent in
             sent.endpoint.address == HTTPDNSAddress(v4: 203, 107, 1, 1)
@@ -113,7 +115,7 @@ struct AlibabaScheduleTests {
         #expect(scripted.exchange.queries.count == 2)
     }
 
-    @Test("5 (41): a vendor that has switched the account off is asked nothing more, until it says otherwise")
+    @Test("A switched-off account is not asked again until its vendor enables it")
     func killSwitch() async throws {
         let isOff = Lock(true)
         let scripted = try scripted { sent in

@@ -37,7 +37,8 @@ struct AlibabaV1AnswerTests {
         )
     }
 
-    @Test("5 (12): both forms of a batch, also mixed: rows of one name are put together, those of type 28 are IPv6")
+    /// Rows of one name are merged. Rows of type 28 are IPv6.
+    @Test("Both forms of a batch are read, also mixed")
     func batch() throws {
         let text = """
             {"dns":[{"host":"www.example.com","client_ip":"203.0.113.7","ips":["192.0.2.10"],"ttl":106,"origin_ttl":120},
@@ -64,14 +65,15 @@ struct AlibabaV1AnswerTests {
         #expect(answer?.v6 == Self.addresses([Self.v6, Self.otherV6], 40))
     }
 
-    @Test("5 (13): a name that the account does not have has empty lists: no data, for a minute at most")
+    /// The response has empty lists.
+    @Test("A name that the account does not have is no data, for at most a minute")
     func unknown() throws {
         let text = #"{"host":"www.example.com","ips":[],"ipsv6":[],"ttl":600,"client_ip":"203.0.113.7"}"#
         let answer = try read(text)[HTTPDNSName("www.example.com")]
         #expect(answer?.v4 == .noData(timeToLive: .seconds(60)) && answer?.v6 == .noData(timeToLive: .seconds(60)))
     }
 
-    @Test("5 (13): one family without addresses does not touch the other")
+    @Test("One family without addresses does not affect the other")
     func families() throws {
         let v6Missing = try read(#"{"host":"www.example.com","ips":["192.0.2.10"],"ipsv6":[],"ttl":9}"#)
         #expect(v6Missing.values.first?.v4 == Self.addresses([AlibabaBody.address], 9))
@@ -83,7 +85,7 @@ struct AlibabaV1AnswerTests {
         #expect(v6Alone.values.first?.v4 == nil)
     }
 
-    @Test("5 (12): what is no address of its list's family is left out")
+    @Test("Text that is no address of its list's family is left out")
     func badAddresses() throws {
         let text =
             #"{"host":"www.example.com","ips":["2001:db8::10","192.0.2.10","1.2.3"],"ipsv6":["192.0.2.9"],"ttl":9}"#
@@ -96,7 +98,7 @@ struct AlibabaV1AnswerTests {
     }
 
     @Test(
-        "5 (11): what is no answer is refused in one line that repeats none of it",
+        "A malformed response is refused in one line that repeats none of it",
         arguments: [
             "", "null", "[]", "<html>captive</html>", "{}", #"{"host":"www.example.com"}"#, #"{"ips":["192.0.2.10"]}"#,
             #"{"host":"captive.example","ips":["192.0.2.10"]}"#, #"{"host":"www.example.com","ips":"192.0.2.10"}"#,

@@ -31,7 +31,7 @@ struct AlibabaV2AnswerTests {
         }
     }
 
-    @Test("5 (11): the sample of both families")
+    @Test("The sample of both families is read")
     func sample() throws {
         let answer = try #require(try read(AlibabaBody.v2)[HTTPDNSName("www.example.com")])
         let v4 = [AlibabaBody.address, HTTPDNSAddress(v4: 192, 0, 2, 11)]
@@ -55,8 +55,9 @@ struct AlibabaV2AnswerTests {
         )
     }
 
+    /// Other values count as they are.
     @Test(
-        "5 (19): a life that is missing, 0, negative or no number is 60 s; others count as they are",
+        "A TTL that is missing, 0, negative or no number is 60 s",
         arguments: [
             ("", 60), (#","ttl":0"#, 60), (#","ttl":-5"#, 60), (#","ttl":null"#, 60), (#","ttl":"30""#, 60),
             (#","ttl":1"#, 1), (#","ttl":30"#, 30), (#","ttl":30.9"#, 30), (#","ttl":86400"#, 86_400),
@@ -79,7 +80,7 @@ struct AlibabaV2AnswerTests {
         #expect(missing?.v4 == .nameError(timeToLive: .seconds(seconds)))
     }
 
-    @Test("5 (13): the absence of one family does not touch the other, whatever its reason")
+    @Test("The absence of one family does not affect the other, whatever its reason")
     func families() throws {
         for reason in ["RRNotExist", "DomainNotExist", "SomethingNew"] {
             let v6Missing = try answer(
@@ -95,7 +96,8 @@ struct AlibabaV2AnswerTests {
         }
     }
 
-    @Test("5 (13): a family that was asked for and is left out is missing for a short time; with none nothing was said")
+    /// A response without any requested family is refused.
+    @Test("A requested family that is left out is missing for a short time")
     func leftOut() throws {
         let v4Only = try answer(#""v4":{"ips":["192.0.2.10"],"ttl":60}"#)
         #expect(v4Only?.v6 == .noData(timeToLive: nil))
@@ -111,7 +113,8 @@ struct AlibabaV2AnswerTests {
         #expect(answer?.v4 != nil && answer?.v6 == nil)
     }
 
-    @Test("5 (12), (52): what is no address of the family is left out; a list of nothing else is a failure")
+    /// A list of nothing else is a failure.
+    @Test("Text that is no address of the family is left out")
     func badAddresses() throws {
         let bad =
             #""999.1.1.1","192.0.2.010","2001:db8::1","x",7,null,"","[192.0.2.9]","192.0.2.9:80","fe80::1%eth0","1.2.3""#
@@ -150,7 +153,7 @@ struct AlibabaV2AnswerTests {
     }
 
     @Test(
-        "5 (11): what is no answer is refused in one line that repeats none of it",
+        "A malformed response is refused in one line that repeats none of it",
         arguments: [
             "", "null", "[]", "7", "<html>captive</html>", "{}", #"{"code":7}"#, #"{"code":"success"}"#,
             #"{"code":"success","data":null}"#, #"{"code":"success","data":"captive"}"#,

@@ -7,8 +7,9 @@ import Testing
 /// are called so; the others were computed from its clients' sources by other means than this package.
 @Suite("Alibaba: vectors of signatures and ciphers")
 struct AlibabaVectorTests {
+    /// The digest is over names, secret and time.
     @Test(
-        "5 (1), (6): vendor vectors, VERIFIED: version 1 signs by MD5 of names, secret and time",
+        "Version 1 signs by MD5 as the vendor's verified vectors do",
         arguments: [
             ("www.aliyun.com", "60c71e98b6d7fcbb366243e224eab457"),
             ("www.aliyun.com,www.taobao.com", "12a3f6b1b14a46ca813ca6439beb59a4"),
@@ -19,7 +20,7 @@ struct AlibabaVectorTests {
     }
 
     @Test(
-        "5 (1): our vectors of version 1",
+        "Version 1 signs as our own vectors do",
         arguments: [
             ("www.example.com", "5eea9940c2c8cb1b57f9b8ef9516e01b"),
             ("www.example.com,img.example.com", "a5eedc8abb9e474e8a5d1734315a9f26"),
@@ -41,8 +42,9 @@ struct AlibabaVectorTests {
         #expect(signature == "716d2009c9534fbe53505d59989b637d")
     }
 
+    /// Parameters are sorted and raw, empty ones are left out, and the key is the secret's bytes.
     @Test(
-        "5 (3): our vectors of version 2: sorted, raw, empties left out, keyed by the secret's octets",
+        "Version 2 signs as our own vectors do",
         arguments: [
             (
                 ["v": "1.0", "q": "4,6", "dn": "www.example.com", "id": "123456", "m": "0", "exp": "1700000600"],
@@ -76,7 +78,7 @@ struct AlibabaVectorTests {
     private static let question = [(name: "dn", value: "www.example.com"), (name: "q", value: "4,6")]
 
     @Test(
-        "5 (3), (4): our vectors of encrypted questions, and of the signatures over them",
+        "Encrypted queries and their signatures match our own vectors",
         arguments: [
             (
                 AlibabaProvider.Encryption.cbc, "1",
@@ -105,7 +107,7 @@ struct AlibabaVectorTests {
     }
 
     @Test(
-        "5 (4): our vectors of encrypted answers",
+        "Encrypted responses match our own vectors",
         arguments: [(AlibabaProvider.Encryption.cbc, AlibabaBody.cbcData), (.gcm, AlibabaBody.gcmData)]
     )
     func ownAnswer(encryption: AlibabaProvider.Encryption, data: String) throws {

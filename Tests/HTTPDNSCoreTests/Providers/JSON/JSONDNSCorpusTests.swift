@@ -10,7 +10,7 @@ struct JSONDNSCorpusTests {
         .deletingLastPathComponent()
         .appendingPathComponent("../../../../Fuzz/Corpus/json-dns")
 
-    @Test("invariant 15: every input gives an outcome that keeps the rules, or a typed error of one line")
+    @Test("Every input gives a valid outcome or a typed error of one line")
     func corpus() throws {
         let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
         var accepted = 0

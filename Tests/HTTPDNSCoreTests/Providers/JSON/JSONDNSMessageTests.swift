@@ -65,7 +65,7 @@ struct JSONDNSMessageTests {
     }
 
     @Test(
-        "3b (26), (22): any TTL gives a life within the limits",
+        "Any TTL gives a life within the limits",
         arguments: [
             ("60", 60), ("0", 0), ("1", 1), ("2147483647", 604_800), ("2147483648", 604_800), ("4294967295", 604_800),
             ("4294967296", 604_800), ("1e20", 604_800), ("1e999", 604_800), ("-1", 0), ("-1e20", 0), ("60.9", 60),
@@ -78,15 +78,16 @@ struct JSONDNSMessageTests {
         #expect(try outcome(members: #""Status":0,"Answer":[\#(record)]"#) == expected)
     }
 
-    @Test("3b (26): a missing TTL serves those who wait, and no one later")
+    @Test("A missing TTL serves the waiting callers, and no later ones")
     func missingTimeToLive() throws {
         let record = #"{"name":"one.test","type":1,"data":"127.0.0.2"}"#
         let expected = DNSOutcome.addresses([loopback2], timeToLive: 0, canonicalName: nil)
         #expect(try outcome(members: #""Status":0,"Answer":[\#(record)]"#) == expected)
     }
 
+    /// Any other value that is no list is refused.
     @Test(
-        "3b (26): Answer absent, null or empty is no data; anything else that is no list is refused",
+        "An Answer that is absent, null or empty is no data",
         arguments: ["", #","Answer":null"#, #","Answer":[]"#, #","Answer":[],"Authority":null"#]
     )
     func noAnswer(members: String) throws {
@@ -94,7 +95,7 @@ struct JSONDNSMessageTests {
     }
 
     @Test(
-        "3b (26): what is not of its kind refuses the whole answer",
+        "Text that is no JSON object is refused",
         arguments: [
             ("{}", .wrongType), ("[]", .wrongType), ("null", .wrongType), ("0", .wrongType), ("", .notJSON),
             ("<html>", .notJSON), (String(repeating: "[", count: 10_000), .notJSON),
@@ -106,7 +107,7 @@ struct JSONDNSMessageTests {
     }
 
     @Test(
-        "3b (26): members of the wrong kind refuse the whole answer",
+        "A member of the wrong kind refuses the whole answer",
         arguments: [
             (#""Answer":[]"#, .wrongType), (#""Status":null"#, .wrongType), (#""Status":"0""#, .wrongType),
             (#""Status":-1"#, .wrongType), (#""Status":0.5"#, .wrongType), (#""Status":65536"#, .wrongType),
@@ -133,7 +134,7 @@ struct JSONDNSMessageTests {
     }
 
     @Test(
-        "3b (11), (16): the question must come back, one, with its name and type; in any case of letters",
+        "One question must come back with its name and type, in any letter case",
         arguments: [
             (#"[{"name":"one.test.","type":1}]"#, true), (#"[{"name":"ONE.test","type":1}]"#, true),
             (#"{"name":"One.Test.","type":1}"#, true), (#"[{"name":"two.test.","type":1}]"#, false),
@@ -158,7 +159,7 @@ struct JSONDNSMessageTests {
     }
 
     @Test(
-        "3b (17), (18), (19): the owner rule is that of the wire, in any order of the records",
+        "The owner rule is that of the wire format, in any order of the records",
         arguments: [
             // An address of another name, alone and beside the right one.
             (#"{"name":"two.test","type":1,"TTL":9,"data":"127.0.0.9"}"#, .noData(timeToLive: nil)),
@@ -186,8 +187,9 @@ struct JSONDNSMessageTests {
         #expect(try outcome(members: #""Status":0,"Answer":[\#(records)]"#) == expected)
     }
 
+    /// So are addresses of a name that does not exist.
     @Test(
-        "3b (18), (20): loops, two aliases, too long chains and addresses of a name that does not exist are refused",
+        "Alias loops, double aliases and too long chains are refused",
         arguments: [
             (0, #"{"name":"one.test","type":5,"data":"one.test"}"#, .aliasLoop),
             (
@@ -217,8 +219,9 @@ struct JSONDNSMessageTests {
         #expect(error?.code == code)
     }
 
+    /// Without an SOA its life is none.
     @Test(
-        "3b (24): the life of an absence is the lesser of the SOA's two, and of no SOA that is none",
+        "A negative answer lives for the lesser of the SOA's two values",
         arguments: [
             (#"{"name":"test","type":6,"TTL":9,"data":"a. b. 1 2 3 4 5"}"#, 5),
             (#"{"name":"test","type":6,"TTL":4,"data":"a.  b. 1 2 3 4 5"}"#, 4),

@@ -65,7 +65,7 @@ struct JSONDNSOverTheWireTests {
     }
 
     @Test(
-        "3b (31): a certificate for another name is refused, and names what to check",
+        "A certificate for another name is refused, and the error names what to check",
         .enabled(if: ServerRig.isAvailable([.nginx]))
     )
     func wrongCertificate() async throws {
@@ -84,7 +84,7 @@ struct JSONDNSOverTheWireTests {
         await provider.shutdown()
     }
 
-    @Test("3b (29): lengths that lie, bodies beyond 64 KiB and bodies that end early are no answer")
+    @Test("Wrong lengths, bodies beyond 64 KiB and bodies that end early are no answer")
     func lengths() async throws {
         let text = Self.message
         #expect(
@@ -112,7 +112,7 @@ struct JSONDNSOverTheWireTests {
         )
     }
 
-    @Test("3b (29): a body of one octet and then silence ends at the time limit")
+    @Test("A body of one octet and then silence ends at the time limit")
     func slow() async throws {
         #expect(
             try await code(
@@ -125,7 +125,7 @@ struct JSONDNSOverTheWireTests {
         )
     }
 
-    @Test("3b (27), (30): a redirect is not followed, a reset connection is no answer")
+    @Test("A redirect is not followed, and a reset connection is no answer")
     func redirect() async throws {
         let target = try RawServer(.hang)
         let place = "Location: http://127.0.0.1:\(target.port)/\r\nContent-Length: 0\r\n"

@@ -109,7 +109,7 @@ struct JSONDNSProviderTests {
     }
 
     @Test(
-        "3b (27): no status but 200 is an answer, whatever the body says",
+        "No status but 200 is an answer, whatever the body has",
         arguments: [
             (204, .httpStatus, nil), (301, .httpStatus, nil), (304, .httpStatus, nil), (400, .httpStatus, nil),
             (401, .httpStatus, nil), (404, .httpStatus, nil), (415, .httpStatus, nil), (429, .rateLimited, 30),
@@ -127,7 +127,7 @@ struct JSONDNSProviderTests {
         #expect(error.message.hasPrefix("HTTP \(status) from 8.8.8.8:443: ") && !error.message.contains("DoH"))
     }
 
-    @Test("3b (28): the body proves itself: any content type or none goes with a good answer")
+    @Test("A good answer is accepted with any content type or none")
     func contentTypes() async throws {
         let types = [
             "application/json; charset=UTF-8", "application/dns-json", "text/plain", "application/x-javascript",
@@ -140,7 +140,7 @@ struct JSONDNSProviderTests {
         #expect(try await scripted.error(.v4) == nil)
     }
 
-    @Test("3b (27): the page of a captive portal is a bad response that names its type, without its words")
+    @Test("A captive portal's page is a bad response with its type, without its text")
     func captivePortal() async throws {
         let scripted = try ScriptedJSONService(
             text: "<html>Log in\u{1b}[2J</html>",

@@ -58,8 +58,9 @@ struct TencentAnswerTests {
         )
     }
 
+    /// It is `0`, an empty list, nothing but the name, or nothing at all.
     @Test(
-        "5 (13): an absence is `0`, an empty list, nothing but the name, or nothing at all; it lives for a minute",
+        "An absence has four forms and lives for a minute",
         arguments: [
             "www.example.com.:0", "www.example.com.:", "www.example.com.:;", "www.example.com", "www.example.com.",
             "WWW.Example.com", "", "0", "www.example.com.:0,600",
@@ -74,7 +75,7 @@ struct TencentAnswerTests {
         #expect(try read(text + Self.client, .both).values.first == HTTPDNSProviderAnswer(v4: nothing, v6: nothing))
     }
 
-    @Test("5 (13): a family without addresses says nothing about the other, whichever it is")
+    @Test("A family without addresses does not affect the other, whichever it is")
     func oneFamily() throws {
         let v4 = addresses("192.0.2.5", life: 120)
         let v6 = addresses("2001:db8::5", life: 90)
@@ -97,7 +98,8 @@ struct TencentAnswerTests {
         #expect(isFailure(many.v4) && isFailure(many.v6))
     }
 
-    @Test("5 (12), (52): what is no address of the family is left out of a list; a list of nothing else fails")
+    /// A list of nothing else fails.
+    @Test("Text that is no address of the family is left out of a list")
     func addresses() throws {
         let bad = "192.0.2.256;192.0.02.1;1.2.3;2001:db8::1;www.example.com;[::1];fe80::1%1;192.0.2.10 "
         #expect(try one("\(bad);192.0.2.7;192.0.2.7,60").v4 == addresses("192.0.2.7", life: 60))
@@ -107,8 +109,9 @@ struct TencentAnswerTests {
         #expect(kept.count == DNSResponse.maximumAddresses)
     }
 
+    /// One that is no number fails the family.
     @Test(
-        "5 (11), (19): a time to live that is missing or 0 is a minute; one that is no number fails the family",
+        "A TTL that is missing or 0 is a minute",
         arguments: [
             ("", 60), (",0", 60), (",1", 1), (",4294967296", Int64(UInt32.max)), (",", nil), (",x", nil), (",1,2", nil),
             (",+1", nil), (",99999999999", nil), (",1.5", nil),
@@ -119,7 +122,8 @@ struct TencentAnswerTests {
         if let life { #expect(outcome == addresses("192.0.2.5", life: life)) } else { #expect(isFailure(outcome)) }
     }
 
-    @Test("5 (12): names are compared as names, unknown ones are passed over, and one that is there twice is refused")
+    /// Unknown names are ignored.
+    @Test("Names are compared as names, and a repeated one is refused")
     func names() throws {
         let text = "other.test.:198.51.100.1,60\r\nWWW.EXAMPLE.com.:192.0.2.5,60\r\n\r\nb.test.:0|2001:db8::7\r\n"
         let answers = try read(text, names: ["www.example.com", "b.test", "c.test"])

@@ -37,7 +37,7 @@ struct TencentConfigurationTests {
         #expect(allowed.provider.answerScope == .private)
     }
 
-    @Test("5 (47): the defaults are those of the documentation")
+    @Test("The defaults are those of the documentation")
     func defaults() {
         let credential = VendorCredential(account: "1")
         let settings = TencentProvider.Configuration(name: "a", credential: credential)

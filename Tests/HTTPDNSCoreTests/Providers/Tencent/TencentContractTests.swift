@@ -91,7 +91,7 @@ struct TencentContractTests {
         #expect(scripted.exchange.sent.count > 1 && told.count <= 1)
     }
 
-    @Test("5 (7): twenty names are warmed with three queries, the fewest that the vendor allows")
+    @Test("Twenty names are warmed with three queries, the fewest that the vendor allows")
     func warming() async throws {
         for access in ScriptedTencent.Access.allCases {
             let service = Service(access)

@@ -35,7 +35,7 @@ struct TencentDiscoveryTests {
     }
 
     @Test(
-        "5 (14): what is no list is refused",
+        "Text that is no address list is refused",
         arguments: [
             "", "<html>", "ip", "ip:192.0.2.53", "ttl:60", "ip:192.0.2.53|ttl", "ip:1.1.1.1|ip:2.2.2.2|ttl:1", "é:",
         ]
@@ -81,7 +81,8 @@ struct TencentDiscoveryTests {
         #expect(scripted.exchange.discoveries.count == 1)
     }
 
-    @Test("5 (41): it is asked again when its list has run out, not before, and not more often than every five minutes")
+    /// At least five minutes are between two discoveries.
+    @Test("The discovery is repeated when its list has expired, and not before")
     func refresh() async throws {
         for (life, wait) in [("60", Int64(3600)), ("1", 300)] {
             let scripted = try scripted { $0.reply("ip:198.51.100.53|ttl:\(life)") }
@@ -94,7 +95,7 @@ struct TencentDiscoveryTests {
         }
     }
 
-    @Test("5 (33): a refused discovery does not stop the queries, nor does one that cannot be read")
+    @Test("A refused or unreadable discovery does not stop the queries")
     func failing() async throws {
         let replies: [ScriptedTencent.Answer] = [
             { $0.reply("", status: 401) }, { $0.reply("<html>") }, { $0.reply("", status: 500) },

@@ -41,7 +41,7 @@ struct TencentErrorTests {
     ]
 
     @Test(
-        "5 (32), (36): the table of statuses: kind, other address, rest",
+        "Each status sets its kind, the use of another address and the back-off",
         arguments: ScriptedTencent.Access.allCases,
         table
     )
@@ -74,7 +74,7 @@ struct TencentErrorTests {
         #expect(error.code == .rateLimited && error.retryAfter == wait)
     }
 
-    @Test("5 (30), (32): an address that does not answer, or fails by itself, is passed over for five minutes")
+    @Test("An address that fails or does not answer is skipped for five minutes")
     func failover() async throws {
         let failures: [@Sendable (ScriptedVendorExchange.Sent) throws -> ServiceReply] = [
             { _ in throw ScriptedVendorExchange.failure(.connectFailed) },
@@ -117,7 +117,7 @@ struct TencentErrorTests {
     }
 
     @Test(
-        "5 (2): a query that had expired by the service's clock is made once more by that clock",
+        "A query that expired by the service's clock is made once more by that clock",
         arguments: ScriptedTencent.Access.allCases,
         [401, 403]
     )

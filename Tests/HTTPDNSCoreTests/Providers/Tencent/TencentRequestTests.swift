@@ -24,8 +24,9 @@ struct TencentRequestTests {
         return try #require(scripted.exchange.sent.first)
     }
 
+    /// They are followed by the query's expiry.
     @Test(
-        "5 (5), (7): with a token names go in clear, with their expiry, for one family, the other, both",
+        "With a token, names are sent in clear for IPv4, IPv6 or both",
         arguments: [(HTTPDNSAddress.Families.v4, ""), (.v6, "&type=aaaa"), (.both, "&type=addrs")]
     )
     func families(families: HTTPDNSAddress.Families, type: String) async throws {
@@ -34,7 +35,8 @@ struct TencentRequestTests {
         #expect(request.method == .get && request.body == nil && request.headerFields.isEmpty)
     }
 
-    @Test("5 (7): eight names are one request; nine are refused, an empty batch asks nothing, a name is asked once")
+    /// Nine names are refused, and an empty batch sends nothing.
+    @Test("A batch takes eight names at most, each once")
     func batches() async throws {
         let eight = (1...8).map { "h\($0).test" }
         let target = try await sent(names: eight).request.url.target
@@ -63,7 +65,7 @@ struct TencentRequestTests {
         #expect(v6.parameters["ip"] == "2001:db8:1::")
     }
 
-    @Test("5 (9), (37): a region's entry is asked by its address, and its certificate must be for that")
+    @Test("A region's entry is asked by its address, which its certificate must prove")
     func regions() async throws {
         for (region, address) in [
             (TencentProvider.Region.mainlandChina, "119.29.29.99"), (.international, "43.132.55.56"),
@@ -75,7 +77,8 @@ struct TencentRequestTests {
         #expect(TencentProvider.Region.all.map(\.identifier) == ["cn", "intl"])
     }
 
-    @Test("5 (9): with an address in the URL each one goes by its own; with a name all go by the name")
+    /// With a name in the URL that name is the authority of all addresses.
+    @Test("With an address in the URL each address is its own authority")
     func endpoints() async throws {
         let v6 = HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 1)
         for (url, hosts) in [
@@ -96,7 +99,7 @@ struct TencentRequestTests {
         }
     }
 
-    @Test("5 (48): a token that was changed goes with the next query")
+    @Test("A changed token is sent with the next query")
     func rotation() async throws {
         let token = Lock("1")
         let scripted = try ScriptedTencent(secret: HTTPDNSSecret { token.withLock { $0 } }) {
@@ -109,7 +112,8 @@ struct TencentRequestTests {
     }
 
     #if Signing
-    @Test("5 (5): encrypted queries have id and cipher, and neither name nor token; the sample's text is inside")
+    /// The cipher text holds the sample's text.
+    @Test("Encrypted queries have id and cipher, and neither name nor token")
     func encrypted() async throws {
         let sent = try await sent(.aes, names: ["www.dnspod.cn"], families: .both)
         #expect(

@@ -17,8 +17,9 @@ struct TencentVectorTests {
         try TencentCipher(key: key) { (0..<$0).map { UInt8($0) } }
     }
 
+    /// They are names, names with an expiry, and an answer.
     @Test(
-        "5 (4), (5): our vectors, both ways: names, names with an expiry, an answer",
+        "Our own vectors hold in both directions",
         arguments: [
             ("www.dnspod.cn", vector + "38d6de1c8480194edec2947eca9d7fa1"),
             (

@@ -13,7 +13,7 @@ struct AESCipherTests {
     }
 
     @Test(
-        "5 (4): what was encrypted is read again, at every length round a block",
+        "Encrypted text is decrypted again, at every length around a block",
         arguments: [AESCipher.Mode.cbc, .gcm]
     )
     func roundTrip(mode: AESCipher.Mode) throws {
@@ -28,7 +28,7 @@ struct AESCipherTests {
         }
     }
 
-    @Test("5 (4): every prefix is refused, and none crashes", arguments: [AESCipher.Mode.cbc, .gcm])
+    @Test("Every prefix is refused, and none crashes", arguments: [AESCipher.Mode.cbc, .gcm])
     func prefixes(mode: AESCipher.Mode) throws {
         let cipher = try cipher(mode)
         let text = Array("a text of more than two blocks, so that a cut may fall anywhere".utf8)
@@ -42,8 +42,9 @@ struct AESCipherTests {
         }
     }
 
+    /// GCM refuses every changed octet.
     @Test(
-        "5 (4): GCM refuses another key and every changed octet; CBC gives no such text",
+        "A changed octet or another key does not give the text back",
         arguments: [AESCipher.Mode.cbc, .gcm]
     )
     func altered(mode: AESCipher.Mode) throws {

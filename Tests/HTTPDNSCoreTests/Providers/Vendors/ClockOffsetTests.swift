@@ -41,7 +41,8 @@ struct ClockOffsetTests {
         #expect(HTTPDate.seconds(text) == nil)
     }
 
-    @Test("5 (2): an offset that was learnt moves the time; a clock that is set right later takes it back")
+    /// A clock that is set right later takes it back.
+    @Test("A learned offset moves the time")
     func offset() {
         let wall = Lock<Int64>(1_600_000_000_000)
         let clock = ClockOffset(WallClock { wall.withLock { $0 } })

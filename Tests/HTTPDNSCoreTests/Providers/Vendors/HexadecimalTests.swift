@@ -5,7 +5,7 @@ import Testing
 @Suite("Vendors: hexadecimal and Base64")
 struct HexadecimalTests {
     @Test(
-        "5 (6): known octets and texts, both ways",
+        "Known octets and texts are converted both ways",
         arguments: [
             ([], ""), ([0], "00"), ([0xff, 0x0a, 0x10], "ff0a10"), (Array(0...15), "000102030405060708090a0b0c0d0e0f"),
         ]
@@ -18,7 +18,7 @@ struct HexadecimalTests {
     }
 
     @Test(
-        "odd numbers of digits and what is no digit are refused",
+        "An odd number of digits and other characters are refused",
         arguments: ["0", "abc", "0g", " 00", "0x00", "00 ", "é"]
     )
     func refused(text: String) {
@@ -26,7 +26,7 @@ struct HexadecimalTests {
     }
 
     @Test(
-        "5 (6): the vectors of RFC 4648 section 10",
+        "Base64 follows the vectors of RFC 4648 section 10",
         arguments: [
             ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
             ("foobar", "Zm9vYmFy"),

@@ -33,7 +33,7 @@ final class ServiceAddressBookTests {
         #expect(numbers(book.attempts(at: start)) == [3, 1, 2])
     }
 
-    @Test("5 (35): one that failed is left alone for five minutes, to the second")
+    @Test("A failed address is skipped for five minutes, to the second")
     func quarantine() {
         book.succeeded(Self.endpoint(1))
         book.failed(Self.endpoint(1), at: start)
@@ -42,8 +42,9 @@ final class ServiceAddressBookTests {
         #expect(numbers(book.attempts(at: start + .seconds(300))) == [1, 2, 3])
     }
 
+    /// An answer ends its quarantine.
     @Test(
-        "5 (35): when all failed, they are asked all the same, the one that waited longest first; an answer ends the rest"
+        "When all addresses failed, the one that waited longest is asked first"
     )
     func allFailed() {
         for (offset, number) in [2, 3, 1].enumerated() {
@@ -60,7 +61,7 @@ final class ServiceAddressBookTests {
         #expect(numbers(book.attempts(at: start)) == [1, 2, 3])
     }
 
-    @Test("5 (40), (41): a discovery is due at once, then after a day, and never twice in five minutes")
+    @Test("A discovery is due immediately, then daily, and at most every five minutes")
     func refreshing() {
         #expect(begins(at: start))
         #expect(!begins(at: start + .seconds(299)))
@@ -81,7 +82,8 @@ final class ServiceAddressBookTests {
         #expect(begins(at: start + .seconds(3600 + 6400)))
     }
 
-    @Test("5 (33): when every known address fails, new ones are asked for, and the settings' own are tried for it")
+    /// The configured addresses are tried for it too.
+    @Test("When every known address fails, a discovery is due")
     func refreshAfterFailure() {
         book = makeBook(1...2)
         #expect(begins(at: start))
@@ -94,7 +96,8 @@ final class ServiceAddressBookTests {
         #expect(numbers(book.discoveryAttempts(at: later)) == [7, 8, 1, 2])
     }
 
-    @Test("5 (37): discovered addresses come before the settings' own, each once; an empty list changes nothing")
+    /// An empty list changes nothing.
+    @Test("Discovered addresses come before the configured ones, each once")
     func discovered() {
         book = makeBook(1...2)
         book.learned(
@@ -106,7 +109,7 @@ final class ServiceAddressBookTests {
         #expect(numbers(book.attempts(at: start)) == [8, 2, 1])
     }
 
-    @Test("5 (38): a new discovery forgets no quarantine of an address that stays")
+    @Test("A new discovery keeps the quarantine of an address that stays")
     func quarantineStays() {
         book = makeBook(1...2)
         book.failed(Self.endpoint(1), at: start)
@@ -114,7 +117,7 @@ final class ServiceAddressBookTests {
         #expect(numbers(book.attempts(at: start)) == [5, 2])
     }
 
-    @Test("5 (41): a service that is switched off is asked again within the hour, and may come back")
+    @Test("A switched-off service is asked again within the hour, and may come back")
     func disabled() {
         #expect(begins(at: start))
         book.learned(ServiceDiscovery(isDisabled: true), at: start)

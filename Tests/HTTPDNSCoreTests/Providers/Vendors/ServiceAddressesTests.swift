@@ -63,7 +63,7 @@ struct ServiceAddressesTests {
         return asked.withLock { $0 } == 1
     }
 
-    @Test("5 (40): of many queries at once one begins a discovery")
+    @Test("Many concurrent queries begin one discovery")
     func single() async {
         let addresses = addresses()
         let asked = Count()
@@ -113,7 +113,7 @@ struct ServiceAddressesTests {
         #expect(addresses.attempts() == Array(endpoints.prefix(count)) + Self.bootstrap)
     }
 
-    @Test("5 (23), (38): addresses with their ports are there after a restart, and no discovery is due")
+    @Test("Addresses and their ports survive a restart, and no discovery is due")
     func restart() async {
         let store = MemoryStore()
         let other = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 198, 51, 100, 8), port: 443)
@@ -143,7 +143,7 @@ struct ServiceAddressesTests {
         #expect(late.attempts() == Self.bootstrap)
     }
 
-    @Test("5 (23), (42): those of another region, of a day ago, or of a time to come are not used")
+    @Test("Stored addresses of another region, a day ago or the future are not used")
     func foreign() async {
         let store = MemoryStore()
         #expect(await discovers(addresses(store: store), ServiceDiscovery(endpoints: [Self.found])))
