@@ -60,9 +60,7 @@ struct MovedMappingTests {
     }
 
     /// It has exact and suffix rules, ports, several addresses, IPv6 and `via`.
-    @Test(
-        "A mapping file alone directs requests, without any provider"
-    )
+    @Test("A mapping file alone directs requests, without any provider")
     func file() async throws {
         let rig = try await ServerRig.shared()
         let text = """

@@ -65,9 +65,7 @@ struct LeftAloneTests {
     }
 
     /// The name is also routed to the provider itself. A hundred lookups succeed.
-    @Test(
-        "A wrong mapping of the provider's own name stops neither start nor lookups"
-    )
+    @Test("A wrong mapping of the provider's own name stops neither start nor lookups")
     func providersOwnName() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()

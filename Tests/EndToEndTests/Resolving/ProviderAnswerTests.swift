@@ -47,9 +47,7 @@ struct ProviderAnswerTests {
     }
 
     /// No byte of the request reaches the server.
-    @Test(
-        "Under a mapping another server's certificate is refused and nothing is sent"
-    )
+    @Test("Under a mapping another server's certificate is refused and nothing is sent")
     func wrongServer() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()

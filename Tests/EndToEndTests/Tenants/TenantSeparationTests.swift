@@ -104,9 +104,7 @@ struct TenantSeparationTests {
     }
 
     /// Their trust is equal.
-    @Test(
-        "Clients that share connections share no mappings, answers or counters"
-    )
+    @Test("Clients that share connections share no mappings, answers or counters")
     func ownResolver() async throws {
         let rig = try await ServerRig.shared()
         let name = "tenant-cache.wild.test"

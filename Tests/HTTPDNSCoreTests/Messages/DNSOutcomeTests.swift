@@ -157,9 +157,7 @@ struct OwnerRuleTests {
     }
 
     /// NXDOMAIN with an address for that name is refused.
-    @Test(
-        "NXDOMAIN behind an alias says that the alias leads nowhere"
-    )
+    @Test("NXDOMAIN behind an alias says that the alias leads nowhere")
     func nameError() throws {
         var builder = response { $0.alias("one.test", "two.test") }
         builder.responseCode = 3

@@ -69,9 +69,7 @@ struct ManyQuestionsTests {
     }
 
     /// Both are counted.
-    @Test(
-        "Of a thousand lookups for one name one misses and the others join"
-    )
+    @Test("Of a thousand lookups for one name one misses and the others join")
     func joined() async throws {
         let fixture = try ResolverFixture()
         let resolver = fixture.resolver

@@ -29,9 +29,7 @@ struct ResolverStressTests {
     }
 
     /// Mappings change, the cache is cleared and callers are cancelled all the time.
-    @Test(
-        "200 tasks on 50 names are all answered while everything changes"
-    )
+    @Test("200 tasks on 50 names are all answered while everything changes")
     func everythingAtOnce() async throws {
         let hosts = try (0..<Self.names).map { try HTTPDNSName("n\($0).shop.test") }
         let provider = ScriptedProvider(name: "doh")

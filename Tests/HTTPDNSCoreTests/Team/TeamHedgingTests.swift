@@ -112,9 +112,7 @@ struct TeamHedgingTests {
     }
 
     /// Not past the limit of an attempt.
-    @Test(
-        "A hedge waits for the provider's 95th percentile when that is longer"
-    )
+    @Test("A hedge waits for the provider's 95th percentile when that is longer")
     func percentile() throws {
         var team = TeamSimulation([
             ("far", Simulation.answering(after: .milliseconds(200))), ("other", Simulation.blackHole),
@@ -247,9 +245,7 @@ struct TeamHedgingTests {
         #expect(silent.failedAttempts(short) == ["b: no answer in 295 ms"])
     }
 
-    @Test(
-        "The opinion of a quarantined provider delays a denial by the hedge delay at most"
-    )
+    @Test("The opinion of a quarantined provider delays a denial by the hedge delay at most")
     func doubtfulOpinion() throws {
         var team = TeamSimulation([
             ("a", Simulation.negative(after: .milliseconds(5))), ("b", Simulation.failing()),

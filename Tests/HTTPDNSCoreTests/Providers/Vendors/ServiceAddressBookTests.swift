@@ -43,9 +43,7 @@ final class ServiceAddressBookTests {
     }
 
     /// An answer ends its quarantine.
-    @Test(
-        "When all addresses failed, the one that waited longest is asked first"
-    )
+    @Test("When all addresses failed, the one that waited longest is asked first")
     func allFailed() {
         for (offset, number) in [2, 3, 1].enumerated() {
             book.failed(Self.endpoint(UInt8(number)), at: start + .seconds(offset))
