@@ -115,7 +115,7 @@ struct AlibabaScheduleTests {
         #expect(scripted.exchange.queries.count == 2)
     }
 
-    @Test("A switched-off account is not asked again until its vendor enables it")
+    @Test("A switched-off account gets no queries until its vendor enables it")
     func killSwitch() async throws {
         let isOff = Lock(true)
         let scripted = try scripted { sent in
