@@ -15,7 +15,9 @@ struct DoHClientTests {
         configuration.resolver.families = .v4
         try await withHTTPDNSClient(configuration: configuration) { client in
             let resolution = try await client.resolve(Self.name)
-            #expect(resolution.provider == "doh" && resolution.endpoints.map(\.address) == [HTTPDNSAddress(v4: 8, 8, 8, 8)])
+            #expect(
+                resolution.provider == "doh" && resolution.endpoints.map(\.address) == [HTTPDNSAddress(v4: 8, 8, 8, 8)]
+            )
             let asked = client.counters.providers["doh"]?.queries
             _ = try? await client.resolve("db.internal")
             #expect(asked == 1 && client.counters.providers["doh"]?.queries == 1)
