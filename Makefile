@@ -22,12 +22,12 @@ build: build-dependencies ## Build the library and resolve-test
 demo: ## See it work on real servers on this machine, with no internet (installs what is missing)
 	@Scripts/demo
 
-# All tests at once keep two cores so busy that some wait for their turn longer than they may: a group after the other. The last
-# one is all that no other names, so that no test is left out. What is measured by the CPU time or the memory of the process has it alone.
 # Built once, with everything that a package trait adds. What a program with fewer traits gets is looked at in Examples (default
 # traits) and by `make bare` (none).
 TRAITS = --enable-all-traits
 
+# All tests at once keep two cores so busy that some wait for their turn longer than they may: a group after the other. The last
+# one is all that no other names, so that no test is left out. What is measured by the CPU time or the memory of the process has it alone.
 .PHONY: test
 test: dependencies lint scripts ## Everything that CI runs: format, scripts, all tests against real servers, nested packages
 	$(call step,build)
@@ -53,7 +53,7 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	$(call step,rules and their tests)
 	@Scripts/check-conformance --self-test
 	@Scripts/check-conformance
-	$(call step,documentation comments, public symbols)
+	$(call step,documentation comments and public symbols)
 	@Scripts/check-api
 	@$(MAKE) --no-print-directory nested bare
 
@@ -124,7 +124,7 @@ nested: ## Build the examples, and this package beside others that a server impo
 	$(call step,examples)
 	swift test --package-path Examples
 	$(call step,beside other packages)
-	swift test --package-path Tests/Neighbors
+	swift test --package-path Tests/NameCollisions
 
 .PHONY: bench
 bench: dependencies ## Measure, beside libcurl in C and AsyncHTTPClient (release build)
@@ -141,7 +141,7 @@ metrics: ## Measures of the code base
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf .build Examples/.build Tests/Neighbors/.build Benchmarks/.build Fuzz/.build
+	rm -rf .build Examples/.build Tests/NameCollisions/.build Benchmarks/.build Fuzz/.build
 
 .PHONY: dependencies build-dependencies
 dependencies: ## Install what the tests need (apt, with sudo if not root)
