@@ -37,6 +37,16 @@ struct LinkageTests {
         #expect(try await !hasMetrics(BuiltProduct.path("httpdns-linkage-probe")))
     }
 
+    /// With all traits Hummingbird brings swift-metrics into resolve-test: the rule is about this package's own module.
+    @Test("The command-line tool has no metrics of a resolver in it")
+    func programWithoutMetrics() async throws {
+        let module = "$s14HTTPDNSMetrics"
+        let found = try await Command("grep", ["-cF", module, BuiltProduct.path("resolve-test")]).run()
+        #expect(found.status == 1, "\(found)")
+        // The same search finds it in these tests.
+        #expect(try await Command("grep", ["-cF", module, "/proc/\(getpid())/exe"]).run().status == 0)
+    }
+
     #if Metrics
     /// They have it through HTTPDNSMetrics.
     @Test("The check for swift-metrics finds it in these tests")

@@ -1,5 +1,7 @@
 import HTTPDNS
+import HTTPDNSCore
 import HTTPDNSPrimitives
+import HTTPDNSTesting
 import ServerRig
 import Testing
 
@@ -13,15 +15,16 @@ struct DoHClientTests {
         let service = try RawServer(.repeatForever([.readHead, .send(reply.http)]))
         var configuration = try HTTPDNSClient.Configuration.doh("http://127.0.0.1:\(service.port)/dns-query")
         configuration.resolver.families = .v4
-        try await withHTTPDNSClient(configuration: configuration) { client in
-            let resolution = try await client.resolve(Self.name)
-            #expect(
-                resolution.provider == "doh" && resolution.endpoints.map(\.address) == [HTTPDNSAddress(v4: 8, 8, 8, 8)]
-            )
-            let asked = client.counters.providers["doh"]?.queries
-            _ = try? await client.resolve("db.internal")
-            #expect(asked == 1 && client.counters.providers["doh"]?.queries == 1)
-        }
+        let internalName = try HTTPDNSName("db.internal")
+        let inner = HTTPDNSAddress(v4: 203, 0, 113, 50)
+        let system = ScriptedSystemResolver([internalName: .success([inner])])
+        let resolver = try HTTPDNSResolver(configuration.resolver, systemResolver: system)
+        let outside = try await resolver.resolve(HTTPDNSResolver.Query(.name(HTTPDNSName(Self.name)), port: 443))
+        #expect(outside.provider == "doh" && outside.endpoints.map(\.address) == [HTTPDNSAddress(v4: 8, 8, 8, 8)])
+        let inside = try await resolver.resolve(HTTPDNSResolver.Query(.name(internalName), port: 443))
+        #expect(inside.source == .system && inside.endpoints.map(\.address) == [inner])
+        #expect(resolver.counters.providers["doh"]?.queries == 1 && system.questions == [internalName])
+        await resolver.shutdown()
     }
 
     @Test(

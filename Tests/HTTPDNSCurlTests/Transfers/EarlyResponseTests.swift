@@ -136,7 +136,7 @@ struct EarlyResponseTests {
             method: method,
             body: .stream(length: nil, fed.stream)
         ) { $0.idle = idle }
-        // A stream that has nothing to give hears of no reset (``resetWhilePaused(goesOn:)``): this one has a byte now and then.
+        // libcurl 7.88 reports no reset while the stream has nothing to send (``resetWhilePaused(goesOn:)``): feed it.
         let feeding = Task {
             while goesOn, !Task.isCancelled {
                 fed.feed.yield([1])
