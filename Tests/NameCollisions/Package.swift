@@ -3,7 +3,7 @@ import PackageDescription
 
 // The packages that a server imports beside this one, in one file with it: no name of theirs may become ambiguous.
 let package = Package(
-    name: "Neighbors",
+    name: "NameCollisions",
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "swift-httpdns", path: "../.."),
@@ -14,7 +14,7 @@ let package = Package(
     ],
     targets: [
         .testTarget(
-            name: "NeighborsTests",
+            name: "NameCollisionTests",
             dependencies: [
                 .product(name: "GRPCCore", package: "grpc-swift-2"),
                 .product(name: "HTTPDNS", package: "swift-httpdns"),

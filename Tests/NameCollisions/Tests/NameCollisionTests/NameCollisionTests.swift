@@ -11,12 +11,12 @@ import NIOSSL
 import Testing
 
 extension Tag {
-    @Tag static var neighbors: Self
+    @Tag static var collisions: Self
 }
 
 /// That this file compiles is the test: each name below is written as its users write it, without its module.
-struct NeighborsTests {
-    @Test("The names of other packages stay as they are beside the client's", .tags(.neighbors))
+struct NameCollisionTests {
+    @Test("The names of other packages stay as they are beside the client's", .tags(.collisions))
     func names() throws {
         // Hummingbird
         let router = Router()
