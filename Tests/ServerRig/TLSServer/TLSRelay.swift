@@ -30,7 +30,7 @@ public final class TLSRelay: Sendable {
             throw RigError("no connection to port \(server)")
         }
         // In quiet mode it does not report the port that the system chose.
-        let port = try SocketAddress.port(of: try SocketAddress("127.0.0.1", 0).listeningSocket(backlog: 1))
+        let port = try GuardedProcess.freePort()
         self.port = port
         let error = try FileDescriptor.unnamedFile()
         let child = try ChildProcess(
