@@ -22,7 +22,7 @@ enum CacheScenario {
         let now = clock.now()
         let cache = AnswerCache(entries: 4096, bytes: 8 << 20)
         let answer = answer(at: now)
-        for number in 0..<Names.count { cache.restore(answer, for: AnswerKey(Names.host(number)), at: now) }
+        for number in 0..<Names.count { cache.restore(answer, for: CacheKey(Names.host(number)), at: now) }
 
         let peers = Dictionary(
             uniqueKeysWithValues: (0..<Names.count).map {
@@ -39,7 +39,7 @@ enum CacheScenario {
                     .synchronous { names in
                         { calls in
                             for call in calls {
-                                let key = AnswerKey(names.hosts[names.place(of: call)])
+                                let key = CacheKey(names.hosts[names.place(of: call)])
                                 guard let found = cache.find(key), found.isFresh(at: clock.coarseNow()) else {
                                     return requireHit(false, "the cache")
                                 }

@@ -22,7 +22,7 @@ struct MemoryResult: Codable, Sendable {
             let cache = AnswerCache(entries: names + names / 10, bytes: 1 << 40)
             for text in texts {
                 guard let host = try? HTTPDNSName(text) else { preconditionFailure("\(text) is no name") }
-                cache.restore(answer, for: AnswerKey(host), at: now)
+                cache.restore(answer, for: CacheKey(host), at: now)
             }
             return cache
         }

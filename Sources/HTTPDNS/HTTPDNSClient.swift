@@ -32,11 +32,11 @@ public final class HTTPDNSClient: Sendable {
     /// The watch on the source of the settings; nil without one.
     let watch = Lock<(any ConfigurationWatch)?>(nil)
     /// Serializes reloads.
-    let reloading = ReloadTurns()
+    let reloading = ReloadSerializer()
     /// The threads for callback and blocking calls.
     let threads = CallThreads()
     /// The same object as ``sender`` when it belongs to a transport.
-    let lane: TenantLane?
+    let lane: ClientTransport?
 
     /// Creates a client. Nothing is sent until the first request, except queries to providers for the names to resolve
     /// at start, in the background. Answers that a store kept from before a restart are loaded first.
@@ -72,7 +72,7 @@ public final class HTTPDNSClient: Sendable {
     ) async throws {
         try configuration.validate()
         try transport.validate()
-        let lane = try await TenantLane(configuration, on: transport)
+        let lane = try await ClientTransport(configuration, on: transport)
         let resolver: HTTPDNSResolver
         do {
             resolver = try HTTPDNSResolver(configuration.resolverSettings, isEnabled: configuration.isEnabled)
@@ -95,7 +95,12 @@ public final class HTTPDNSClient: Sendable {
         self.init(configuration: configuration, resolver: resolver, sender: sender, lane: nil)
     }
 
-    private init(configuration: Configuration, resolver: HTTPDNSResolver, sender: any HopSending, lane: TenantLane?) {
+    private init(
+        configuration: Configuration,
+        resolver: HTTPDNSResolver,
+        sender: any HopSending,
+        lane: ClientTransport?
+    ) {
         self.resolver = resolver
         madeAt = configuration.resolver.timeSource.now()
         rewriter = HTTPDNSRewriter(resolver: resolver, configuration: configuration)
@@ -200,7 +205,7 @@ public final class HTTPDNSClient: Sendable {
     package func wayOut(
         of rewritten: HTTPDNSRewriter.RewrittenRequest,
         options: HTTPDNSClient.Request.Options = HTTPDNSClient.Request.Options()
-    ) throws(HTTPDNSClientError) -> WayOut {
+    ) throws(HTTPDNSClientError) -> EgressChoice {
         let request = HTTPDNSClient.Request(url: rewritten.originalURL, options: options)
         return try pipeline.waysOut.way(of: request, for: rewritten.content.url)
     }

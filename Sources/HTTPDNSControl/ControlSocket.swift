@@ -6,9 +6,9 @@ public import Logging
 /// A Unix socket through which operators inspect a running client and turn its kill switch.
 ///
 /// `resolve-test dump`, `switch` and `watch --socket` connect to it. Only the process's own user and root are admitted: the
-/// file has mode 0600 from the moment it is created, and the kernel reports the user of each peer. A dedicated thread waits for
-/// connections and uses no CPU time while there are none. Failures of the socket do not affect the client. Docs/Operations.md
-/// describes the protocol.
+/// file has mode 0600 from the moment it is created, and the kernel reports the user of each peer. A dedicated thread waits
+/// for connections and uses no CPU time while there are none. Failures of the socket do not affect the client.
+/// Docs/Operations.md describes the protocol.
 ///
 /// The socket keeps a reference to the client. If it is released without ``shutdown()``, it shuts down in the background.
 public final class ControlSocket: Sendable {
@@ -68,7 +68,7 @@ public final class ControlSocket: Sendable {
             throw .system("no descriptors for the control socket \(path)", path, error)
         }
         let file = try SocketFile(path: path)
-        let desk = ControlDesk(client: client, timeSource: timeSource, logger: logger)
+        let desk = ControlRequestHandler(client: client, timeSource: timeSource, logger: logger)
         let (mailbox, ending) = (mailbox, ending)
         let isStarted = DetachedThread.start {
             ControlLoop(file, mailbox, desk).run()

@@ -34,8 +34,8 @@ package struct TransportConfiguration: Sendable {
     package var maximumIdleConnections = 1024
     /// The delay after which the next endpoint of a request is tried in parallel (RFC 8305 section 5: 250 ms).
     package var attemptDelay = Duration.milliseconds(250)
-    /// The time that an idle connection is kept; in whole seconds, at least 1. The idle limit of load balancers is often 60 s:
-    /// a client that keeps connections longer notices their end only when it sends.
+    /// The time that an idle connection is kept; in whole seconds, at least 1. The idle limit of load balancers is often 60
+    /// s: a client that keeps connections longer notices their end only when it sends.
     package var idleLimit = Duration.seconds(60)
     /// The age of a connection at which new requests get another one; in whole seconds, at least 2.
     package var maximumAge = Duration.seconds(600)
@@ -94,8 +94,8 @@ package final class Transport: Sendable {
     /// - Parameters:
     ///   - group: The group with which the transfer can be ended.
     ///   - cohort: The cohort within the group.
-    /// - Throws: ``TransferFailure``; ``TransferGroup/Superseded`` when the cohort is over; `CancellationError` when the task
-    ///   is cancelled.
+    /// - Throws: ``TransferFailure``; ``TransferGroup/StaleTransportSet`` when the cohort is over; `CancellationError` when
+    ///   the task is cancelled.
     package func execute(
         _ request: consuming TransferRequest,
         in group: TransferGroup? = nil,
@@ -106,10 +106,10 @@ package final class Transport: Sendable {
         }
         let transfer = Transfer(consume request, mailbox: mailbox, group: group)
         if let group, try !group.add(transfer, cohort: cohort) {
-            throw TransferGroup.Superseded(request: transfer.takeRequest())
+            throw TransferGroup.StaleTransportSet(request: transfer.takeRequest())
         }
         let pump = transfer.startPump()
-        let place = CallerPlace.current(#isolation)
+        let place = ResumptionTarget.current(#isolation)
         let rawHead: RawHead
         do {
             rawHead = try await withTaskCancellationHandler {

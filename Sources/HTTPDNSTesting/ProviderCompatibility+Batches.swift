@@ -29,8 +29,8 @@ extension ProviderCompatibility {
                 else { return "a single query for \(host) has no answer to compare with" }
                 guard let answer = answers[host] else { return "\(host) has no answer in a batch of \(batch.count)" }
                 for (inBatch, alone) in [(answer.v4, single.v4), (answer.v6, single.v6)]
-                where Gist(inBatch) != Gist(alone) {
-                    return "\(host) is \(Gist(inBatch)) in a batch, and \(Gist(alone)) alone"
+                where Summary(inBatch) != Summary(alone) {
+                    return "\(host) is \(Summary(inBatch)) in a batch, and \(Summary(alone)) alone"
                 }
             }
         }
@@ -43,7 +43,7 @@ extension ProviderCompatibility {
             case .failure(let fault): return fault.text
             case .success(let all):
                 for (host, answer) in all where answer.v6 != nil || answer.v4 == nil {
-                    return "asked for v4 alone, \(host) is \(Gist(answer.v4)) in v4 and \(Gist(answer.v6)) in v6"
+                    return "asked for v4 alone, \(host) is \(Summary(answer.v4)) in v4 and \(Summary(answer.v6)) in v6"
                 }
             }
         }
@@ -102,7 +102,7 @@ extension ProviderCompatibility {
 }
 
 /// The parts of two answers for one name that must be equal: neither the time to live, which falls, nor the order.
-private enum Gist: Equatable, CustomStringConvertible {
+private enum Summary: Equatable, CustomStringConvertible {
     case addresses(Set<HTTPDNSAddress>)
     case noData
     case nameError

@@ -5,10 +5,10 @@ internal import HTTPDNSPrimitives
 
 extension FuzzTarget {
     typealias VendorReading =
-        @Sendable ([UInt8], VendorQuestion) throws(VendorAnswerError) -> [HTTPDNSName: HTTPDNSProviderAnswer]
+        @Sendable ([UInt8], VendorQuery) throws(VendorAnswerError) -> [HTTPDNSName: HTTPDNSProviderAnswer]
 
     /// What holds for whatever any vendor answered.
-    static func check(_ question: VendorQuestion, _ read: VendorReading, _ octets: [UInt8]) {
+    static func check(_ question: VendorQuery, _ read: VendorReading, _ octets: [UInt8]) {
         do throws(VendorAnswerError) {
             let answers = try read(octets, question)
             precondition(!answers.isEmpty)

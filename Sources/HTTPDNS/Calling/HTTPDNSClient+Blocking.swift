@@ -26,7 +26,7 @@ extension HTTPDNSClient {
         _ request: HTTPDNSClient.Request,
         upTo limit: HTTPDNSByteCount = .mebibytes(16)
     ) throws -> HTTPDNSClient.Response.Collected {
-        guard !ThreadDuty.isOnDuty else { throw HTTPDNSClientError.blockingRefused }
+        guard !BlockingCallGuard.isOnDuty else { throw HTTPDNSClientError.blockingRefused }
         let timeLimit = HTTPDNSClient.TimeLimit(
             pipeline.time(request.options.deadline).limit ?? HTTPDNSClient.longestWait
         )

@@ -29,7 +29,7 @@ extension Pipeline {
         _ rewritten: HTTPDNSRewriter.RewrittenRequest,
         to networks: HTTPDNSClient.ReachableNetworks,
         for request: HTTPDNSClient.Request,
-        by way: WayOut
+        by way: EgressChoice
     ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest {
         if networks == .any { return rewritten }
         let host = rewritten.content.url.host

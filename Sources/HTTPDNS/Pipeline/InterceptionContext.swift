@@ -45,7 +45,7 @@ extension HTTPDNSClient {
         package var tag: HTTPDNSRewriter.Tag? { rewritten?.tag }
 
         /// The constraints on this hop from the hops before it.
-        var way = HopWay()
+        var way = HopConstraints()
         var call: CallTime
         /// The networks that the call's own request may reach.
         let reachableNetworks: HTTPDNSClient.ReachableNetworks
@@ -58,7 +58,7 @@ extension HTTPDNSClient {
         /// The header fields that the client added to the hop's request from these settings.
         var addedFields = HTTPFields()
         /// The hop's connection permit; nil where connections are not limited.
-        var place: AdmissionPlace?
+        var place: ConnectionPermit?
     }
 }
 
@@ -102,7 +102,7 @@ struct CallTime: Sendable {
 }
 
 /// The constraints of a redirect or a retry on the next hop, besides its request.
-struct HopWay: Sendable {
+struct HopConstraints: Sendable {
     /// The network scope of the server that issued the redirect; `nil` for the caller's own URL.
     var redirectedFrom: HTTPDNSAddressPolicy.Scope?
     /// Whether the hop is for another origin than the caller's.

@@ -11,10 +11,10 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         to rewritten: HTTPDNSRewriter.RewrittenRequest,
         _ context: HTTPDNSClient.InterceptionContext
-    ) async throws -> (place: AdmissionPlace, hasWaited: Bool)? {
+    ) async throws -> (place: ConnectionPermit, hasWaited: Bool)? {
         let origin = HopOrigin(rewritten)
         let priority = request.options.priority
-        var place: AdmissionPlace?
+        var place: ConnectionPermit?
         var hasWaited = false
         do {
             for admission in admissions {
@@ -24,7 +24,7 @@ extension Pipeline {
                     deadline: context.call.firstDeadline,
                     of: member
                 )
-                place = AdmissionPlace(admission, origin, outer: place)
+                place = ConnectionPermit(admission, origin, outer: place)
                 if waited { hasWaited = true }
             }
         } catch let failure as AdmissionFailure {

@@ -29,14 +29,14 @@ final class Pipeline: Sendable {
     /// The choice of endpoints besides the addresses that a hop has.
     let choice: ConnectionChoice
     /// The selector of the egress path.
-    let waysOut: WaysOut
+    let waysOut: EgressSelector
     let logger: Logger?
     /// Called for header fields before each hop.
     let computedHeaders: (@Sendable (HTTPDNSClient.Request) async throws -> HTTPFields)?
     /// Called before a redirect is followed.
     let redirectHook:
         (@Sendable (HTTPDNSClient.RedirectPolicy.Redirect) async throws -> HTTPDNSClient.RedirectPolicy.Decision)?
-    let retrying: RetryCentre
+    let retrying: RetryState
     /// The queues in which hops wait for a connection, in this order: the client's own, then the queue of all clients
     /// of its transport. Empty when connections are not limited.
     let admissions: [Admission]
@@ -56,11 +56,11 @@ final class Pipeline: Sendable {
         order = AddressOrder(configuration.connections)
         hedgeAfter = configuration.connections.hedgeAfter
         choice = ConnectionChoice(configuration.connections, time: configuration.resolver.timeSource)
-        waysOut = WaysOut(configuration)
+        waysOut = EgressSelector(configuration)
         logger = configuration.logger
         computedHeaders = configuration.computedHeaders
         redirectHook = configuration.redirectHook
-        retrying = RetryCentre(configuration)
+        retrying = RetryState(configuration)
         settings = Lock(SharedCallSettings(CallSettings(configuration)))
         reachesPublicInternetOnly = Atomic(configuration.reachableNetworks == .publicInternet)
     }
@@ -420,7 +420,7 @@ final class Pipeline: Sendable {
         _ request: HTTPDNSClient.Request,
         to rewritten: HTTPDNSRewriter.RewrittenRequest,
         _ endpoints: [HTTPDNSEndpoint],
-        through passage: Passage?,
+        through passage: EgressPath?,
         _ context: HTTPDNSClient.InterceptionContext,
         _ body: RequestBodySource
     ) throws(HTTPDNSClientError) -> TransferRequest {

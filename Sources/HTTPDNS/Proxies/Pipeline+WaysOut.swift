@@ -3,8 +3,8 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 /// One attempt to send a hop through its egress path.
-struct Departure {
-    var passage: Passage?
+struct EgressAttempt {
+    var passage: EgressPath?
     var endpoints: [HTTPDNSEndpoint]
     /// The address of the proxy, if it is one of several that are tried in turn.
     var proxyEndpoint: HTTPDNSEndpoint?
@@ -37,17 +37,17 @@ extension Pipeline {
         of request: HTTPDNSClient.Request,
         to rewritten: HTTPDNSRewriter.RewrittenRequest,
         _ endpoints: [HTTPDNSEndpoint],
-        by way: WayOut,
+        by way: EgressChoice,
         deadline: MonotonicTime?
-    ) async throws -> [Departure] {
+    ) async throws -> [EgressAttempt] {
         let source = waysOut.source
         switch way {
         case .straight:
             return []
         case .unixSocket(let path):
             return [
-                Departure(
-                    passage: Passage(unixSocket: path, source: source),
+                EgressAttempt(
+                    passage: EgressPath(unixSocket: path, source: source),
                     endpoints: [HTTPDNSEndpoint.ofUnixSockets]
                 )
             ]
@@ -63,17 +63,17 @@ extension Pipeline {
             )
             if proxy.isTold(rewritten.content.url.host, request.options) {
                 guard proxy.kind == .https else {
-                    return [Departure(passage: Passage(proxy: hop, source: source), endpoints: own)]
+                    return [EgressAttempt(passage: EgressPath(proxy: hop, source: source), endpoints: own)]
                 }
                 // libcurl knows the proxy by its one name, so its addresses cannot race.
-                let passage = Passage(proxy: hop, source: source)
-                return own.map { Departure(passage: passage, endpoints: [$0], proxyEndpoint: $0) }
+                let passage = EgressPath(proxy: hop, source: source)
+                return own.map { EgressAttempt(passage: passage, endpoints: [$0], proxyEndpoint: $0) }
             }
             let targets = try proxy.reachable(endpoints, rewritten)
             return own.map { endpoint in
                 hop.endpoint = endpoint
-                let passage = Passage(proxy: hop, source: source)
-                return Departure(passage: passage, endpoints: targets, proxyEndpoint: endpoint)
+                let passage = EgressPath(proxy: hop, source: source)
+                return EgressAttempt(passage: passage, endpoints: targets, proxyEndpoint: endpoint)
             }
         }
     }
@@ -125,7 +125,7 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         to rewritten: HTTPDNSRewriter.RewrittenRequest,
         _ endpoints: [HTTPDNSEndpoint],
-        by way: WayOut,
+        by way: EgressChoice,
         _ context: HTTPDNSClient.InterceptionContext,
         _ hop: HopRecord
     ) async throws -> HopAnswer {
@@ -194,7 +194,9 @@ extension Pipeline {
     /// Refuses a 407 response of a proxy that forwards requests in clear text: it is the proxy's own response (RFC 9110
     /// section 15.5.8).
     /// - Throws: ``HTTPDNSClientError`` with code `proxyLoginRefused`.
-    func refuseLogin(_ answer: HopAnswer, from proxy: HTTPDNSClient.Proxy, _ hop: HopRecord, _ sent: Departure) throws {
+    func refuseLogin(_ answer: HopAnswer, from proxy: HTTPDNSClient.Proxy, _ hop: HopRecord, _ sent: EgressAttempt)
+        throws
+    {
         guard answer.head.status.code == 407, let passage = sent.passage?.proxy, proxy.kind.isHTTP,
             !passage.tunnels(hop.rewritten.content.sent.scheme, answer.version == .http2 ? .http2Only : .automatic)
         else { return }

@@ -74,7 +74,7 @@ extension Pipeline {
             logFollowing(response, from: base, to: target, dropped)
             context.rewritten = nil
             // A retry's demand for new answers applies to all hops of its try: any of them may be the one that failed.
-            context.way = HopWay(freshAfter: context.way.freshAfter)
+            context.way = HopConstraints(freshAfter: context.way.freshAfter)
             context.way.redirectedFrom = exchanges.last.map(\.scope)
             context.way.isForeign = target.map { HTTPDNSClient.Origin($0) != HTTPDNSClient.Origin(origin) } ?? true
             context.way.droppedFields = dropped

@@ -31,7 +31,7 @@ extension HTTPDNSClient.Request.Body {
 
     /// A part of a multipart form.
     public struct Part: Sendable {
-        let piece: BodyPiece
+        let piece: BodyPart
         let name: String
         let fileName: String?
         let contentType: String?
@@ -99,7 +99,7 @@ extension HTTPDNSClient.Request.Body {
     }
 
     static func multipart(_ parts: [Part], boundary: String) -> HTTPDNSClient.Request.Body {
-        var pieces: [BodyPiece] = []
+        var pieces: [BodyPart] = []
         var text = ""
         for part in parts {
             pieces += [.bytes(Array("\(text)--\(boundary)\r\n\(part.head)".utf8)), part.piece]

@@ -9,7 +9,7 @@ extension HTTPDNSClient.Request {
             case none
             case bytes([UInt8])
             case stream(length: Int64?, any AsyncSequence<[UInt8], any Error> & Sendable)
-            case pieces([BodyPiece])
+            case pieces([BodyPart])
         }
 
         let content: Content

@@ -12,7 +12,7 @@ extension HTTPDNSRewriter {
     func systemPath(
         of rewritten: HTTPDNSRewriter.RewrittenRequest,
         for request: HTTPDNSClient.Request,
-        on way: HopWay,
+        on way: HopConstraints,
         deadline: MonotonicTime?,
         isWanted: (HTTPDNSEndpoint) -> Bool
     ) async throws -> HTTPDNSRewriter.RewrittenRequest {

@@ -138,13 +138,13 @@ public final class HTTPDNSTransport: Sendable {
         }
     }
 
-    /// Leases the transports for one client, until ``TenantLane`` releases them: all that its settings name, or none.
+    /// Leases the transports for one client, until ``ClientTransport`` releases them: all that its settings name, or none.
     /// - Parameter held: The transports that the client gives up for them; nil for a new client.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`, `limitReached` or `shutDown`.
     func lease(
         _ settings: HTTPDNSClient.Configuration,
-        insteadOf held: TrustedWays? = nil
-    ) async throws(HTTPDNSClientError) -> TrustedWays {
+        insteadOf held: TransportTable? = nil
+    ) async throws(HTTPDNSClientError) -> TransportTable {
         let trusts = Set([settings.trust] + settings.trustByHost.values)
         // Making one reads its files, which may take long on a slow disk: other clients must not wait for that.
         let offer = Dictionary(uniqueKeysWithValues: trusts.map { ($0, TrustedTransport(configuration($0))) })
@@ -164,7 +164,7 @@ public final class HTTPDNSTransport: Sendable {
                     throw HTTPDNSClientError.unusable(error, origin: settings.trustOrigins[trust])
                 }
             }
-            guard let ways = TrustedWays(settings, leased) else { throw HTTPDNSClientError.transportShutDown }
+            guard let ways = TransportTable(settings, leased) else { throw HTTPDNSClientError.transportShutDown }
             return ways
         } catch {
             let unused = registry.withLock { $0.release(trusts, held: holding) }
@@ -174,13 +174,13 @@ public final class HTTPDNSTransport: Sendable {
     }
 
     /// Records that a client has changed to other transports.
-    func leave(_ ways: TrustedWays) {
+    func leave(_ ways: TransportTable) {
         registry.withLock { $0.leave(ways.trusts) }
     }
 
     /// Releases the transports of a client.
     /// - Returns: The transports without further users, to be shut down.
-    func release(_ ways: TrustedWays, held holding: TrustRegistry.Holding) -> [TrustedTransport] {
+    func release(_ ways: TransportTable, held holding: TrustRegistry.Holding) -> [TrustedTransport] {
         registry.withLock { $0.release(ways.trusts, held: holding) }
     }
 

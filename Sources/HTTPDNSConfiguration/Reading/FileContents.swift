@@ -40,7 +40,7 @@ enum FileContents {
     struct Reading: Sendable {
         var bytes: [UInt8]
         /// The status of the file when the reading began.
-        var sight: FileSight?
+        var sight: FileStatus?
         /// Whether the status was the same when the reading ended.
         var isSteady: Bool
     }
@@ -59,7 +59,7 @@ enum FileContents {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | (mayWait ? 0 : O_NONBLOCK))
         guard descriptor >= 0 else { throw failure(name, errno) }
         defer { close(descriptor) }
-        let before = FileSight(descriptor: descriptor)
+        let before = FileStatus(descriptor: descriptor)
         if !mayWait, before?.isPlain == false {
             throw ConfigurationFileError(name, "it is no regular file, and only such a one can be read again")
         }
@@ -70,7 +70,7 @@ enum FileContents {
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw failure(name, errno) }
             if count == 0 {
-                return Reading(bytes: bytes, sight: before, isSteady: before == FileSight(descriptor: descriptor))
+                return Reading(bytes: bytes, sight: before, isSteady: before == FileStatus(descriptor: descriptor))
             }
             bytes += chunk[..<count]
             guard bytes.count <= limit else {

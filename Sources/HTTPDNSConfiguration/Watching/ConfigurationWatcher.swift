@@ -27,16 +27,16 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     private let file: any WatchedFile
     private let events: any FileEvents
     private let clock: any TimeSource
-    private let pace: WatchPace
+    private let pace: WatchTiming
     private let isOnDemandOnly: Bool
     private let apply: @Sendable ([UInt8]) async throws -> Applied
     private let report: @Sendable (Report) -> Void
     private let work = SerialWork()
     private let inbox = WatcherInbox<Applied>()
     private let running = Lock<Task<Void, Never>?>(nil)
-    private let firstSight: FileSight?
+    private let firstSight: FileStatus?
     /// The file's content when it was applied last.
-    private let applied: Lock<ContentMark?>
+    private let applied: Lock<ContentDigest?>
 
     /// - Parameters:
     ///   - reading: The file as it was when the settings in use were read; nil when that is not known.
@@ -46,7 +46,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         _ file: any WatchedFile,
         events: any FileEvents,
         clock: any TimeSource = SystemTimeSource(),
-        pace: WatchPace = WatchPace(),
+        pace: WatchTiming = WatchTiming(),
         reading: WatchedFileReading?,
         isOnDemandOnly: Bool = false,
         apply: @escaping @Sendable ([UInt8]) async throws -> Applied,
@@ -60,7 +60,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         self.apply = apply
         self.report = report
         firstSight = reading?.sight
-        applied = Lock(reading.map { ContentMark($0.bytes) })
+        applied = Lock(reading.map { ContentDigest($0.bytes) })
     }
 
     /// Starts watching. Call it once.
@@ -170,7 +170,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
             return state.looked(seen?.sight ?? state.sight ?? .absent(0), isTold: isTold, at: now)
         }
 
-        private mutating func read(expected: FileSight?) async -> [WatchState.Action] {
+        private mutating func read(expected: FileStatus?) async -> [WatchState.Action] {
             let waiters = watcher.inbox.takeWaiters()
             let reader = watcher
             let result: Result<Applied?, any Error>
@@ -214,9 +214,9 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     }
 
     /// Checks the file, on the watcher's thread, and takes the events that the check covers. Later events stay in the inbox.
-    private func sighting() -> (isTold: Bool, sight: FileSight, events: [FileEvent]) {
+    private func sighting() -> (isTold: Bool, sight: FileStatus, events: [FileEvent]) {
         var isTold = false
-        var sight = FileSight.absent(0)
+        var sight = FileStatus.absent(0)
         events.catchUp()
         for _ in 0..<Self.attempts {
             let count = inbox.eventCount
@@ -234,7 +234,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     private func apply(_ bytes: [UInt8]?) async throws -> Applied? {
         guard let bytes else { return nil }
         let result = try await work.perform { [apply] in try await apply(bytes) }
-        applied.withLock { $0 = ContentMark(bytes) }
+        applied.withLock { $0 = ContentDigest(bytes) }
         return result
     }
 
@@ -242,7 +242,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     /// - Parameter expected: The required status of the file; nil accepts any, as soon as it does not change during the
     ///   reading.
     /// - Returns: The bytes to apply, and the outcome once they are applied.
-    private func newContent(expected: FileSight?) throws -> (WatchState.Outcome, [UInt8]?) {
+    private func newContent(expected: FileStatus?) throws -> (WatchState.Outcome, [UInt8]?) {
         var reading = try file.read()
         if let expected {
             guard reading.sight == expected else { return (.changedMeanwhile, nil) }
@@ -250,7 +250,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
             for _ in 0..<Self.attempts where reading.sight == nil { reading = try file.read() }
             guard reading.sight != nil else { throw KeepsChanging() }
         }
-        let mark = ContentMark(reading.bytes)
+        let mark = ContentDigest(reading.bytes)
         if expected != nil, mark == applied.withLock({ $0 }) { return (.unchanged, nil) }
         return (.applied, reading.bytes)
     }

@@ -1,6 +1,7 @@
 package import HTTPDNSPrimitives
 
-/// The decision when a watched file is read, and which reports are sent. A value: it neither checks nor reads the file itself.
+/// The decision when a watched file is read, and which reports are sent. A value: it neither checks nor reads the file
+/// itself.
 ///
 /// - A file that was moved or linked into place is complete, and is read immediately.
 /// - A file that is written in place is read when its writer has closed it and there was no event for a moment.
@@ -14,9 +15,9 @@ package struct WatchState: Sendable {
         /// Renew the watches of the path, check the file, process the events until then, and report the result:
         /// ``looked(_:isTold:at:)``. That call always follows.
         case look
-        /// Read the file and apply it: ``finished(_:at:)``. A file with another status than expected is left alone; nil, for a
-        /// reading on demand, accepts any.
-        case read(expected: FileSight?)
+        /// Read the file and apply it: ``finished(_:at:)``. A file with another status than expected is left alone; nil, for
+        /// a reading on demand, accepts any.
+        case read(expected: FileStatus?)
         /// Report that the file cannot be used.
         case warn(String)
         /// Report that it can be used again.
@@ -51,7 +52,7 @@ package struct WatchState: Sendable {
         var first: MonotonicTime
         var last: MonotonicTime
 
-        func readAt(_ pace: WatchPace) -> MonotonicTime {
+        func readAt(_ pace: WatchTiming) -> MonotonicTime {
             switch kind {
             case .unseen: min(last + pace.unseenSettling, max(last, first + pace.unseenLimit))
             case .whole: last
@@ -69,7 +70,7 @@ package struct WatchState: Sendable {
         var retryAt: MonotonicTime
         var retryAfter: Duration
 
-        func warnAt(_ pace: WatchPace) -> MonotonicTime {
+        func warnAt(_ pace: WatchTiming) -> MonotonicTime {
             min(lastChange + pace.silence, since + pace.silenceLimit)
         }
     }
@@ -78,8 +79,8 @@ package struct WatchState: Sendable {
     private static let rememberedCauses = 64
 
     /// The result of the last check.
-    package private(set) var sight: FileSight?
-    private let pace: WatchPace
+    package private(set) var sight: FileStatus?
+    private let pace: WatchTiming
     /// Whether the file is read on demand only.
     private let isOnDemandOnly: Bool
     private var change: Change?
@@ -100,8 +101,8 @@ package struct WatchState: Sendable {
 
     /// - Parameter sight: The status of the file when the settings in use were read; nil when that is not known.
     package init(
-        sight: FileSight?,
-        pace: WatchPace = WatchPace(),
+        sight: FileStatus?,
+        pace: WatchTiming = WatchTiming(),
         isOnDemandOnly: Bool = false,
         at now: MonotonicTime
     ) {
@@ -149,7 +150,7 @@ package struct WatchState: Sendable {
     }
 
     /// - Parameter isTold: Whether every change causes an event from now on.
-    package mutating func looked(_ sight: FileSight, isTold: Bool, at now: MonotonicTime) -> [Action] {
+    package mutating func looked(_ sight: FileStatus, isTold: Bool, at now: MonotonicTime) -> [Action] {
         lookAt = isTold || isOnDemandOnly ? nil : now + pace.polling
         if sight != self.sight {
             let isOther = !sight.isSameFile(as: self.sight)

@@ -1,7 +1,7 @@
 /// The file that a watcher checks and reads; blocking, and called on the watcher's own thread alone.
 package protocol WatchedFile: Sendable {
     /// Returns its present status.
-    func sight() -> FileSight
+    func sight() -> FileStatus
 
     /// Reads it. It never waits for a writer.
     func read() throws(ConfigurationFileError) -> WatchedFileReading
@@ -11,9 +11,9 @@ package protocol WatchedFile: Sendable {
 package struct WatchedFileReading: Sendable {
     package var bytes: [UInt8]
     /// The status of the file; nil when it changed while it was read.
-    package var sight: FileSight?
+    package var sight: FileStatus?
 
-    package init(bytes: [UInt8], sight: FileSight?) {
+    package init(bytes: [UInt8], sight: FileStatus?) {
         self.bytes = bytes
         self.sight = sight
     }
@@ -30,7 +30,7 @@ package struct LocalFile: WatchedFile {
         self.name = name ?? path
     }
 
-    package func sight() -> FileSight { FileSight(path) }
+    package func sight() -> FileStatus { FileStatus(path) }
 
     package func read() throws(ConfigurationFileError) -> WatchedFileReading {
         let reading = try FileContents.reading(path, name: name, mayWait: false)

@@ -21,7 +21,7 @@ final class ControlLoop {
 
     private let file: SocketFile
     private let mailbox: ControlMailbox
-    private let desk: ControlDesk
+    private let desk: ControlRequestHandler
     private let clock = SystemTimeSource()
     private var clients: [UInt64: Client] = [:]
     private var lastNumber: UInt64 = 0
@@ -32,7 +32,7 @@ final class ControlLoop {
     /// The pause for free descriptors: without it, poll would return immediately again and again.
     private static let pauseWhenFull = Duration.seconds(1)
 
-    init(_ file: SocketFile, _ mailbox: ControlMailbox, _ desk: ControlDesk) {
+    init(_ file: SocketFile, _ mailbox: ControlMailbox, _ desk: ControlRequestHandler) {
         self.file = file
         self.mailbox = mailbox
         self.desk = desk
@@ -121,8 +121,8 @@ final class ControlLoop {
             }
             return
         }
-        // A dedicated thread and no task: a program whose tasks are all blocked must still be inspected or switched off. There
-        // are at most as many threads as connections.
+        // A dedicated thread and no task: a program whose tasks are all blocked must still be inspected or switched off.
+        // There are at most as many threads as connections.
         let isStarted = DetachedThread.start {
             mailbox.post(.line(desk.answer(to: request).line, number))
             mailbox.post(.performed(request, number))

@@ -47,7 +47,7 @@ struct SocketFile: Sendable {
         }
         self.path = path
         // Two processes that start at the same time must not replace each other's socket.
-        let turn = try FolderTurn(for: path)
+        let turn = try DirectoryLock(for: path)
         defer { turn.end() }
         try SocketFile.clear(path, address)
         do {
@@ -76,7 +76,7 @@ struct SocketFile: Sendable {
 
     /// Closes the socket and removes its file, unless another file has that name by now.
     func remove() {
-        let turn = try? FolderTurn(for: path)
+        let turn = try? DirectoryLock(for: path)
         var status = stat()
         if lstat(path, &status) == 0, Identity(status) == identity { unlink(path) }
         close(descriptor)

@@ -6,7 +6,7 @@ internal import Synchronization
 /// Threads that use different names rarely wait for each other. Answers and lookups of one name share a shard: reading the
 /// cache, finding no answer and joining a lookup is one step under one lock.
 package struct AnswerCache: Sendable {
-    typealias Flights = FlightTable<AnswerKey, OneShot<Delivery>, FlightWork>
+    typealias Flights = LookupCoalescer<CacheKey, OneShot<Delivery>, FlightWork>
 
     final class Shard: Sendable {
         struct State: Sendable {
@@ -15,7 +15,7 @@ package struct AnswerCache: Sendable {
 
             /// Returns the cached data for a key, as far as these settings may use it. Unusable data is removed.
             /// - Returns: Nil when the settings are no longer the newest: the query has to be decided again.
-            mutating func known(_ key: AnswerKey, by settings: ResolvingSettings, at now: MonotonicTime) -> Known? {
+            mutating func known(_ key: CacheKey, by settings: ResolvingSettings, at now: MonotonicTime) -> Known? {
                 guard let (answer, epoch) = table.findWithEpoch(key) else { return Known() }
                 if epoch == settings.epoch { return Known(answer: answer) }
                 if ResolvingSettings.isNewer(epoch, than: settings.epoch) { return nil }
@@ -71,14 +71,14 @@ package struct AnswerCache: Sendable {
     }
 
     /// Returns the shard of a key.
-    func shard(for key: AnswerKey) -> Shard {
+    func shard(for key: CacheKey) -> Shard {
         shards[shards.count == 1 ? 0 : Int(truncatingIfNeeded: key.hash >> shift)]
     }
 
     /// Returns the answer for a key, marked as used, if it is known to be usable under the settings with this version.
     ///
     /// Answers that the thread has used before are found without a lock.
-    package func find(_ key: AnswerKey, epoch: UInt16 = 0) -> CachedAnswer? {
+    package func find(_ key: CacheKey, epoch: UInt16 = 0) -> CachedAnswer? {
         let tag = NearAnswers.tag(of: key, in: number, epoch: epoch)
         let near = NearAnswers.ofThisThread
         if let answer = near?.find(key, tag: tag) { return answer }
@@ -91,7 +91,7 @@ package struct AnswerCache: Sendable {
     }
 
     /// Adds an answer from before a restart, unless a newer one is known.
-    package func restore(_ answer: KnownAnswer, for key: AnswerKey, at now: MonotonicTime, epoch: UInt16 = 0) {
+    package func restore(_ answer: KnownAnswer, for key: CacheKey, at now: MonotonicTime, epoch: UInt16 = 0) {
         shard(for: key).state.withLock { state in
             guard state.table.find(key) == nil else { return }
             _ = state.table.update(key, at: now, epoch: epoch) { $0.restore(answer) }

@@ -7,9 +7,9 @@ package final class AnswerOrigin: Sendable {
     let provider: String?
     let providerScope: HTTPDNSAddressPolicy.Scope?
     /// The identity of the route's settings, which the answer depends on.
-    let basis: RouteBasis
-    /// The counters of queries that it answers. They are stored here rather than read through ``basis``, because every request
-    /// uses them.
+    let basis: RouteIdentity
+    /// The counters of queries that it answers. They are stored here rather than read through ``basis``, because every
+    /// request uses them.
     let counters: StripedCounters
     /// The most private scope whose addresses may all be dialed when they come from this origin.
     let admittedScope: HTTPDNSAddressPolicy.Scope?
@@ -21,14 +21,14 @@ package final class AnswerOrigin: Sendable {
         provider: String? = nil,
         providerScope: HTTPDNSAddressPolicy.Scope? = nil,
         route: HTTPDNSRoute?,
-        basis: RouteBasis? = nil,
+        basis: RouteIdentity? = nil,
         policy: HTTPDNSAddressPolicy,
         staleLimit: Duration
     ) {
         self.source = source
         self.provider = provider
         self.providerScope = providerScope
-        let basis = basis ?? RouteBasis(route)
+        let basis = basis ?? RouteIdentity(route)
         self.basis = basis
         counters = basis.counting.answers
         self.staleLimit = staleLimit

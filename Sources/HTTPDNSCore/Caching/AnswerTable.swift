@@ -4,11 +4,11 @@ internal import HTTPDNSPrimitives
 ///
 /// Eviction uses one bit for each answer (S3-FIFO). A new answer enters a short queue. If it was used by the time it reaches
 /// the front, it moves to the long queue, in which used answers are appended again. A flood of names that are queried once
-/// passes through the short queue alone. Names recently evicted from it are remembered by 16 bits of their hash, and enter the
-/// long queue directly when they are queried again.
+/// passes through the short queue alone. Names recently evicted from it are remembered by 16 bits of their hash, and enter
+/// the long queue directly when they are queried again.
 ///
-/// The bit is in the answer itself, where threads that hold the answer set it too (``NearAnswers``). Answers are found by open
-/// addressing with linear probing.
+/// The bit is in the answer itself, where threads that hold the answer set it too (``NearAnswers``). Answers are found by
+/// open addressing with linear probing.
 struct AnswerTable: Sendable {
     private struct Slot: Sendable {
         var answer: CachedAnswer?
@@ -39,7 +39,8 @@ struct AnswerTable: Sendable {
     private let newcomerShare: Int
     private var slots: [Slot] = []
     private var freeSlots: [UInt32] = []
-    /// Slot numbers by the low bits of the hash; ``none`` for an empty position. The size is a power of two, at most 3/4 full.
+    /// Slot numbers by the low bits of the hash; ``none`` for an empty position. The size is a power of two, at most 3/4
+    /// full.
     private var index: [UInt32] = Array(repeating: .max, count: 16)
     private var newcomers = Line()
     private var established = Line()
@@ -65,28 +66,28 @@ struct AnswerTable: Sendable {
     var count: Int { newcomers.count + established.count }
 
     /// Returns the answer for a key, marked as used.
-    func find(_ key: AnswerKey) -> CachedAnswer? {
+    func find(_ key: CacheKey) -> CachedAnswer? {
         guard let answer = occupant(key)?.answer else { return nil }
         answer.noteUse()
         return answer
     }
 
     /// Returns the answer for a key, marked as used, with the version of the settings under which it is known to be usable.
-    func findWithEpoch(_ key: AnswerKey) -> (answer: CachedAnswer, epoch: UInt16)? {
+    func findWithEpoch(_ key: CacheKey) -> (answer: CachedAnswer, epoch: UInt16)? {
         guard let (place, answer) = occupant(key) else { return nil }
         answer.noteUse()
         return (answer, slots[place].epoch)
     }
 
     /// Records that the answer for a key is usable under other settings too.
-    mutating func confirm(_ key: AnswerKey, epoch: UInt16) {
+    mutating func confirm(_ key: CacheKey, epoch: UInt16) {
         if let (place, _) = occupant(key) { slots[place].epoch = epoch }
     }
 
     /// Replaces the data for a key; nil removes it.
     mutating func set(
         _ answer: CachedAnswer?,
-        for key: AnswerKey,
+        for key: CacheKey,
         at now: MonotonicTime,
         epoch: UInt16 = 0
     ) -> Change {
@@ -116,7 +117,7 @@ struct AnswerTable: Sendable {
 
     /// Changes the data for a key, or adds it.
     mutating func update(
-        _ key: AnswerKey,
+        _ key: CacheKey,
         at now: MonotonicTime,
         epoch: UInt16 = 0,
         _ body: (inout CacheEntry) -> Void
@@ -139,7 +140,7 @@ struct AnswerTable: Sendable {
 
     /// Returns the slot of a key, and its content.
     @inline(__always)
-    private func occupant(_ key: borrowing AnswerKey) -> (place: Int, answer: CachedAnswer)? {
+    private func occupant(_ key: borrowing CacheKey) -> (place: Int, answer: CachedAnswer)? {
         let hash = UInt32(truncatingIfNeeded: key.hash)
         let mask = index.count - 1
         var bucket = Int(hash) & mask

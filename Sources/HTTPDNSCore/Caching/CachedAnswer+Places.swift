@@ -11,7 +11,7 @@ extension CachedAnswer {
 
         /// Returns whether the answer is the one for a key, whose hash was compared before.
         @inline(__always)
-        func match(_ key: AnswerKey) -> Bool {
+        func match(_ key: CacheKey) -> Bool {
             guard header.pointee.families == key.families?.rawValue ?? 0, header.pointee.isBypass == key.isBypass,
                 header.pointee.isAbsolute == key.host.isAbsolute
             else { return false }

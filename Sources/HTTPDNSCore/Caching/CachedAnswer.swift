@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// A cached answer: immutable, passed by reference, in one memory block.
 ///
-/// The name and the addresses are bytes after the fields, so that a name with two addresses takes about 110 bytes. Rarely used
-/// fields are in ``AnswerDetails``. The first of the bytes has the marks that the cache sets.
+/// The name and the addresses are bytes after the fields, so that a name with two addresses takes about 110 bytes. Rarely
+/// used fields are in ``AnswerDetails``. The first of the bytes has the marks that the cache sets.
 ///
 /// Sharing is safe, although `ManagedBuffer` is not `Sendable`: only ``pack(_:_:)`` and ``copied()`` write header and bytes,
 /// before the reference is shared, and all later accesses read. The marks are accessed as an atomic.
@@ -55,16 +55,16 @@ package struct CachedAnswer: @unchecked Sendable {
     /// Packs an entry. An answer holds at most 255 addresses of each family; there are never more than
     /// ``AnswerReading/maximumAddressesPerFamily``.
     /// - Returns: Nil for an empty entry.
-    static func make(_ key: AnswerKey, _ entry: CacheEntry) -> CachedAnswer? {
+    static func make(_ key: CacheKey, _ entry: CacheEntry) -> CachedAnswer? {
         entry.isEmpty ? nil : pack(key, entry)
     }
 
     /// Packs one answer for its waiters, whatever its lifetime.
-    static func make(_ key: AnswerKey, _ answer: KnownAnswer) -> CachedAnswer {
+    static func make(_ key: CacheKey, _ answer: KnownAnswer) -> CachedAnswer {
         pack(key, CacheEntry(answer))
     }
 
-    private static func pack(_ key: AnswerKey, _ entry: CacheEntry) -> CachedAnswer {
+    private static func pack(_ key: CacheKey, _ entry: CacheEntry) -> CachedAnswer {
         var addresses: [HTTPDNSAddress] = []
         var kind = Kind.failureOnly
         var error: HTTPDNSResolver.Error?
@@ -163,12 +163,13 @@ package struct CachedAnswer: @unchecked Sendable {
     }
 
     /// Returns whether it is the answer for a key, whose hash was compared before.
-    func matches(_ key: AnswerKey) -> Bool { places.match(key) }
+    func matches(_ key: CacheKey) -> Bool { places.match(key) }
 
     /// Returns whether it is within its lifetime.
     package func isFresh(at now: MonotonicTime) -> Bool { now < expiresAt }
 
-    /// Returns its usability at `now`. A fresh answer precedes a failure: a failed lookup never shortens an answer's lifetime.
+    /// Returns its usability at `now`. A fresh answer precedes a failure: a failed lookup never shortens an answer's
+    /// lifetime.
     package func find(at now: MonotonicTime) -> Finding {
         if isFresh(at: now) { return .fresh(self) }
         let header = header
@@ -249,8 +250,8 @@ package struct CachedAnswer: @unchecked Sendable {
     }
 
     /// The key under which it is cached.
-    var key: AnswerKey {
-        AnswerKey(
+    var key: CacheKey {
+        CacheKey(
             host,
             families: header.families == 0 ? nil : HTTPDNSAddress.Families(rawValue: header.families),
             isBypass: header.isBypass,

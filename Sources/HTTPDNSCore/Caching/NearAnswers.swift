@@ -12,8 +12,8 @@ internal import Darwin
 /// lookup itself, and several times that when two threads contend for it.
 ///
 /// An answer may be used until its cache marks it as removed: a replacement or removal sets the mark first
-/// (``CachedAnswer/supersede()``). An answer that a thread uses all the time is copied for that thread. Counting references to
-/// one object from many threads would be as slow as a lock.
+/// (``CachedAnswer/supersede()``). An answer that a thread uses all the time is copied for that thread. Counting references
+/// to one object from many threads would be as slow as a lock.
 ///
 /// A view of memory that belongs to the thread: it must not be kept, or leave the thread.
 struct NearAnswers {
@@ -100,19 +100,19 @@ struct NearAnswers {
         state.deallocate()
     }
 
-    /// Returns the tag of a key of one cache under one version of the settings. It differs from all others once the key itself
-    /// is compared.
+    /// Returns the tag of a key of one cache under one version of the settings. It differs from all others once the key
+    /// itself is compared.
     ///
     /// One name has the same hash in all caches, and an odd factor keeps different numbers different. A process creates fewer
     /// caches than 48 bits can number.
     @inline(__always)
-    static func tag(of key: AnswerKey, in cache: UInt64, epoch: UInt16) -> UInt64 {
+    static func tag(of key: CacheKey, in cache: UInt64, epoch: UInt16) -> UInt64 {
         key.hash ^ (cache << 16 | UInt64(epoch)) &* 0x9e37_79b9_7f4a_7c15
     }
 
     /// Returns the answer for a key, if this thread has it and its cache still has it.
     @inline(__always)
-    func find(_ key: AnswerKey, tag: UInt64) -> CachedAnswer? {
+    func find(_ key: CacheKey, tag: UInt64) -> CachedAnswer? {
         let set = state.pointee.entries + set(of: tag)
         for way in 0..<NearAnswers.ways where set[way].tag == tag {
             guard let places = set[way].places, places.noteUse(), places.match(key) else { continue }

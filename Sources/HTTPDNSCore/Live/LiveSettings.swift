@@ -13,8 +13,8 @@ final class LiveSettings: Sendable {
         self.resolving = resolving
     }
 
-    var word: LiveWord {
-        LiveWord(
+    var word: PackedSettingsVersion {
+        PackedSettingsVersion(
             generation: mappings.generation,
             epoch: resolving.epoch,
             isPlain: mappings.index.isEmpty && !resolving.routes.hasAddressRules && !resolving.routes.hasModes
@@ -23,7 +23,7 @@ final class LiveSettings: Sendable {
 }
 
 /// The part of ``LiveSettings`` that a cached answer needs, in one atomic read.
-struct LiveWord: Sendable, Equatable {
+struct PackedSettingsVersion: Sendable, Equatable {
     private(set) var bits: UInt64
 
     init(bits: UInt64) { self.bits = bits }
@@ -45,18 +45,18 @@ struct LiveWord: Sendable, Equatable {
 package final class LiveGeneration: Sendable {
     private let bits: Atomic<UInt64>
 
-    init(_ word: LiveWord) { bits = Atomic(word.bits) }
+    init(_ word: PackedSettingsVersion) { bits = Atomic(word.bits) }
 
     /// The generation in use.
     package var number: UInt64 { word.generation }
 
-    var word: LiveWord { LiveWord(bits: bits.load(ordering: .acquiring)) }
+    var word: PackedSettingsVersion { PackedSettingsVersion(bits: bits.load(ordering: .acquiring)) }
 
-    fileprivate func publish(_ word: LiveWord) { bits.store(word.bits, ordering: .releasing) }
+    fileprivate func publish(_ word: PackedSettingsVersion) { bits.store(word.bits, ordering: .releasing) }
 }
 
 /// The holder of the settings in use.
-final class LiveCell: Sendable {
+final class LiveSettingsBox: Sendable {
     private let settings: Lock<LiveSettings>
     /// Whether the resolver is shut down, and accepts no other settings.
     private let closed = Atomic(false)
@@ -75,7 +75,7 @@ final class LiveCell: Sendable {
     func close() { closed.store(true, ordering: .sequentiallyConsistent) }
 
     /// The version of the settings, read without a lock. It never runs ahead of ``current``.
-    var word: LiveWord { generation.word }
+    var word: PackedSettingsVersion { generation.word }
 
     /// Puts settings in use under the next generation, unless the present ones differ from those that they were created from.
     ///

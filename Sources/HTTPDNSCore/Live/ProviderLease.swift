@@ -24,13 +24,13 @@ final class ProviderLease: Sendable {
 /// The leases and provider pools that reloads took out of use and that are still alive. A shutdown ends them as well.
 final class RetiredProviders: Sendable {
     private struct Retired: Sendable {
-        weak let team: ProviderTeam?
+        weak let team: ProviderPool?
         weak let lease: ProviderLease?
     }
 
     private let retired = Lock<[Retired]>([])
 
-    func add(team: ProviderTeam?, leases: [ProviderLease]) {
+    func add(team: ProviderPool?, leases: [ProviderLease]) {
         let new = leases.map { Retired(team: nil, lease: $0) } + (team.map { [Retired(team: $0, lease: nil)] } ?? [])
         retired.withLock { retired in
             retired.removeAll { $0.team == nil && $0.lease == nil }
@@ -41,6 +41,6 @@ final class RetiredProviders: Sendable {
     /// The number that is left.
     var count: Int { retired.withLock { $0.count { $0.team != nil || $0.lease != nil } } }
 
-    var teams: [ProviderTeam] { retired.withLock { $0.compactMap(\.team) } }
+    var teams: [ProviderPool] { retired.withLock { $0.compactMap(\.team) } }
     var providers: [any HTTPDNSProvider] { retired.withLock { $0.compactMap { $0.lease?.provider } } }
 }

@@ -2,8 +2,8 @@ internal import HTTPDNSPrimitives
 
 /// The settings for names that no mapping decides: routes, providers, policy, limits.
 ///
-/// A lookup keeps the settings it began with. A reload takes over what it leaves unchanged: a provider with its health, and the
-/// identity of a route's settings, by which its cached answers stay in use.
+/// A lookup keeps the settings it began with. A reload takes over what it leaves unchanged: a provider with its health, and
+/// the identity of a route's settings, by which its cached answers stay in use.
 final class ResolvingSettings: Sendable {
     /// A version that distinguishes settings cheaply: cached answers are known to be usable under one version. See
     /// ``isNewer(_:than:)``.
@@ -14,7 +14,7 @@ final class ResolvingSettings: Sendable {
     let isEnabled: Bool
     let routes: RouteTable
     let origins: AnswerOrigins
-    let team: ProviderTeam
+    let team: ProviderPool
     let leases: [ProviderLease]
 
     /// The number of changes after which the cache is cleared, so that no answer survives until its version is used again.
@@ -30,7 +30,7 @@ final class ResolvingSettings: Sendable {
         isEnabled: Bool,
         replacing previous: ResolvingSettings?,
         counting: ResolverCounting,
-        makeTeam: ([ProviderLease], HTTPDNSResolver.Configuration, ProviderTeam?) -> ProviderTeam
+        makeTeam: ([ProviderLease], HTTPDNSResolver.Configuration, ProviderPool?) -> ProviderPool
     ) throws(HTTPDNSResolver.ConfigurationError) {
         if let fault = given.fault { throw HTTPDNSResolver.ConfigurationError(message: fault) }
         let leases = given.providers.map { provider in
@@ -52,7 +52,7 @@ final class ResolvingSettings: Sendable {
             guard environmentHolds, let old = previous?.routes.basis(of: route?.pattern),
                 old.route?.answering == route?.answering,
                 route?.providerNames.contains(where: replaced.contains) != true
-            else { return RouteBasis(route, counting: counting.route(route?.pattern)) }
+            else { return RouteIdentity(route, counting: counting.route(route?.pattern)) }
             return old
         }
         if let previous, previous.leases.elementsEqual(leases, by: ===), previous.configuration.asks(as: configuration)

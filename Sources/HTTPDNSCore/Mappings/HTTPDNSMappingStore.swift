@@ -4,13 +4,14 @@ internal import HTTPDNSPrimitives
 ///
 /// Reading ``current`` takes one lock while a reference is retained; reading ``generation`` takes none.
 ///
-/// There are two layers. The **base** comes from the settings or their file and is replaced as a whole (``replaceBase(with:)``,
-/// `reload`). The **overlay** holds the changes made by ``apply(_:)``, and stays when the base is replaced. For one key the
-/// overlay's rule wins over the base's. Among keys, the most specific one decides, in whichever layer it is.
+/// There are two layers. The **base** comes from the settings or their file and is replaced as a whole
+/// (``replaceBase(with:)``, `reload`). The **overlay** holds the changes made by ``apply(_:)``, and stays when the base is
+/// replaced. For one key the overlay's rule wins over the base's. Among keys, the most specific one decides, in whichever
+/// layer it is.
 public final class HTTPDNSMappingStore: Sendable {
-    private let live: LiveCell
+    private let live: LiveSettingsBox
 
-    init(_ live: LiveCell) { self.live = live }
+    init(_ live: LiveSettingsBox) { self.live = live }
 
     /// The set in use.
     public var current: HTTPDNSMappings { live.current.mappings }
@@ -29,8 +30,8 @@ public final class HTTPDNSMappingStore: Sendable {
     /// `change` runs on the caller's thread with no lock held. If another change is published first, it runs again on the
     /// resulting rules, so it must change nothing but its draft. A change without effect counts as a change.
     /// - Returns: The generation from which on the change holds, one more than the previous one.
-    /// - Throws: ``HTTPDNSMapping/Error``, the errors of `change`, or ``HTTPDNSResolver/ConfigurationError`` after the shutdown
-    ///   of the resolver or its client. Nothing has changed then.
+    /// - Throws: ``HTTPDNSMapping/Error``, the errors of `change`, or ``HTTPDNSResolver/ConfigurationError`` after the
+    ///   shutdown of the resolver or its client. Nothing has changed then.
     @discardableResult
     public func apply(_ change: (inout HTTPDNSMappings.Draft) throws -> Void) throws -> UInt64 {
         while true {

@@ -11,7 +11,7 @@ extension HTTPDNSResolver {
     /// - Returns: Nil when newer settings have already been used for the name.
     /// - Throws: Also `SwitchedOffMeanwhile`.
     func answer(
-        _ name: NameQuestion,
+        _ name: CacheLookup,
         to question: HTTPDNSResolver.Query,
         by settings: LiveSettings,
         since started: MonotonicTime,
@@ -42,7 +42,7 @@ extension HTTPDNSResolver {
     }
 
     private func lookUp(
-        _ name: NameQuestion,
+        _ name: CacheLookup,
         for question: HTTPDNSResolver.Query,
         by settings: LiveSettings,
         since started: MonotonicTime,
@@ -116,8 +116,8 @@ extension HTTPDNSResolver {
         if name.bypass == nil, killSwitch.generation != turns, isSwitchedOff(question) { waiter.deliver(.switchedOff) }
 
         let stale = step.finding.answerInReserve
-        // The wait counts from the start of the lookup. It is not shortened for an answer that may no longer be served when the
-        // wait is over.
+        // The wait counts from the start of the lookup. It is not shortened for an answer that may no longer be served when
+        // the wait is over.
         let wait = staleAfter - max(started - step.flightStart, .zero)
         let patience = stale?.mayServe(at: started + wait) == true ? min(limit, wait) : limit
         let isShort = isRepeated || patience < configuration.timeLimit
@@ -155,7 +155,7 @@ extension HTTPDNSResolver {
 
     /// The times at which a wait for a lookup ends or changes course.
     private struct Timing {
-        var inquiry: Inquiry
+        var inquiry: UpstreamLookup
         var flight: AnswerCache.Flights.FlightID
         var started: MonotonicTime
         /// The end of the wait.
@@ -166,7 +166,7 @@ extension HTTPDNSResolver {
 
     /// A query's wait for a lookup.
     private struct Wait {
-        var name: NameQuestion
+        var name: CacheLookup
         var settings: LiveSettings
         var seat: AnswerCache.Flights.Seat
         /// The answer that is served when there is no newer one.
@@ -249,7 +249,7 @@ extension HTTPDNSResolver {
     /// Returns the time that a caller waits for a batch of names before its lookup gets its own query.
     ///
     /// It is half of the caller's limit, and no longer than for providers that the lookup itself would query.
-    private func systemDelay(_ inquiry: Inquiry, _ limit: Duration) -> Duration {
+    private func systemDelay(_ inquiry: UpstreamLookup, _ limit: Duration) -> Duration {
         guard case .providers(let names, _) = inquiry.route?.action else { return limit / 2 }
         return switch inquiry.settings.team.reliance(on: names) {
         case .healthy: limit / 2
@@ -259,7 +259,8 @@ extension HTTPDNSResolver {
     }
 
     /// Waits for a lookup.
-    /// - Parameter timing: Nil for a call that started the lookup and has the resolver's whole limit, at which the lookup ends.
+    /// - Parameter timing: Nil for a call that started the lookup and has the resolver's whole limit, at which the lookup
+    ///   ends.
     private func delivery(to waiter: OneShot<Delivery>, timing: Timing?) async -> Delivery {
         let timeSource = fixed.timeSource
         let timer = timing.map { timing in
@@ -291,7 +292,7 @@ extension HTTPDNSResolver {
         start(timing.inquiry, timing.flight, until: end, hurries: true)
     }
 
-    private func leave(_ seat: AnswerCache.Flights.Seat, _ key: AnswerKey, letsItLand: Bool = false) {
+    private func leave(_ seat: AnswerCache.Flights.Seat, _ key: CacheKey, letsItLand: Bool = false) {
         let (ended, work) = cache.shard(for: key).state.withLock { $0.flights.leave(seat, letsItLand: letsItLand) }
         if ended { flightBudget.giveBack(1) }
         work?.cancel()
@@ -300,7 +301,7 @@ extension HTTPDNSResolver {
     /// Returns the resolution for a cache result; nil when there is nothing to use.
     func use(
         _ finding: CachedAnswer.Finding,
-        for name: NameQuestion,
+        for name: CacheLookup,
         _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings,
         at now: MonotonicTime,
@@ -325,7 +326,7 @@ extension HTTPDNSResolver {
     /// Returns the resolution of a cached answer for one query, counted as a cache hit.
     func hit(
         _ answer: CachedAnswer,
-        for name: NameQuestion,
+        for name: CacheLookup,
         _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings,
         at now: MonotonicTime
@@ -349,7 +350,7 @@ extension HTTPDNSResolver {
     /// Returns the resolution of an answer for one query.
     private func use(
         _ answer: CachedAnswer,
-        for name: NameQuestion,
+        for name: CacheLookup,
         _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings,
         at now: MonotonicTime
@@ -422,7 +423,7 @@ extension HTTPDNSResolver {
     private func details(
         of answer: CachedAnswer,
         _ origin: AnswerOrigin,
-        _ passage: RulePassage,
+        _ passage: MappingTrace,
         port: UInt16
     ) -> ResolutionDetails {
         let details = answer.header.details
@@ -439,7 +440,7 @@ extension HTTPDNSResolver {
         )
     }
 
-    private func negative(_ answer: CachedAnswer, _ name: NameQuestion, by settings: LiveSettings)
+    private func negative(_ answer: CachedAnswer, _ name: CacheLookup, by settings: LiveSettings)
         -> HTTPDNSResolver.Error
     {
         let error =
@@ -450,7 +451,7 @@ extension HTTPDNSResolver {
         return .unknownToSystem(inquiry(for: name, by: settings))
     }
 
-    private func timedOut(_ question: HTTPDNSResolver.Query, _ name: NameQuestion, _ limit: Duration)
+    private func timedOut(_ question: HTTPDNSResolver.Query, _ name: CacheLookup, _ limit: Duration)
         -> HTTPDNSResolver.Error
     {
         HTTPDNSResolver.Error.timedOut(host: name.host, limit: limit, attempts: []).seen(

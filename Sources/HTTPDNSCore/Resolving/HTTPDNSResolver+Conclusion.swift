@@ -3,7 +3,7 @@ internal import HTTPDNSPrimitives
 /// The steps after a query has its answer, from whichever source.
 extension HTTPDNSResolver {
     /// Counts the source, compares in shadow mode, and records the reason that no provider was queried.
-    func concluded(_ resolution: HTTPDNSResolver.Resolution, _ name: NameQuestion, by settings: LiveSettings)
+    func concluded(_ resolution: HTTPDNSResolver.Resolution, _ name: CacheLookup, by settings: LiveSettings)
         -> HTTPDNSResolver.Resolution
     {
         for count in name.counts { counting.count(count) }
@@ -21,7 +21,7 @@ extension HTTPDNSResolver {
     /// - Throws: The failure, when there are none.
     func lastResort(
         after error: HTTPDNSResolver.Error,
-        _ name: NameQuestion,
+        _ name: CacheLookup,
         _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings
     ) throws(HTTPDNSResolver.Error) -> HTTPDNSResolver.Resolution {

@@ -4,7 +4,7 @@ extension HTTPDNSResolver {
     /// The outcome of the steps that need neither cache nor network.
     enum Decision {
         case settled(HTTPDNSResolver.Resolution)
-        case lookFor(NameQuestion)
+        case lookFor(CacheLookup)
     }
 
     /// Applies the steps that need neither cache nor network: the request, literals, the kill switch, mappings, rollouts.
@@ -30,14 +30,14 @@ extension HTTPDNSResolver {
         if name.isLocalhost { return .settled(try settle(loopbacks(question), .literal, question, by: settings)) }
         let generation = settings.mappings.generation
         if question.bypass {
-            let key = AnswerKey(name, families: question.families, isBypass: true)
-            return .lookFor(NameQuestion(key: key, bypass: .request, generation: generation))
+            let key = CacheKey(name, families: question.families, isBypass: true)
+            return .lookFor(CacheLookup(key: key, bypass: .request, generation: generation))
         }
         // The kill switch precedes every mapping: the mappings may be the cause of the trouble.
         if let off = off(for: name, by: settings) {
-            let key = AnswerKey(name, families: question.families, isBypass: true)
+            let key = CacheKey(name, families: question.families, isBypass: true)
             return .lookFor(
-                NameQuestion(
+                CacheLookup(
                     key: key,
                     bypass: .switchedOff,
                     generation: generation,
@@ -47,8 +47,8 @@ extension HTTPDNSResolver {
             )
         }
         guard let first = settings.mappings.index.rule(for: name, port: question.port) else {
-            let key = AnswerKey(name, families: question.families, clientSubnet: question.clientSubnet)
-            return .lookFor(roll(NameQuestion(key: key, generation: generation), question, by: settings))
+            let key = CacheKey(name, families: question.families, clientSubnet: question.clientSubnet)
+            return .lookFor(roll(CacheLookup(key: key, generation: generation), question, by: settings))
         }
         if let resolution = prepared(first, question, by: settings) { return .settled(resolution) }
         let chain = ViaChain(from: name, port: question.port, in: settings.mappings.index)
@@ -109,12 +109,12 @@ extension HTTPDNSResolver {
         _ rule: HTTPDNSResolver.AppliedMapping,
         _ chain: ViaChain,
         _ settings: LiveSettings
-    ) -> NameQuestion {
+    ) -> CacheLookup {
         let isBypass = chain.last?.mapping.action == .bypass
         var lastResort: [HTTPDNSMapping.Target] = []
         if case .lastResort(let targets) = chain.last?.mapping.action { lastResort = targets }
-        var name = NameQuestion(
-            key: AnswerKey(
+        var name = CacheLookup(
+            key: CacheKey(
                 chain.target,
                 families: question.families,
                 isBypass: isBypass,
@@ -122,7 +122,7 @@ extension HTTPDNSResolver {
             ),
             bypass: isBypass ? .mapping : nil,
             generation: settings.mappings.generation,
-            passage: RulePassage(
+            passage: MappingTrace(
                 rule: rule,
                 identity: chain.identity,
                 timeToLive: chain.timeToLive,
@@ -132,7 +132,7 @@ extension HTTPDNSResolver {
         if isBypass { return name }
         // The target of `via` rules can be off while the queried name is on.
         if !chain.names.isEmpty, let off = off(for: chain.target, by: settings) {
-            name.key = AnswerKey(chain.target, families: question.families, isBypass: true)
+            name.key = CacheKey(chain.target, families: question.families, isBypass: true)
             name.bypass = .switchedOff
             name.counts = [.switchedOff]
             name.off = off
@@ -148,10 +148,10 @@ extension HTTPDNSResolver {
 
     /// Sends a query to the system resolver if it is outside its route's rollout, or its route is in shadow mode.
     private func roll(
-        _ name: NameQuestion,
+        _ name: CacheLookup,
         _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings
-    ) -> NameQuestion {
+    ) -> CacheLookup {
         var name = rolled(name, question, by: settings)
         name.key = withoutUselessDot(name.key, by: settings)
         name.shadow = name.shadow.map { withoutUselessDot($0, by: settings) }
@@ -161,19 +161,19 @@ extension HTTPDNSResolver {
     /// Returns the key without the trailing dot of its name, if the system resolver is never queried for it.
     ///
     /// Only the system resolver treats names with a trailing dot differently.
-    private func withoutUselessDot(_ key: AnswerKey, by settings: LiveSettings) -> AnswerKey {
+    private func withoutUselessDot(_ key: CacheKey, by settings: LiveSettings) -> CacheKey {
         guard key.host.isAbsolute, !key.isBypass,
             case .providers(_, fallback: .none) = settings.resolving.routes.entry(for: key.host)?.route.action
         else { return key }
         let host = HTTPDNSName(canonical: key.host.description, hash: key.host.nameHash)
-        return AnswerKey(host, families: key.families, clientSubnet: key.clientSubnet)
+        return CacheKey(host, families: key.families, clientSubnet: key.clientSubnet)
     }
 
     private func rolled(
-        _ name: NameQuestion,
+        _ name: CacheLookup,
         _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings
-    ) -> NameQuestion {
+    ) -> CacheLookup {
         guard settings.resolving.routes.hasModes,
             let route = settings.resolving.routes.entry(for: name.host)?.route, case .providers = route.action
         else { return name }
@@ -187,14 +187,14 @@ extension HTTPDNSResolver {
             name.counts = [place < rollout.share ? .rolledOut : .heldBack]
             if place >= rollout.share {
                 name.bypass = .heldBack
-                name.key = AnswerKey(name.host, families: question.families, isBypass: true)
+                name.key = CacheKey(name.host, families: question.families, isBypass: true)
                 return name
             }
         }
         if route.mode == .shadow {
             name.shadow = name.key
             name.bypass = .shadow
-            name.key = AnswerKey(name.host, families: question.families, isBypass: true)
+            name.key = CacheKey(name.host, families: question.families, isBypass: true)
         }
         return name
     }
@@ -207,11 +207,11 @@ extension HTTPDNSResolver {
     }
 
     /// Returns the lookup for a name: its route, providers and families.
-    func inquiry(for question: NameQuestion, by settings: LiveSettings) -> Inquiry {
+    func inquiry(for question: CacheLookup, by settings: LiveSettings) -> UpstreamLookup {
         inquiry(about: question.key, bypass: question.bypass, by: settings.resolving)
     }
 
-    func inquiry(about key: AnswerKey, bypass: BypassReason?, by settings: ResolvingSettings) -> Inquiry {
+    func inquiry(about key: CacheKey, bypass: BypassReason?, by settings: ResolvingSettings) -> UpstreamLookup {
         let entry = bypass == nil ? settings.routes.entry(for: key.host) : nil
         var reason = bypass
         if reason == nil {
@@ -224,7 +224,7 @@ extension HTTPDNSResolver {
         let chosen = key.families ?? entry?.route.families ?? settings.configuration.families
         // The system resolver is queried for both families: its queries cost nothing, and the hosts file may have `::1`.
         let isFree = chosen != nil || reason != nil || ipv6.exists(at: fixed.timeSource.coarseNow())
-        return Inquiry(
+        return UpstreamLookup(
             settings: settings,
             key: key,
             families: chosen ?? .both,

@@ -6,7 +6,7 @@ extension HTTPDNSResolver {
     ///   - deadline: The time at which it ends; nil means after the resolver's limit.
     ///   - hurries: Whether the system resolver of a fallback is queried immediately.
     func start(
-        _ inquiry: Inquiry,
+        _ inquiry: UpstreamLookup,
         _ flight: AnswerCache.Flights.FlightID,
         isRefresh: Bool = false,
         until deadline: MonotonicTime? = nil,
@@ -26,7 +26,9 @@ extension HTTPDNSResolver {
 
     /// Queries the providers of the route, and the system resolver where the route requires it.
     /// - Returns: Nil when the lookup was cancelled, because it has no waiters any more.
-    private func fly(_ inquiry: Inquiry, _ hurry: OneShot<Void>, until end: MonotonicTime?) async -> FlightResult? {
+    private func fly(_ inquiry: UpstreamLookup, _ hurry: OneShot<Void>, until end: MonotonicTime?) async
+        -> FlightResult?
+    {
         let clock = fixed.timeSource
         let started = clock.now()
         let limit = inquiry.settings.configuration.timeLimit
@@ -72,7 +74,7 @@ extension HTTPDNSResolver {
     func systemShare(of limit: Duration, beside providers: [String]) -> Duration { limit / (providers.count + 1) }
 
     /// Returns the error for providers without an answer.
-    func failure(of inquiry: Inquiry, _ attempts: [HTTPDNSResolver.ProviderAttempt], isTimeout: Bool)
+    func failure(of inquiry: UpstreamLookup, _ attempts: [HTTPDNSResolver.ProviderAttempt], isTimeout: Bool)
         -> HTTPDNSResolver.Error
     {
         guard isTimeout else { return .allFailed(inquiry, attempts) }
@@ -81,11 +83,11 @@ extension HTTPDNSResolver {
     }
 
     func assignment(
-        _ inquiry: Inquiry,
+        _ inquiry: UpstreamLookup,
         _ route: HTTPDNSRoute,
         _ names: [String],
         until deadline: MonotonicTime
-    ) -> ProviderTeam.Assignment {
+    ) -> ProviderPool.PoolAttempt {
         var query = HTTPDNSProviderQuery(
             host: inquiry.host,
             families: inquiry.queried,
@@ -93,7 +95,7 @@ extension HTTPDNSResolver {
         )
         query.clientSubnet = inquiry.key.clientSubnet ?? route.clientSubnet
         query.wantsServices = route.usesServices && !inquiry.completesAnswer
-        return ProviderTeam.Assignment(
+        return ProviderPool.PoolAttempt(
             providers: names,
             order: route.order,
             wantsSecondOpinion: route.wantsSecondOpinion && !inquiry.completesAnswer,
@@ -104,7 +106,9 @@ extension HTTPDNSResolver {
 
     /// Returns whether addresses from a source are cached that may be served, within their lifetime or past it.
     /// - Parameter source: Nil means any source.
-    func hasAnswer(_ inquiry: Inquiry, of source: HTTPDNSResolver.Resolution.Source?, at now: MonotonicTime) -> Bool {
+    func hasAnswer(_ inquiry: UpstreamLookup, of source: HTTPDNSResolver.Resolution.Source?, at now: MonotonicTime)
+        -> Bool
+    {
         let key = inquiry.key
         guard let known = cache.shard(for: key).state.withLock({ $0.table.find(key) }), known.kind == .addresses,
             inquiry.settings.keeps(known), source == nil || known.origin?.source == source
@@ -118,7 +122,7 @@ extension HTTPDNSResolver {
     /// providers, which are more reliable, gave no answer.
     func fallBack(
         to answer: KnownAnswer,
-        _ inquiry: Inquiry,
+        _ inquiry: UpstreamLookup,
         _ attempts: [HTTPDNSResolver.ProviderAttempt]
     ) -> FlightResult {
         var answer = answer
@@ -138,7 +142,7 @@ extension HTTPDNSResolver {
     }
 
     /// Converts a provider's answer to a cacheable one with its own lifetime.
-    func known(_ reply: ProviderTeam.Answer, _ inquiry: Inquiry) -> KnownAnswer {
+    func known(_ reply: ProviderPool.Answer, _ inquiry: UpstreamLookup) -> KnownAnswer {
         let origin = inquiry.settings.origins.provider(reply.provider, inquiry.route)
         var answer: KnownAnswer
         switch reply.reading {
@@ -185,7 +189,7 @@ extension HTTPDNSResolver {
     }
 
     /// Returns the lifetime of a negative answer, which is short if no other provider confirmed it.
-    private func negativeLife(of reply: ProviderTeam.Answer, _ timeToLive: Duration?) -> Duration {
+    private func negativeLife(of reply: ProviderPool.Answer, _ timeToLive: Duration?) -> Duration {
         let life = Lifetimes.negative(timeToLive)
         return reply.isUnconfirmed ? min(life, Lifetimes.negativeWithoutSOA) : life
     }
@@ -202,7 +206,7 @@ extension HTTPDNSResolver {
     /// Caches a lookup's result and frees its key in one step, then delivers it to all waiters.
     func land(
         _ result: FlightResult,
-        _ inquiry: Inquiry,
+        _ inquiry: UpstreamLookup,
         _ flight: AnswerCache.Flights.FlightID,
         isRefresh: Bool
     ) {
@@ -262,7 +266,7 @@ extension HTTPDNSResolver {
     /// Caches an answer under the key without a client subnet, where queries with any client subnet find it.
     private func keepForAllClients(
         _ answer: KnownAnswer,
-        _ key: AnswerKey,
+        _ key: CacheKey,
         _ landed: inout Landed,
         by settings: ResolvingSettings,
         at now: MonotonicTime
@@ -279,7 +283,7 @@ extension HTTPDNSResolver {
 
     /// Returns the answer for all clients that a query with a client subnet may use; nil for other queries.
     func answerForAllClients(
-        _ key: AnswerKey,
+        _ key: CacheKey,
         by settings: ResolvingSettings,
         at now: MonotonicTime
     ) -> CachedAnswer? {
@@ -301,8 +305,9 @@ extension HTTPDNSResolver {
         var known: KnownAnswer?
     }
 
-    /// Returns the result for the waiters: the answer as it was cached, which may have more addresses than the lookup returned.
-    private func delivery(of result: FlightResult, _ known: KnownAnswer?, _ key: AnswerKey) -> Delivery {
+    /// Returns the result for the waiters: the answer as it was cached, which may have more addresses than the lookup
+    /// returned.
+    private func delivery(of result: FlightResult, _ known: KnownAnswer?, _ key: CacheKey) -> Delivery {
         switch result {
         case .failure(let error, _, _), .busy(let error, _): .failed(error)
         case .answer(let answer), .fallback(let answer, _): .answer(.make(key, known ?? answer))
@@ -312,7 +317,7 @@ extension HTTPDNSResolver {
 
 extension ResolvingSettings {
     /// Returns whether the result of a lookup is valid under these settings, which may be newer than its own.
-    fileprivate func keeps(_ result: FlightResult, of inquiry: Inquiry) -> Bool {
+    fileprivate func keeps(_ result: FlightResult, of inquiry: UpstreamLookup) -> Bool {
         if inquiry.settings === self { return true }
         // A failure concerns the providers that were queried, and these may have changed.
         guard let answer = result.answer else { return false }

@@ -23,8 +23,8 @@ extension HTTPDNSResolver {
 
     /// Returns a fresh cached answer to which no other rule applies: the path of most queries.
     ///
-    /// It reads the version of the settings once, and not the settings themselves: the answer is known to be usable under that
-    /// version, which has no mappings, rollouts or address rules to be checked.
+    /// It reads the version of the settings once, and not the settings themselves: the answer is known to be usable under
+    /// that version, which has no mappings, rollouts or address rules to be checked.
     /// - Returns: Nil in all other cases.
     private func plainHit(_ question: HTTPDNSResolver.Query) -> HTTPDNSResolver.Resolution? {
         let word = live.word
@@ -34,7 +34,7 @@ extension HTTPDNSResolver {
             !live.isClosed, !host.isLocalhost, !host.isAbsolute
         else { return nil }
         let bypass = question.bypass
-        let key = AnswerKey(
+        let key = CacheKey(
             host,
             families: question.families,
             isBypass: bypass,
@@ -60,7 +60,7 @@ extension HTTPDNSResolver {
     }
 
     private func immediateAnswer(
-        _ name: NameQuestion,
+        _ name: CacheLookup,
         to question: HTTPDNSResolver.Query,
         by settings: LiveSettings
     ) throws(HTTPDNSResolver.Error) -> HTTPDNSResolver.Resolution? {

@@ -49,7 +49,7 @@ extension HTTPDNSResolver {
 
         var route: HTTPDNSRoute
         var names: [String]
-        var inquiries: [Inquiry] = []
+        var inquiries: [UpstreamLookup] = []
     }
 
     /// Returns the error of resolving a name; nil for a success. After the batches it finds most answers in the cache.
@@ -70,7 +70,7 @@ extension HTTPDNSResolver {
 
     private func ask(_ batch: Batch) async {
         let now = fixed.timeSource.now()
-        var flights: [HTTPDNSName: (inquiry: Inquiry, flight: AnswerCache.Flights.FlightID)] = [:]
+        var flights: [HTTPDNSName: (inquiry: UpstreamLookup, flight: AnswerCache.Flights.FlightID)] = [:]
         for inquiry in batch.inquiries {
             let flight = cache.shard(for: inquiry.key).state.withLock { state -> AnswerCache.Flights.FlightID? in
                 guard let known = state.known(inquiry.key, by: inquiry.settings, at: now) else { return nil }
@@ -107,7 +107,11 @@ extension HTTPDNSResolver {
     /// Ends a lookup for which the batch had no answer.
     ///
     /// A fallback may still have one: callers that joined the lookup get its own query, unless one was started before.
-    private func abandon(_ inquiry: Inquiry, _ flight: AnswerCache.Flights.FlightID, until deadline: MonotonicTime) {
+    private func abandon(
+        _ inquiry: UpstreamLookup,
+        _ flight: AnswerCache.Flights.FlightID,
+        until deadline: MonotonicTime
+    ) {
         let (begins, ends) = cache.shard(for: inquiry.key).state.withLock { state -> (Bool, Bool) in
             if state.flights.isBegun(flight) { return (false, false) }
             if state.flights.hasWaiters(flight) { return (state.flights.begin(flight), false) }

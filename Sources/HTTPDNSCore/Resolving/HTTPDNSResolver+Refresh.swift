@@ -2,7 +2,7 @@ internal import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
     /// Refreshes an answer in use. Until its lifetime is nearly over, only its missing families are queried.
-    func refresh(_ answer: CachedAnswer, _ inquiry: Inquiry, at now: MonotonicTime) {
+    func refresh(_ answer: CachedAnswer, _ inquiry: UpstreamLookup, at now: MonotonicTime) {
         var inquiry = inquiry
         let failed = answer.header.details?.failedFamilies ?? []
         let life = answer.expiresAt - answer.sentAt
@@ -19,7 +19,7 @@ extension HTTPDNSResolver {
     /// Refreshes an answer in the background, unless a lookup is in flight already or no source may be queried.
     /// - Returns: Whether a refresh was started.
     @discardableResult
-    func refresh(_ inquiry: Inquiry) -> Bool {
+    func refresh(_ inquiry: UpstreamLookup) -> Bool {
         guard mayAsk(inquiry) else { return false }
         let now = fixed.timeSource.now()
         let flight = cache.shard(for: inquiry.key).state.withLock { state in
@@ -42,7 +42,7 @@ extension HTTPDNSResolver {
     }
 
     /// Returns whether a lookup can succeed now: not while all providers of the route are in back-off after failures.
-    func mayAsk(_ inquiry: Inquiry) -> Bool {
+    func mayAsk(_ inquiry: UpstreamLookup) -> Bool {
         guard case .providers(let names, _) = inquiry.route?.action, inquiry.bypassReason == nil, !names.isEmpty else {
             return true
         }

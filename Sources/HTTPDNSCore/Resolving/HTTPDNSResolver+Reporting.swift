@@ -5,7 +5,7 @@ extension HTTPDNSResolver {
     func report(
         _ landed: Landed,
         _ result: FlightResult,
-        _ inquiry: Inquiry,
+        _ inquiry: UpstreamLookup,
         isRefresh: Bool,
         at now: MonotonicTime
     ) {
@@ -25,7 +25,7 @@ extension HTTPDNSResolver {
         reportChange(landed, inquiry)
     }
 
-    private func reportChange(_ landed: Landed, _ inquiry: Inquiry) {
+    private func reportChange(_ landed: Landed, _ inquiry: UpstreamLookup) {
         guard let before = landed.before, before.kind == .addresses,
             case .addresses(let addresses) = landed.known?.content
         else { return }
@@ -38,7 +38,7 @@ extension HTTPDNSResolver {
         }
     }
 
-    private func describe(_ inquiry: Inquiry, _ answer: KnownAnswer?, _ event: inout HTTPDNSResolver.Event) {
+    private func describe(_ inquiry: UpstreamLookup, _ answer: KnownAnswer?, _ event: inout HTTPDNSResolver.Event) {
         event.host = inquiry.host
         event.route = inquiry.route?.pattern.description
         guard let answer else { return }

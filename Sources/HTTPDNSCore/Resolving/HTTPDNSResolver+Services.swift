@@ -3,17 +3,17 @@ internal import HTTPDNSPrimitives
 extension HTTPDNSResolver {
     /// Converts a provider's answer to a cacheable one, and follows the HTTPS records of its name if the route requires it.
     func followServices(
-        of first: ProviderTeam.Answer,
-        _ assignment: ProviderTeam.Assignment,
-        _ inquiry: Inquiry
+        of first: ProviderPool.Answer,
+        _ assignment: ProviderPool.PoolAttempt,
+        _ inquiry: UpstreamLookup
     ) async -> FlightResult {
         let plain = known(first, inquiry)
         guard first.answer.services != nil else { return .answer(plain) }
         var chance = Chance(random: random)
-        var selection = ServiceSelection(host: inquiry.host, families: inquiry.queried)
+        var selection = HTTPSRecordSelection(host: inquiry.host, families: inquiry.queried)
         var actions = selection.received(first.answer, about: inquiry.host, using: &chance)
         while true {
-            var questions: [ProviderTeam.Assignment] = []
+            var questions: [ProviderPool.PoolAttempt] = []
             for action in actions {
                 switch action {
                 case .done(.plain(.failed(let error))): return withoutServices(plain, error, inquiry)
@@ -50,10 +50,10 @@ extension HTTPDNSResolver {
     }
 
     private func ask(
-        _ questions: [ProviderTeam.Assignment],
-        of team: ProviderTeam
-    ) async -> [(HTTPDNSName, ProviderTeam.Outcome)] {
-        await withTaskGroup(of: (HTTPDNSName, ProviderTeam.Outcome).self) { group in
+        _ questions: [ProviderPool.PoolAttempt],
+        of team: ProviderPool
+    ) async -> [(HTTPDNSName, ProviderPool.Outcome)] {
+        await withTaskGroup(of: (HTTPDNSName, ProviderPool.Outcome).self) { group in
             for question in questions {
                 group.addTask { (question.query.host, await team.ask(question)) }
             }
@@ -64,7 +64,7 @@ extension HTTPDNSResolver {
     /// Returns the name's own addresses, when its HTTPS records could not be queried.
     ///
     /// Without addresses the result is indefinite: only the HTTPS records may lead to an address.
-    private func withoutServices(_ plain: KnownAnswer, _ error: HTTPDNSProviderError, _ inquiry: Inquiry)
+    private func withoutServices(_ plain: KnownAnswer, _ error: HTTPDNSProviderError, _ inquiry: UpstreamLookup)
         -> FlightResult
     {
         guard case .addresses = plain.content else {
@@ -81,7 +81,7 @@ extension HTTPDNSResolver {
         return .answer(answer)
     }
 
-    private func merge(_ choice: ServiceChoice, into plain: KnownAnswer, _ inquiry: Inquiry) -> KnownAnswer {
+    private func merge(_ choice: HTTPSRecordChoice, into plain: KnownAnswer, _ inquiry: UpstreamLookup) -> KnownAnswer {
         var answer = plain
         switch choice {
         case .plain:

@@ -6,7 +6,7 @@ extension HTTPDNSResolver {
     ///
     /// No request waits for the comparison, and the providers' addresses are not used for anything else.
     /// - Parameter key: The key of the query to the providers.
-    func compare(_ key: AnswerKey, withSystem system: ShadowWord, by settings: LiveSettings) {
+    func compare(_ key: CacheKey, withSystem system: ShadowWord, by settings: LiveSettings) {
         var inquiry = inquiry(about: key, bypass: nil, by: settings.resolving)
         guard case .providers(let names, _) = inquiry.route?.action, !names.isEmpty else { return }
         // Families that providers are not queried for are not compared.
@@ -32,7 +32,7 @@ extension HTTPDNSResolver {
     }
 
     /// Returns the answer of a route's providers for a name, through cache and lookups as for a request.
-    private func providersWord(_ inquiry: Inquiry) async -> ShadowWord {
+    private func providersWord(_ inquiry: UpstreamLookup) async -> ShadowWord {
         guard mayAsk(inquiry) else { return .failed }
         let now = fixed.timeSource.now()
         let waiter = OneShot<Delivery>()
@@ -56,7 +56,7 @@ extension HTTPDNSResolver {
     }
 
     /// Returns the usable addresses of an answer. An answer without usable addresses counts as one without addresses.
-    private func word(of answer: CachedAnswer, _ inquiry: Inquiry) -> ShadowWord {
+    private func word(of answer: CachedAnswer, _ inquiry: UpstreamLookup) -> ShadowWord {
         guard let origin = answer.origin, origin.source == .provider else { return .failed }
         guard answer.kind == .addresses else { return .nothing }
         let policy = inquiry.settings.configuration.policy

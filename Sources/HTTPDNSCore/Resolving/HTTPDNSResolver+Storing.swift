@@ -2,8 +2,8 @@ internal import HTTPDNSPrimitives
 internal import Synchronization
 
 extension HTTPDNSResolver {
-    /// The maximum age of answers that the store does not have yet: a crash loses no more than this, and a busy resolver writes
-    /// no more often.
+    /// The maximum age of answers that the store does not have yet: a crash loses no more than this, and a busy resolver
+    /// writes no more often.
     static let saveInterval: Duration = .seconds(30)
 
     /// The time that a start waits for a store.
@@ -81,7 +81,7 @@ extension HTTPDNSResolver {
         by settings: ResolvingSettings,
         wallNow: Int64,
         now: MonotonicTime
-    ) -> (AnswerKey, KnownAnswer)? {
+    ) -> (CacheKey, KnownAnswer)? {
         let configuration = settings.configuration
         guard let entry = settings.routes.entry(for: stored.host), case let route = entry.route,
             route.storedName == stored.route,
@@ -101,7 +101,8 @@ extension HTTPDNSResolver {
                 maximumTimeToLive: configuration.cache.maximumTimeToLive
             )
         else { return nil }
-        // The address policy uses the scope that the provider may answer now, or the one at that time: the more public of both.
+        // The address policy uses the scope that the provider may answer now, or the one at that time: the more public of
+        // both.
         if let scope = stored.providerScope, scope < provider.answerScope {
             origin = AnswerOrigin(
                 source: .provider,
@@ -122,7 +123,7 @@ extension HTTPDNSResolver {
         )
         answer.canonicalName = stored.canonicalName
         answer.refreshAt = refreshMoment(of: answer)
-        return (AnswerKey(stored.host, clientSubnet: subnet), answer)
+        return (CacheKey(stored.host, clientSubnet: subnet), answer)
     }
 
     /// The time that a shutdown waits for a store.
@@ -152,8 +153,8 @@ extension HTTPDNSResolver {
         }
     }
 
-    /// Providers' answers for the routes' own families are kept. Answers of the system resolver cost nothing to look up again,
-    /// and HTTPS records are queried again.
+    /// Providers' answers for the routes' own families are kept. Answers of the system resolver cost nothing to look up
+    /// again, and HTTPS records are queried again.
     private func stored(
         _ answer: CachedAnswer,
         by settings: ResolvingSettings,

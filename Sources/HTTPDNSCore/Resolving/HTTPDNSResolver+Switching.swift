@@ -46,7 +46,7 @@ extension HTTPDNSResolver {
         let settings = live.current
         var names = namesInUse(by: settings).makeIterator()
         /// Returns the next name that is still off; nil at the end.
-        func next() -> AnswerKey? {
+        func next() -> CacheKey? {
             while !live.isClosed, lookAheads.load(ordering: .relaxed) == run,
                 let name = names.next()
             {
@@ -67,7 +67,7 @@ extension HTTPDNSResolver {
 
     /// Returns the names with cached addresses of providers, and the names that `via` rules lead to them; the newest answers
     /// first.
-    private func namesInUse(by settings: LiveSettings) -> [AnswerKey] {
+    private func namesInUse(by settings: LiveSettings) -> [CacheKey] {
         let now = fixed.timeSource.now()
         let known = cache.answers.filter { answer in
             answer.kind == .addresses && !answer.header.isBypass && (answer.isFresh(at: now) || answer.isStale(at: now))
@@ -83,12 +83,12 @@ extension HTTPDNSResolver {
             }
         }
         return keys.flatMap { key in
-            [key] + (origins[key.host] ?? []).map { AnswerKey($0, families: key.families) }
+            [key] + (origins[key.host] ?? []).map { CacheKey($0, families: key.families) }
         }
     }
 
-    private func lookUpAhead(_ name: AnswerKey, by settings: LiveSettings) async {
-        let key = AnswerKey(name.host, families: name.families, isBypass: true)
+    private func lookUpAhead(_ name: CacheKey, by settings: LiveSettings) async {
+        let key = CacheKey(name.host, families: name.families, isBypass: true)
         let inquiry = inquiry(about: key, bypass: .switchedOff, by: settings.resolving)
         let waiter = OneShot<Delivery>()
         let now = fixed.timeSource.now()

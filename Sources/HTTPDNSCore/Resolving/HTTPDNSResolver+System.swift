@@ -3,7 +3,7 @@ internal import HTTPDNSPrimitives
 extension HTTPDNSResolver {
     /// Queries the system resolver.
     /// - Returns: A definite answer or a failure; nil when the lookup was cancelled.
-    func askSystem(_ inquiry: Inquiry, until deadline: MonotonicTime) async -> FlightResult? {
+    func askSystem(_ inquiry: UpstreamLookup, until deadline: MonotonicTime) async -> FlightResult? {
         let clock = fixed.timeSource
         let sentAt = clock.now()
         let limit = deadline - sentAt
@@ -46,7 +46,7 @@ extension HTTPDNSResolver {
         return .answer(answer)
     }
 
-    private func failure(_ message: String, _ inquiry: Inquiry, sentAt: MonotonicTime) -> FlightResult {
+    private func failure(_ message: String, _ inquiry: UpstreamLookup, sentAt: MonotonicTime) -> FlightResult {
         counting.count(.systemFailure)
         let attempt = HTTPDNSResolver.ProviderAttempt(
             provider: HTTPDNSResolver.ProviderAttempt.systemName,
@@ -56,7 +56,7 @@ extension HTTPDNSResolver {
         return .failure(.allFailed(inquiry, [attempt]), sentAt: sentAt, spared: false)
     }
 
-    private func timedOut(_ inquiry: Inquiry, sentAt: MonotonicTime) -> FlightResult {
+    private func timedOut(_ inquiry: UpstreamLookup, sentAt: MonotonicTime) -> FlightResult {
         counting.count(.systemFailure)
         let attempt = HTTPDNSResolver.ProviderAttempt(
             provider: HTTPDNSResolver.ProviderAttempt.systemName,
@@ -74,7 +74,7 @@ extension HTTPDNSResolver {
 
 extension HTTPDNSResolver.Error {
     /// Returns the same failure of the system resolver, with the earlier failures of providers.
-    func after(_ attempts: [HTTPDNSResolver.ProviderAttempt], _ inquiry: Inquiry) -> HTTPDNSResolver.Error {
+    func after(_ attempts: [HTTPDNSResolver.ProviderAttempt], _ inquiry: UpstreamLookup) -> HTTPDNSResolver.Error {
         guard !attempts.isEmpty else { return self }
         if code == .timedOut, let limit {
             return .timedOut(host: inquiry.host, limit: limit, attempts: attempts + self.attempts)

@@ -15,7 +15,7 @@ public final class HTTPDNSResolver: Sendable {
 
     /// The settings that cannot change while the resolver runs. The others are in ``live``.
     let fixed: HTTPDNSResolver.Configuration
-    let live: LiveCell
+    let live: LiveSettingsBox
     let retired = RetiredProviders()
     let attemptObserver: AttemptObserver
     let systemResolver: any SystemResolving
@@ -87,7 +87,7 @@ public final class HTTPDNSResolver: Sendable {
             HTTPDNSResolver.team($0, $1, replacing: $2, observer: observer, random: random)
         }
         let mappings = try HTTPDNSMappings(settings: configuration)
-        live = LiveCell(LiveSettings(mappings: mappings, resolving: settings))
+        live = LiveSettingsBox(LiveSettings(mappings: mappings, resolving: settings))
         self.mappings = HTTPDNSMappingStore(live)
         killSwitch = HTTPDNSResolver.KillSwitch(timeSource: timeSource)
         fixed = configuration
@@ -117,10 +117,10 @@ public final class HTTPDNSResolver: Sendable {
 
     /// Resolves a query.
     ///
-    /// Addresses of one family suffice. The policy is applied to exactly the list that is returned. Concurrent queries for one
-    /// name share one lookup.
-    /// - Throws: ``HTTPDNSResolver/Error``; `CancellationError` when the task is cancelled, which does not affect other queries
-    ///   that wait for the same name.
+    /// Addresses of one family suffice. The policy is applied to exactly the list that is returned. Concurrent queries for
+    /// one name share one lookup.
+    /// - Throws: ``HTTPDNSResolver/Error``; `CancellationError` when the task is cancelled, which does not affect other
+    ///   queries that wait for the same name.
     public func resolve(_ question: HTTPDNSResolver.Query) async throws -> HTTPDNSResolver.Resolution {
         if let resolution = try immediateResolution(for: question) { return resolution }
         let started = fixed.timeSource.now()
@@ -220,11 +220,11 @@ extension HTTPDNSResolver {
     static func team(
         _ leases: [ProviderLease],
         _ configuration: HTTPDNSResolver.Configuration,
-        replacing previous: ProviderTeam?,
+        replacing previous: ProviderPool?,
         observer: AttemptObserver,
         random: @escaping @Sendable (UInt64) -> UInt64
-    ) -> ProviderTeam {
-        ProviderTeam(
+    ) -> ProviderPool {
+        ProviderPool(
             leases,
             replacing: previous,
             limits: configuration.providerLimits,

@@ -99,7 +99,7 @@ extension HTTPDNSResolver.Error {
     }
 
     /// Returns the error for a name that the system resolver, its only source, does not know.
-    static func unknownToSystem(_ inquiry: Inquiry) -> HTTPDNSResolver.Error {
+    static func unknownToSystem(_ inquiry: UpstreamLookup) -> HTTPDNSResolver.Error {
         let host = inquiry.host
         let unknown = "the system resolver does not know \(host)"
         let (message, hint): (String, String) =
@@ -129,7 +129,9 @@ extension HTTPDNSResolver.Error {
     }
 
     /// Returns the error after every queried source failed.
-    static func allFailed(_ inquiry: Inquiry, _ attempts: [HTTPDNSResolver.ProviderAttempt]) -> HTTPDNSResolver.Error {
+    static func allFailed(_ inquiry: UpstreamLookup, _ attempts: [HTTPDNSResolver.ProviderAttempt])
+        -> HTTPDNSResolver.Error
+    {
         let host = inquiry.host
         if attempts.allSatisfy({ $0.provider == HTTPDNSResolver.ProviderAttempt.systemName }) {
             let failure = attempts.last?.failure ?? "no answer"
@@ -155,7 +157,7 @@ extension HTTPDNSResolver.Error {
     }
 
     /// Returns the error for a query whose name led here through `via` rules.
-    func seen(from question: HTTPDNSResolver.Query, through passage: RulePassage?) -> HTTPDNSResolver.Error {
+    func seen(from question: HTTPDNSResolver.Query, through passage: MappingTrace?) -> HTTPDNSResolver.Error {
         guard let rule = passage?.rule, !rule.via.isEmpty else { return self }
         var error = self
         error.host = question.host.description

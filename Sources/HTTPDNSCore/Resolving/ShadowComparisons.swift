@@ -41,7 +41,7 @@ final class ShadowComparisons: Sendable {
     }
 
     private struct State: Sendable {
-        var waiting: [AnswerKey: [ShadowWord: Int]] = [:]
+        var waiting: [CacheKey: [ShadowWord: Int]] = [:]
         var told: Set<Difference> = []
     }
 
@@ -58,7 +58,7 @@ final class ShadowComparisons: Sendable {
 
     /// Adds an answer of the system that waits for the providers.
     /// - Returns: Whether it is the first for the key: then the caller must call ``finish(_:_:)``.
-    func wait(_ key: AnswerKey, _ system: ShadowWord) -> Bool {
+    func wait(_ key: CacheKey, _ system: ShadowWord) -> Bool {
         state.withLock { state in
             let isFirst = state.waiting[key] == nil
             state.waiting[key, default: [:]][system, default: 0] += 1
@@ -67,7 +67,7 @@ final class ShadowComparisons: Sendable {
     }
 
     /// Counts all comparisons that wait for the providers' answer for a key.
-    func finish(_ key: AnswerKey, _ providers: ShadowWord) {
+    func finish(_ key: CacheKey, _ providers: ShadowWord) {
         let waiting = state.withLock { $0.waiting.removeValue(forKey: key) } ?? [:]
         for (system, times) in waiting { count(key.host, system: system, providers: providers, times: times) }
     }

@@ -3,31 +3,31 @@ internal import HTTPDNSPrimitives
 /// A lookup on a route whose providers have the system resolver as fallback.
 ///
 /// - Reliable providers are queried first. The system resolver is queried when they have failed, when their share of the time
-///   is over, or when a caller's limit is half over. The first answer is used. A query in flight continues, so that its answer
-///   or failure counts for the provider's health.
-/// - The system resolver has its full share of the time even when the providers' share ends late, as on a busy machine or after
-///   a suspension.
+///   is over, or when a caller's limit is half over. The first answer is used. A query in flight continues, so that its
+///   answer or failure counts for the provider's health.
+/// - The system resolver has its full share of the time even when the providers' share ends late, as on a busy machine or
+///   after a suspension.
 /// - Providers with overdue answers are waited for no longer than their hedge delay.
 /// - While all providers are in back-off, the system resolver is queried immediately, and a provider whose quarantine is over
 ///   gets one query as a probe. The providers are queried only if the system resolver has no address.
 /// - While a stale answer of a provider can be served, the system resolver is not queried.
 struct SystemFallback: Sendable {
     private enum Event: Sendable {
-        case providers(ProviderTeam.Outcome)
+        case providers(ProviderPool.Outcome)
         /// The providers' share of the time is over.
         case due
         case system(FlightResult?)
     }
 
     let resolver: HTTPDNSResolver
-    let inquiry: Inquiry
-    let assignment: ProviderTeam.Assignment
+    let inquiry: UpstreamLookup
+    let assignment: ProviderPool.PoolAttempt
     let started: MonotonicTime
     let deadline: MonotonicTime
     /// The minimum time for the system resolver.
     let share: Duration
 
-    private var team: ProviderTeam { inquiry.settings.team }
+    private var team: ProviderPool { inquiry.settings.team }
     private var clock: any TimeSource { resolver.fixed.timeSource }
 
     /// The state of the lookup.

@@ -6,7 +6,7 @@ package struct RouteTable: Sendable {
     package struct Entry: Sendable {
         package var route: HTTPDNSRoute
         /// The identity of the route's settings, which answers by it depend on.
-        let basis: RouteBasis
+        let basis: RouteIdentity
     }
 
     private var exact: [HTTPDNSName: Entry] = [:]
@@ -19,16 +19,16 @@ package struct RouteTable: Sendable {
     /// Whether a route has a rollout or is in shadow mode.
     private(set) var hasModes = false
     /// The identity for answers of the system resolver for names without a route.
-    let none: RouteBasis
+    let none: RouteIdentity
 
     /// - Parameter basis: A function that returns the identity of a route's settings; nil means names without a route.
-    /// - Throws: ``HTTPDNSResolver/ConfigurationError`` when a route names an unknown provider, or one twice, or none without a
-    ///   fallback, when two routes have one pattern, or when a route could never apply.
+    /// - Throws: ``HTTPDNSResolver/ConfigurationError`` when a route names an unknown provider, or one twice, or none without
+    ///   a fallback, when two routes have one pattern, or when a route could never apply.
     package init(
         _ routes: [HTTPDNSRoute],
         providerNames: [String],
         internalZones: [HTTPDNSName] = [],
-        basis: (HTTPDNSRoute?) -> RouteBasis = { RouteBasis($0) }
+        basis: (HTTPDNSRoute?) -> RouteIdentity = { RouteIdentity($0) }
     ) throws(HTTPDNSResolver.ConfigurationError) {
         none = basis(nil)
         self.internalZones = Set(internalZones.map { $0.description[...] })
@@ -84,10 +84,10 @@ package struct RouteTable: Sendable {
     }
 
     /// Returns the identity of the settings that the answer for a name depends on.
-    func basis(for host: HTTPDNSName) -> RouteBasis { entry(for: host)?.basis ?? none }
+    func basis(for host: HTTPDNSName) -> RouteIdentity { entry(for: host)?.basis ?? none }
 
     /// Returns the identity for the route with a pattern; for nil, that of names without a route.
-    func basis(of pattern: HTTPDNSRoute.Pattern?) -> RouteBasis? {
+    func basis(of pattern: HTTPDNSRoute.Pattern?) -> RouteIdentity? {
         switch pattern {
         case .exact(let name): exact[name]?.basis
         case .suffix(let name): suffixes[name.description[...]]?.basis

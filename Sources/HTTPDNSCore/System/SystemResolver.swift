@@ -4,17 +4,17 @@ package import HTTPDNSPrimitives
 /// when none does.
 ///
 /// The call itself cannot be stopped. At its deadline, or when its task is cancelled, a caller returns immediately and the
-/// result of its lookup is dropped; ``LookUpPool`` limits the number of threads in such calls. Lookups of different callers are
-/// independent of each other: a cancellation affects only its own caller.
+/// result of its lookup is dropped; ``LookupPool`` limits the number of threads in such calls. Lookups of different callers
+/// are independent of each other: a cancellation affects only its own caller.
 package final class SystemResolver: SystemResolving {
     /// A blocking lookup, which is called on a thread of the resolver.
     package typealias LookUpFunction =
         @Sendable (HTTPDNSName, HTTPDNSAddress.Families) -> Result<[HTTPDNSAddress], SystemResolverError>
 
     private struct State {
-        var pool: LookUpPool
-        var lookUps: [LookUpPool.ID: LookUp] = [:]
-        var nextID: LookUpPool.ID = 0
+        var pool: LookupPool
+        var lookUps: [LookupPool.ID: Lookup] = [:]
+        var nextID: LookupPool.ID = 0
         /// Whether a task checks for waiting lookups.
         var isWatched = false
     }
@@ -39,7 +39,7 @@ package final class SystemResolver: SystemResolving {
             maximumThreads: maximum,
             maximumAbandoned: maximum,
             time: SystemTimeSource(),
-            lookUp: AddressInfoLookUp.addresses(of:families:)
+            lookUp: AddressInfoLookup.addresses(of:families:)
         )
     }
 
@@ -60,7 +60,7 @@ package final class SystemResolver: SystemResolving {
     ) {
         state = Lock(
             State(
-                pool: LookUpPool(
+                pool: LookupPool(
                     threads: threads,
                     maximumThreads: maximumThreads,
                     maximumAbandoned: maximumAbandoned
@@ -120,14 +120,14 @@ package final class SystemResolver: SystemResolving {
 }
 
 extension SystemResolver {
-    private func makeLookUp(_ host: HTTPDNSName, _ families: HTTPDNSAddress.Families) -> LookUp {
+    private func makeLookUp(_ host: HTTPDNSName, _ families: HTTPDNSAddress.Families) -> Lookup {
         state.withLock { state in
             state.nextID += 1
-            return LookUp(id: state.nextID, host: host, families: families)
+            return Lookup(id: state.nextID, host: host, families: families)
         }
     }
 
-    private func submit(_ lookUp: LookUp) {
+    private func submit(_ lookUp: Lookup) {
         guard !lookUp.isSettled else { return }
         let (action, watches) = state.withLock { state in
             state.lookUps[lookUp.id] = lookUp
@@ -144,12 +144,12 @@ extension SystemResolver {
 
     /// Adds threads for as long as lookups wait longer than ``growthDelay``.
     /// - Parameter newest: The newest lookup that waits now.
-    private func watchQueue(after newest: LookUpPool.ID) {
+    private func watchQueue(after newest: LookupPool.ID) {
         CallWork.detached { [self] in
             var newest = newest
             while true {
                 try? await time.sleep(until: time.now() + Self.growthDelay)
-                let (count, next): (Int, LookUpPool.ID?) = state.withLock { state in
+                let (count, next): (Int, LookupPool.ID?) = state.withLock { state in
                     let count = state.pool.hasWaited(since: newest) ? state.pool.grow() : 0
                     if !state.pool.mayGrow { state.isWatched = false }
                     return (count, state.pool.mayGrow ? state.nextID : nil)
@@ -161,7 +161,7 @@ extension SystemResolver {
         }
     }
 
-    private func isQueued(_ lookUp: LookUp) -> Bool { state.withLock { $0.pool.isQueued(lookUp.id) } }
+    private func isQueued(_ lookUp: Lookup) -> Bool { state.withLock { $0.pool.isQueued(lookUp.id) } }
 
     private func noThread(for host: HTTPDNSName, within limit: Duration) -> SystemResolverError {
         SystemResolverError(
@@ -172,12 +172,12 @@ extension SystemResolver {
         )
     }
 
-    private func giveUp(_ lookUp: LookUp, as error: SystemResolverError) {
+    private func giveUp(_ lookUp: Lookup, as error: SystemResolverError) {
         lookUp.settle(.failure(error))
         abandon(lookUp)
     }
 
-    private func abandon(_ lookUp: LookUp) {
+    private func abandon(_ lookUp: Lookup) {
         let action = state.withLock { state in
             state.lookUps[lookUp.id] = nil
             return state.pool.abandon(lookUp.id)
@@ -185,7 +185,7 @@ extension SystemResolver {
         run(action)
     }
 
-    private func run(_ action: LookUpPool.Action) {
+    private func run(_ action: LookupPool.Action) {
         guard action == .startThread, !startThread({ self.work() }) else { return }
         let orphans = state.withLock { state in
             state.pool.threadDidNotStart().compactMap { state.lookUps.removeValue(forKey: $0) }
@@ -205,7 +205,7 @@ extension SystemResolver {
 
     /// Runs lookups until none waits: the body of a thread.
     private func work() {
-        var finished: LookUpPool.ID?
+        var finished: LookupPool.ID?
         while let lookUp = next(after: finished) {
             let outcome = self.lookUp(lookUp.host, lookUp.families)
             finished = lookUp.id
@@ -213,7 +213,7 @@ extension SystemResolver {
         }
     }
 
-    private func next(after finished: LookUpPool.ID?) -> LookUp? {
+    private func next(after finished: LookupPool.ID?) -> Lookup? {
         state.withLock { state in
             if let finished { state.lookUps[finished] = nil }
             guard let id = state.pool.next(after: finished) else { return nil }

@@ -10,7 +10,7 @@ enum ProviderReliance: Sendable, Equatable {
     case none
 }
 
-extension TeamState {
+extension PoolSelector {
     func reliance(on providers: [String], at now: MonotonicTime) -> ProviderReliance {
         var delay: Duration?
         for number in providers.compactMap({ numbers[$0] }) where members[number].hasBudget(at: now) {

@@ -41,8 +41,9 @@ extension TransportLoop {
         for pin in pins.retire(where: { host == nil || $0.host == host }) { shutIdle(pin) }
     }
 
-    /// Retires a connection of an earlier request after a time limit has passed on it. Over HTTP/1.1 it ends with its transfer;
-    /// over HTTP/2 others would be sent on it. The limit of the whole call counts only if nothing was received at all.
+    /// Retires a connection of an earlier request after a time limit has passed on it. Over HTTP/1.1 it ends with its
+    /// transfer; over HTTP/2 others would be sent on it. The limit of the whole call counts only if nothing was received at
+    /// all.
     func retireIfSilent(_ handle: EasyHandle, _ phase: TransferFailure.Phase) {
         guard let pin = handle.pin, handle.mayHaveBeenSent, !handle.hasOpenedConnection else { return }
         switch phase {
@@ -101,7 +102,7 @@ extension TransportLoop {
             return
         }
         sweepAt = now + sweepInterval
-        if sweeper == nil { sweeper = Sweeper(configuration) }
+        if sweeper == nil { sweeper = IdleConnectionReaper(configuration) }
         sweeper?.start(multi)
     }
 }

@@ -11,8 +11,8 @@ typealias EpollControl = @Sendable (Int32, Int32, Int32, UnsafeMutablePointer<ep
 
 /// The Linux driver: `curl_multi_socket_action` on epoll, with lazy deregistration.
 ///
-/// libcurl withdraws its interest in a socket and registers it again around each keep-alive request. A socket without interest
-/// stays registered here until it has an event or is closed, which saves two system calls per request.
+/// libcurl withdraws its interest in a socket and registers it again around each keep-alive request. A socket without
+/// interest stays registered here until it has an event or is closed, which saves two system calls per request.
 final class EpollDriver: LoopDriver {
     private struct Registration {
         /// The events that the kernel reports: bits of CURL_POLL_IN and CURL_POLL_OUT.
@@ -39,7 +39,7 @@ final class EpollDriver: LoopDriver {
     private var lastWait: UInt64 = 0
     /// The number of the last wait that reported all sockets, and whose events were handled.
     private var lastWholeWait: UInt64 = 0
-    private var room: IdleRoom
+    private var room: IdleConnectionLimit
     private let control: EpollControl
     /// Sockets that the kernel refused to watch.
     private var unwatched: [(descriptor: Int32, error: Int32)] = []
@@ -48,7 +48,7 @@ final class EpollDriver: LoopDriver {
     init(
         multi: UnsafeMutableRawPointer,
         waker: Waker,
-        room: IdleRoom,
+        room: IdleConnectionLimit,
         clock: @escaping () -> Int64,
         control: @escaping EpollControl
     ) throws(TransferFailure) {
@@ -121,9 +121,9 @@ final class EpollDriver: LoopDriver {
         if 0..<EpollDriver.eventCapacity ~= Int(count) { lastWholeWait = lastWait }
     }
 
-    /// Returns whether a socket without libcurl's interest has received nothing. A socket stays registered while libcurl has no
-    /// interest in it, and an event removes it. So a socket that is still registered had received nothing when the last wait
-    /// that watched it ended.
+    /// Returns whether a socket without libcurl's interest has received nothing. A socket stays registered while libcurl has
+    /// no interest in it, and an event removes it. So a socket that is still registered had received nothing when the last
+    /// wait that watched it ended.
     func isSilent(_ descriptor: Int32) -> Bool {
         guard Int(descriptor) < registrations.count else { return false }
         let registration = registrations[Int(descriptor)]
@@ -133,8 +133,8 @@ final class EpollDriver: LoopDriver {
 
     func socketClosed(_ descriptor: Int32) {
         guard Int(descriptor) < registrations.count else { return }
-        // The kernel forgets a closed descriptor, but not while a forked process still has it: its events would keep waking the
-        // loop, and could no longer be removed.
+        // The kernel forgets a closed descriptor, but not while a forked process still has it: its events would keep waking
+        // the loop, and could no longer be removed.
         if registrations[Int(descriptor)].registered != 0 {
             _ = control(self.descriptor, EPOLL_CTL_DEL, descriptor, nil)
         }

@@ -50,8 +50,8 @@ final class LoopMailbox: Sendable {
         self.configuration = configuration
     }
 
-    /// Posts a job. New transfers fail once the loop was asked to end; jobs about transfers in progress are accepted as long as
-    /// it runs.
+    /// Posts a job. New transfers fail once the loop was asked to end; jobs about transfers in progress are accepted as long
+    /// as it runs.
     func post(_ job: LoopJob) {
         let delivery = state.withLock { state -> Delivery in
             guard job.startsLoop && !state.isClosed || !job.isStart && state.isRunning else {
@@ -147,7 +147,7 @@ final class LoopMailbox: Sendable {
         let configuration = configuration
         let started = LoopThread.start(named: configuration.threadName) { [self] in
             do throws(TransferFailure) {
-                ThreadDuty.begin()
+                BlockingCallGuard.begin()
                 try TransportLoop.run(configuration, mailbox: self, waker: waker)
                 end(with: LoopMailbox.shutDown, forGood: true)
             } catch {

@@ -6,9 +6,9 @@ final class PollDriver: LoopDriver {
     private let waker: Waker
     private let clock: () -> Int64
 
-    private var room: IdleRoom
+    private var room: IdleConnectionLimit
 
-    init(multi: UnsafeMutableRawPointer, waker: Waker, room: IdleRoom, clock: @escaping () -> Int64) {
+    init(multi: UnsafeMutableRawPointer, waker: Waker, room: IdleConnectionLimit, clock: @escaping () -> Int64) {
         self.multi = multi
         self.waker = waker
         self.room = room

@@ -3,8 +3,8 @@ internal import HTTPDNSPrimitives
 
 /// The loop, which alone owns a multi handle. It lives, with everything that it holds, only on its own thread.
 ///
-/// A turn: take jobs, let libcurl act, collect finished transfers, end those whose deadline has passed, deliver received data,
-/// sleep.
+/// A turn: take jobs, let libcurl act, collect finished transfers, end those whose deadline has passed, deliver received
+/// data, sleep.
 final class TransportLoop {
     /// The maximum number of easy handles that are kept for later transfers; one costs 5 KiB.
     private static let maximumSpareHandles = 256
@@ -13,9 +13,9 @@ final class TransportLoop {
     private static let isCurlReady: Bool = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
     /// Raises the threshold at which the C library returns free heap to the kernel. By default it returns the end of its heap
-    /// once 128 KiB of it are free, and requests it again for the next turn: a page fault for each 4 KiB of a long body, which
-    /// doubled its time. The threshold follows the largest freed block (glibc, mallopt(3), M_TRIM_THRESHOLD): after this one 2
-    /// MiB are kept, for the whole process.
+    /// once 128 KiB of it are free, and requests it again for the next turn: a page fault for each 4 KiB of a long body,
+    /// which doubled its time. The threshold follows the largest freed block (glibc, mallopt(3), M_TRIM_THRESHOLD): after
+    /// this one 2 MiB are kept, for the whole process.
     private static let keepsFreedMemory: Void = UnsafeMutableRawPointer.allocate(byteCount: 1 << 20, alignment: 16)
         .deallocate()
 
@@ -53,12 +53,12 @@ final class TransportLoop {
     var hedgesRunning = 0
     var routeProbe: RouteProbe
     /// The transfer that makes libcurl check its idle connections.
-    var sweeper: Sweeper?
+    var sweeper: IdleConnectionReaper?
     /// The time of the next sweep; `Int64.max` when there is nothing to check.
     var sweepAt = Int64.max
     var uncounted = UncountedConnections()
     /// Created with the first body that needs it.
-    private(set) lazy var decodingRoom = DecodingRoom()
+    private(set) lazy var decodingRoom = DecodeBuffer()
     /// Whether the last jobs included callers' tasks.
     private var hasRunTasks = false
     private(set) var isDraining = false
@@ -121,7 +121,7 @@ final class TransportLoop {
 
     private func attach(_ waker: Waker) throws(TransferFailure) {
         let clock = { [unowned self] in readClock() }
-        var room = IdleRoom(maximumIdle: configuration.maximumIdleConnections)
+        var room = IdleConnectionLimit(maximumIdle: configuration.maximumIdleConnections)
         room.keep(besides: 0, in: multi)
         _ = ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.maximumStreams)
         switch configuration.driver {

@@ -60,7 +60,7 @@ package final class WorkThread: Sendable {
 
     /// - Parameters:
     ///   - name: At most 15 bytes on Linux.
-    ///   - isOnDuty: Whether others wait for the thread's work, see ``ThreadDuty``.
+    ///   - isOnDuty: Whether others wait for the thread's work, see ``BlockingCallGuard``.
     ///   - rest: The time that it stays without work.
     package init(named name: String, isOnDuty: Bool, rest: Duration = .seconds(5)) {
         self.name = name
@@ -111,7 +111,7 @@ package final class WorkThread: Sendable {
     }
 
     private func run() {
-        if isOnDuty { ThreadDuty.begin() }
+        if isOnDuty { BlockingCallGuard.begin() }
         var restEnd = SystemTimeSource().now() + rest
         while true {
             switch state.change({ $0.step(at: SystemTimeSource().now(), restingUntil: restEnd) }) {

@@ -3,9 +3,9 @@ internal import HTTPDNSPrimitives
 
 extension EasyHandle {
     /// Sets libcurl's options for the egress path. The next transfer must not see them.
-    /// - Throws: ``TransferFailure`` with code `invalidRequest` for a path or an interface's name that libcurl cannot take. The
-    ///   errors of ``ProxyTrust`` for the trust roots of an HTTPS proxy.
-    func take(_ passage: Passage, _ pin: Pin) throws(TransferFailure) {
+    /// - Throws: ``TransferFailure`` with code `invalidRequest` for a path or an interface's name that libcurl cannot take.
+    ///   The errors of ``ProxyTrust`` for the trust roots of an HTTPS proxy.
+    func take(_ passage: EgressPath, _ pin: Pin) throws(TransferFailure) {
         guard let transfer else { return }
         needsReset = true
         if case .interface(let name) = passage.source { try setText(CURLOPT_INTERFACE, "if!\(name)", of: "interface") }
@@ -37,8 +37,8 @@ extension EasyHandle {
         }
     }
 
-    /// Whether libcurl took a kept connection that does not belong to the pin. libcurl identifies connections to a proxy by the
-    /// proxy's name, not by their login or local address.
+    /// Whether libcurl took a kept connection that does not belong to the pin. libcurl identifies connections to a proxy by
+    /// the proxy's name, not by their login or local address.
     func isForeign(_ pin: Pin) -> Bool { pin.sharesName && connection == nil }
 }
 

@@ -54,7 +54,7 @@ struct PinEntries {
 extension Pin {
     /// Whether a connection's peer is the one that the pin requires. A Unix socket has no address.
     /// - Parameter passage: The transfer's egress path, which equals the pin's, and has the proxy's current addresses.
-    func leads(to peer: UnsafePointer<CChar>, port: Int32, through passage: Passage?) -> Bool {
+    func leads(to peer: UnsafePointer<CChar>, port: Int32, through passage: EgressPath?) -> Bool {
         guard let passage else { return leads(to: peer, port: port, key.endpoint) }
         if passage.unixSocket != nil { return true }
         guard let proxy = passage.proxy else { return leads(to: peer, port: port, key.endpoint) }

@@ -1,15 +1,15 @@
 internal import CHTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// The key of a pin. Transfers with equal keys share connections: the same name, connected to the same endpoint, over the same
-/// versions.
+/// The key of a pin. Transfers with equal keys share connections: the same name, connected to the same endpoint, over the
+/// same versions.
 struct PinKey: Hashable {
     var host: ParsedURL.Host
     var port: UInt16
     var endpoint: HTTPDNSEndpoint
     var versions: HTTPDNSTransfer.AllowedVersions
     /// The egress path, unless transfers connect to the endpoint directly.
-    var passage: Passage?
+    var passage: EgressPath?
     /// Whether the client's own certificate is withheld from the server. A session that was made with the certificate would
     /// identify the client.
     var withholdsCertificate = false
@@ -27,8 +27,8 @@ extension PinKey {
     }
 }
 
-/// The libcurl options of one key: a made-up name, which identifies the connections in libcurl's pool, and the address of that
-/// name.
+/// The libcurl options of one key: a made-up name, which identifies the connections in libcurl's pool, and the address of
+/// that name.
 ///
 /// libcurl's pool ignores addresses, and other transfers also see a RESOLVE entry for the real name. A name under `.invalid`
 /// (RFC 6761 section 6.4) for exactly one endpoint has neither problem. libcurl does not copy the lists: they are freed after

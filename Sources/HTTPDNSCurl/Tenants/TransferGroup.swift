@@ -2,12 +2,12 @@ package import HTTPDNSPrimitives
 
 /// The transfers of one client among those of others on the same loop: counted, bounded, and ended together.
 ///
-/// Transfers that begin under the same settings form a cohort. When the settings change, ``advance()`` begins the next cohort.
-/// Older cohorts get no more members, so the end of the last transfer under the old settings is known.
+/// Transfers that begin under the same settings form a cohort. When the settings change, ``advance()`` begins the next
+/// cohort. Older cohorts get no more members, so the end of the last transfer under the old settings is known.
 package final class TransferGroup: Sendable {
     /// The error of a request whose cohort ended before it began. Nothing of it was sent, and it can begin in the newest
     /// cohort.
-    package struct Superseded: Error {
+    package struct StaleTransportSet: Error {
         package let request: TransferRequest
     }
 

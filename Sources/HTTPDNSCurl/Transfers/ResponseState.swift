@@ -25,8 +25,8 @@ struct ResponseState {
 
     enum Action {
         case none
-        case resumeHead(HeadContinuation, Result<RawHead, any Error>, CallerPlace)
-        case resumeChunk(ChunkContinuation, Result<[UInt8]?, any Error>, CallerPlace)
+        case resumeHead(HeadContinuation, Result<RawHead, any Error>, ResumptionTarget)
+        case resumeChunk(ChunkContinuation, Result<[UInt8]?, any Error>, ResumptionTarget)
 
         func run() {
             switch self {
@@ -37,7 +37,7 @@ struct ResponseState {
         }
 
         /// The executor of the resumed task.
-        var place: CallerPlace {
+        var place: ResumptionTarget {
             switch self {
             case .none: .anyThread
             case .resumeHead(_, _, let place), .resumeChunk(_, _, let place): place
@@ -54,7 +54,7 @@ struct ResponseState {
     private var headWaiter: HeadContinuation?
     private var chunkWaiter: ChunkContinuation?
     /// The executor of the waiting task.
-    private var waiterPlace = CallerPlace.anyThread
+    private var waiterPlace = ResumptionTarget.anyThread
     private var chunks = ChunkQueue()
     private(set) var end: Result<TransferSummary, any Error>?
     private var isReadingPaused = false
@@ -74,7 +74,7 @@ struct ResponseState {
     var bufferedBytes: Int { chunks.bytes }
 
     /// Registers the caller that waits for the head. It is called once, before the loop knows of the transfer.
-    mutating func awaitHead(_ continuation: HeadContinuation, at place: CallerPlace = .anyThread) {
+    mutating func awaitHead(_ continuation: HeadContinuation, at place: ResumptionTarget = .anyThread) {
         headWaiter = continuation
         waiterPlace = place
     }
@@ -121,7 +121,7 @@ struct ResponseState {
     }
 
     /// Registers a caller that waits for a chunk, after `take` returned none; the state may have changed in between.
-    mutating func awaitChunk(_ continuation: ChunkContinuation, at place: CallerPlace = .anyThread) -> Action {
+    mutating func awaitChunk(_ continuation: ChunkContinuation, at place: ResumptionTarget = .anyThread) -> Action {
         if let result = nextChunk() { return .resumeChunk(continuation, result, place) }
         chunkWaiter = continuation
         waiterPlace = place

@@ -13,7 +13,7 @@ package struct TransferRequest: Sendable {
     package var endpoints: [HTTPDNSEndpoint]
     package var order = EndpointOrder.given
     /// The egress path to the endpoints: proxy, Unix socket or local address; `nil` for direct connections.
-    package var passage: Passage?
+    package var passage: EgressPath?
     package var limits: TransferLimits
     package var versions: HTTPDNSTransfer.AllowedVersions
     /// The Host field that replaces the URL's own host; `nil` for the URL's. SNI and the certificate's name stay those of the
@@ -22,11 +22,11 @@ package struct TransferRequest: Sendable {
     /// The connection permit, kept until the transfer has ended on the wire, and then released.
     package var place: (any AnyObject & Sendable)?
     /// The time without a response after which the request is sent once more in parallel, to the next endpoint. The first
-    /// response counts, and the other sending is cancelled. Only for safe methods (RFC 9110 section 9.2.1) without a stream as
-    /// body; `nil` means never.
+    /// response counts, and the other sending is cancelled. Only for safe methods (RFC 9110 section 9.2.1) without a stream
+    /// as body; `nil` means never.
     package var hedgeAfter: Duration?
-    /// Whether the transfer ends with ``TransferFailure/Code/heldBack`` once the connection is established and TLS has verified
-    /// the name: no byte of the request is sent.
+    /// Whether the transfer ends with ``TransferFailure/Code/heldBack`` once the connection is established and TLS has
+    /// verified the name: no byte of the request is sent.
     package var stopsBeforeSending = false
     /// Whether the client's own certificate is withheld from the server. Such a transfer shares no connection with others.
     package var withholdsCertificate = false
@@ -84,8 +84,8 @@ package struct TransferLimits: Hashable, Sendable {
     /// as the received data.
     package var maximumResponseBytes: Int?
 
-    /// The maximum ratio of decoding. Text and JSON reach ratios of 5 to 30, logs up to 100; gzip ends at 1,032, and bombs are
-    /// made near it.
+    /// The maximum ratio of decoding. Text and JSON reach ratios of 5 to 30, logs up to 100; gzip ends at 1,032, and bombs
+    /// are made near it.
     static let maximumDecodingRatio = 200
     /// The length below which the ratio is not checked: a page of one repeated character is harmless.
     static let uncheckedDecodedBytes = 1 << 20

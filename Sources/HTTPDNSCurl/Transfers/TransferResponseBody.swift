@@ -65,7 +65,7 @@ package struct TransferResponseBody: AsyncSequence, Sendable {
             case .later:
                 break
             }
-            let place = CallerPlace.current(#isolation)
+            let place = ResumptionTarget.current(#isolation)
             let chunk = try await withTaskCancellationHandler {
                 try await withUnsafeThrowingContinuation { continuation in
                     transfer.response.withLock { $0.awaitChunk(continuation, at: place) }.run()
@@ -78,8 +78,8 @@ package struct TransferResponseBody: AsyncSequence, Sendable {
         }
     }
 
-    /// Returns the whole body, if it is complete and in one chunk of at most `limit` bytes, and marks it as read. Returns `nil`
-    /// when it must be read chunk by chunk, with ``makeAsyncIterator()``.
+    /// Returns the whole body, if it is complete and in one chunk of at most `limit` bytes, and marks it as read. Returns
+    /// `nil` when it must be read chunk by chunk, with ``makeAsyncIterator()``.
     package func takeWhole(upTo limit: Int) -> [UInt8]? {
         guard let bytes = owner.transfer.response.withLock({ $0.takeWhole(upTo: limit) }) else { return nil }
         owner.pump?.cancel()

@@ -3,8 +3,8 @@ internal import Logging
 
 /// A transport for one ``HTTPDNSTrust``: its loop, connections and TLS sessions are never used with other settings.
 ///
-/// When a file behind the settings changes, a new loop takes the new requests. The old one, with its connections and sessions,
-/// ends with its transfers in progress. Files that cannot be used change nothing, and cause one warning.
+/// When a file behind the settings changes, a new loop takes the new requests. The old one, with its connections and
+/// sessions, ends with its transfers in progress. Files that cannot be used change nothing, and cause one warning.
 package final class TrustedTransport: Sendable {
     private struct State {
         var rotation: TrustRotation
@@ -69,8 +69,8 @@ package final class TrustedTransport: Sendable {
         )
     }
 
-    /// Notes that requests use these settings from now on, and logs the warning about unchecked certificates once. A mere test
-    /// of settings does not call this: its warning would be about settings that are not in use.
+    /// Notes that requests use these settings from now on, and logs the warning about unchecked certificates once. A mere
+    /// test of settings does not call this: its warning would be about settings that are not in use.
     package func noteTaken() {
         guard configuration.trust.verification == .insecurelyAcceptingAnyCertificate else { return }
         let isFirst = state.withLock { state in
@@ -145,7 +145,7 @@ package final class TrustedTransport: Sendable {
         let (result, isSettled) = try await TrustedTransport.onThread { [trust = configuration.trust] in
             let result = Result { () throws(TransferFailure) in
                 let material = try TrustMaterial(trust, isWatched: true)
-                try TrustTrial.run(material)
+                try TrustMaterialCheck.run(material)
                 return material
             }
             return (result, trust.signatures() == files)

@@ -5,15 +5,15 @@ protocol ServedProtocol: Sendable {
     var name: String { get }
 
     /// Checks and answers a query.
-    func reply(to request: ServedRequest, _ inquiry: inout Inquiry) throws(Refusal) -> ServedReply
+    func reply(to request: ServedRequest, _ inquiry: inout ServedQuery) throws(Refusal) -> ServedReply
 
     /// Returns the protocol's reply to a refused query.
-    func reply(to refusal: Refusal, _ inquiry: Inquiry) -> ServedReply
+    func reply(to refusal: Refusal, _ inquiry: ServedQuery) -> ServedReply
 }
 
 extension ServedProtocol {
     /// Returns a line of text.
-    func reply(to refusal: Refusal, _ inquiry: Inquiry) -> ServedReply {
+    func reply(to refusal: Refusal, _ inquiry: ServedQuery) -> ServedReply {
         ServedReply(status: refusal.status, text: "\(refusal.word): \(refusal.advice)\n")
     }
 }

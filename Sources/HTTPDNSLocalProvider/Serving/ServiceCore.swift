@@ -47,7 +47,7 @@ final class ServiceCore: Sendable {
     func outcome(of request: ServedRequest) -> Outcome {
         let now = clock.now()
         let record = LocalProvider.Query(milliseconds: now, client: request.client.map { "\($0)" })
-        var inquiry = Inquiry(
+        var inquiry = ServedQuery(
             zone: zone.withLock { $0 },
             rotations: rotations,
             seconds: now / 1000,

@@ -18,7 +18,7 @@ struct RewriteView: Sendable {
     var urlHost: String
     var urlPort: UInt16
     /// The proxy or Unix socket of the request.
-    var wayOut = WayOut.straight
+    var wayOut = EgressChoice.straight
 
     var isTLS: Bool { canonicalURL.hasPrefix("https://") }
 
@@ -35,7 +35,7 @@ struct RewriteView: Sendable {
 }
 
 extension RewriteView {
-    init(_ request: HTTPDNSRewriter.RewrittenRequest, wayOut: WayOut) throws(CommandFailure) {
+    init(_ request: HTTPDNSRewriter.RewrittenRequest, wayOut: EgressChoice) throws(CommandFailure) {
         let url: ParsedURL
         do {
             url = try ParsedURL(request.canonicalURL)

@@ -11,7 +11,7 @@ struct RealFileTests {
 
     private func withWatcher(
         _ path: String,
-        pace: WatchPace = WatchPace(),
+        pace: WatchTiming = WatchTiming(),
         _ body: (ConfigurationWatcher<String>) async throws -> Void
     ) async throws {
         let file = LocalFile(path)
@@ -31,7 +31,8 @@ struct RealFileTests {
         await watcher.end()
     }
 
-    /// A writer of the file as it is. No child process gets it from here: the system tells of closing when all have closed it.
+    /// A writer of the file as it is. No child process gets it from here: the system tells of closing when all have closed
+    /// it.
     private func writer(_ path: String) throws -> FileHandle {
         let descriptor = open(path, O_WRONLY | O_CLOEXEC)
         try #require(descriptor >= 0)

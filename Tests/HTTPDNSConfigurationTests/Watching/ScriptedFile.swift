@@ -7,7 +7,7 @@ import HTTPDNSTesting
 final class ScriptedFile: WatchedFile, FileEvents {
     private struct State {
         var content: [UInt8]?
-        var sight: FileSight
+        var sight: FileStatus
         var number = 1
         var isTold = true
         var handler: (@Sendable (FileEvent) -> Void)?
@@ -60,7 +60,7 @@ final class ScriptedFile: WatchedFile, FileEvents {
         }
     }
 
-    func sight() -> FileSight { state.withLock { $0.sight } }
+    func sight() -> FileStatus { state.withLock { $0.sight } }
 
     func read() throws(ConfigurationFileError) -> WatchedFileReading {
         let (content, sight) = state.withLock { state in

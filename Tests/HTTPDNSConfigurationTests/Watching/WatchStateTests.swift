@@ -3,7 +3,7 @@ import Testing
 
 @Suite("When a watched file is read")
 struct WatchStateTests {
-    private func started(_ sight: FileSight = .version(1, inode: 1)) -> WatchedClock {
+    private func started(_ sight: FileStatus = .version(1, inode: 1)) -> WatchedClock {
         var clock = WatchedClock(sight, known: sight)
         clock.begin()
         return clock

@@ -7,14 +7,14 @@ struct WatchedClock {
     private var milliseconds = 0
     private(set) var journal: [String] = []
     /// What a look shows.
-    var sight: FileSight
+    var sight: FileStatus
     var isTold = true
     /// What is told while the next look is under way.
     var toldMeanwhile: [FileEvent] = []
     /// How readings end.
     var outcome = WatchState.Outcome.applied
 
-    init(_ sight: FileSight, known: FileSight?, isOnDemandOnly: Bool = false) {
+    init(_ sight: FileStatus, known: FileStatus?, isOnDemandOnly: Bool = false) {
         self.sight = sight
         state = WatchState(sight: known, isOnDemandOnly: isOnDemandOnly, at: MonotonicTime(nanoseconds: 0))
     }
@@ -25,13 +25,13 @@ struct WatchedClock {
 
     mutating func begin() { perform([.look]) }
 
-    mutating func event(_ event: FileEvent, _ sight: FileSight? = nil) {
+    mutating func event(_ event: FileEvent, _ sight: FileStatus? = nil) {
         if let sight { self.sight = sight }
         perform(state.noticed(event, at: now))
     }
 
     /// Several events, of which all are noticed before anything is done about the first.
-    mutating func events(_ events: [FileEvent], _ sight: FileSight) {
+    mutating func events(_ events: [FileEvent], _ sight: FileStatus) {
         self.sight = sight
         var actions: [WatchState.Action] = []
         for event in events { actions += state.noticed(event, at: now) }
@@ -39,7 +39,7 @@ struct WatchedClock {
     }
 
     /// An event that comes at the moment of a deadline: both are noticed before anything is done about either.
-    mutating func eventOnTime(_ event: FileEvent, _ sight: FileSight) {
+    mutating func eventOnTime(_ event: FileEvent, _ sight: FileStatus) {
         self.sight = sight
         perform(state.noticed(event, at: now) + state.timePassed(at: now))
     }
@@ -77,9 +77,9 @@ struct WatchedClock {
     }
 }
 
-extension FileSight {
+extension FileStatus {
     /// A file with this content number.
-    static func version(_ number: Int, inode: UInt64? = nil) -> FileSight {
+    static func version(_ number: Int, inode: UInt64? = nil) -> FileStatus {
         .file(Stamp(inode: inode ?? UInt64(100 + number), size: Int64(number), modified: Int64(number)))
     }
 }

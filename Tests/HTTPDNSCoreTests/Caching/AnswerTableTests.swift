@@ -7,7 +7,7 @@ import Testing
 struct AnswerTableTests {
     private let now = MonotonicTime(nanoseconds: 1)
 
-    private func key(_ number: Int) throws -> AnswerKey { AnswerKey(try HTTPDNSName("n\(number).test")) }
+    private func key(_ number: Int) throws -> CacheKey { CacheKey(try HTTPDNSName("n\(number).test")) }
 
     @discardableResult
     private func put(_ number: Int, into table: inout AnswerTable, life: Duration = .seconds(60)) throws -> Int {
@@ -106,9 +106,9 @@ struct AnswerTableTests {
         let subnet = try #require(HTTPDNSAddressBlock("203.0.113.0/24"))
         let other = try #require(HTTPDNSAddressBlock("203.0.112.0/24"))
         let keys = [
-            AnswerKey(host), AnswerKey(host, families: .v4), AnswerKey(host, families: .both),
-            AnswerKey(host, isBypass: true), AnswerKey(host, clientSubnet: subnet),
-            AnswerKey(host, clientSubnet: other),
+            CacheKey(host), CacheKey(host, families: .v4), CacheKey(host, families: .both),
+            CacheKey(host, isBypass: true), CacheKey(host, clientSubnet: subnet),
+            CacheKey(host, clientSubnet: other),
         ]
         var table = AnswerTable(capacity: 100, byteLimit: .max)
         for (place, key) in keys.enumerated() {
@@ -131,7 +131,7 @@ struct AnswerTableTests {
         var answer = KnownAnswer.sample(v4 + v6, sentAt: now, life: .seconds(7), staleLimit: .seconds(3))
         answer.canonicalName = try HTTPDNSName("edge.test")
         let name = String(repeating: "a", count: 63) + "." + String(repeating: "b.", count: 90) + "test"
-        let key = AnswerKey(try HTTPDNSName(name), families: .both)
+        let key = CacheKey(try HTTPDNSName(name), families: .both)
         let packed = try #require(CachedAnswer.make(key, CacheEntry(answer)))
         #expect(packed.matches(key) && packed.key == key && packed.host.description == name)
         let entry = try #require(CacheEntry(packed).answer)

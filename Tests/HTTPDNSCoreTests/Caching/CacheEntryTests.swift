@@ -19,7 +19,7 @@ struct CacheEntryTests {
     }
 
     private func packed(_ entry: CacheEntry) -> CachedAnswer? {
-        (try? HTTPDNSName("a.test")).flatMap { CachedAnswer.make(AnswerKey($0), entry) }
+        (try? HTTPDNSName("a.test")).flatMap { CachedAnswer.make(CacheKey($0), entry) }
     }
 
     private func isSpent(_ entry: CacheEntry, at seconds: Int64) -> Bool {

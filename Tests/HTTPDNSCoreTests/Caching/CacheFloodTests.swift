@@ -19,13 +19,13 @@ struct CacheFloodTests {
         staleLimit: .zero
     )
 
-    private func put(_ key: AnswerKey, into cache: AnswerCache) {
+    private func put(_ key: CacheKey, into cache: AnswerCache) {
         let address = HTTPDNSAddress(v4: 203, 0, 113, 1)
         let answer = KnownAnswer(.addresses([address]), origin: origin, sentAt: now, life: .seconds(60))
         _ = cache.shard(for: key).state.withLock { $0.table.update(key, at: now) { $0.install(answer, at: now) } }
     }
 
-    private func isKnown(_ key: AnswerKey, in cache: AnswerCache) -> Bool {
+    private func isKnown(_ key: CacheKey, in cache: AnswerCache) -> Bool {
         cache.shard(for: key).state.withLock { $0.table.find(key) != nil }
     }
 
@@ -34,13 +34,13 @@ struct CacheFloodTests {
     func isFlat() {
         let limit = 8 << 20
         let cache = AnswerCache(entries: 10_000, bytes: limit)
-        let hot = (0..<100).map { AnswerKey(HTTPDNSName(canonical: "hot\($0).test")) }
+        let hot = (0..<100).map { CacheKey(HTTPDNSName(canonical: "hot\($0).test")) }
         for key in hot { put(key, into: cache) }
         var lost = 0
         var bytes: ClosedRange<Int>?
         var random = SystemRandomNumberGenerator()
         for number in 0..<1_000_000 {
-            put(AnswerKey(HTTPDNSName(canonical: "n\(String(random.next(), radix: 36)).test")), into: cache)
+            put(CacheKey(HTTPDNSName(canonical: "n\(String(random.next(), radix: 36)).test")), into: cache)
             guard number % 5_000 == 0 else { continue }
             lost += hot.count { !isKnown($0, in: cache) }
             #expect(cache.count <= 10_000 && cache.byteCount <= limit)
@@ -61,7 +61,7 @@ struct CacheFloodTests {
     func processIsFlat() throws {
         let cache = AnswerCache(entries: 1_000, bytes: 8 << 20)
         func flood(_ names: Range<Int>) {
-            for number in names { put(AnswerKey(HTTPDNSName(canonical: "n\(number).test")), into: cache) }
+            for number in names { put(CacheKey(HTTPDNSName(canonical: "n\(number).test")), into: cache) }
         }
         flood(0..<100_000)
         let before = try residentBytes()
@@ -82,7 +82,7 @@ struct CacheFloodTests {
         let cache = AnswerCache(entries: 1_000_000, bytes: 1 << 20)
         for number in 0..<50_000 {
             let name = "n\(number)." + String(repeating: "x", count: number % 60 + 1) + ".test"
-            put(AnswerKey(HTTPDNSName(canonical: name)), into: cache)
+            put(CacheKey(HTTPDNSName(canonical: name)), into: cache)
             if number % 500 == 0 { #expect(cache.byteCount <= 1 << 20) }
         }
         #expect(cache.byteCount > 1 << 19)

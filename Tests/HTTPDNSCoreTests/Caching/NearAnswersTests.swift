@@ -10,16 +10,16 @@ struct NearAnswersTests {
     private final class End: Sendable { let isReached = Atomic(false) }
 
     private let now = MonotonicTime(nanoseconds: 1)
-    private let key = AnswerKey(HTTPDNSName(canonical: "img.test"))
+    private let key = CacheKey(HTTPDNSName(canonical: "img.test"))
 
-    private func put(_ number: UInt8, for key: AnswerKey, into cache: AnswerCache) {
+    private func put(_ number: UInt8, for key: CacheKey, into cache: AnswerCache) {
         let answer = KnownAnswer.sample([HTTPDNSAddress(v4: 203, 0, 113, number)], sentAt: now, life: .seconds(60))
         _ = cache.shard(for: key).state.withLock { state in
             state.table.set(CachedAnswer.make(key, CacheEntry(answer)), for: key, at: now)
         }
     }
 
-    private func number(of key: AnswerKey, in cache: AnswerCache) -> UInt8? {
+    private func number(of key: CacheKey, in cache: AnswerCache) -> UInt8? {
         cache.find(key).map { UInt8(truncatingIfNeeded: $0.address(at: 0).low) }
     }
 
@@ -50,7 +50,7 @@ struct NearAnswersTests {
 
     @Test("A removed, forgotten or evicted answer is gone for the thread that kept it")
     func gone() {
-        let other = AnswerKey(HTTPDNSName(canonical: "other.test"))
+        let other = CacheKey(HTTPDNSName(canonical: "other.test"))
         let ways: [@Sendable (AnswerCache) -> Void] = [
             { cache in _ = cache.shard(for: key).state.withLock { $0.table.set(nil, for: key, at: now) } },
             { $0.removeAll() },
@@ -90,7 +90,7 @@ struct NearAnswersTests {
         let cache = AnswerCache(entries: 100, bytes: 1 << 20)
         put(1, for: key, into: cache)
         for number in 0..<10_000 {
-            put(2, for: AnswerKey(HTTPDNSName(canonical: "n\(number).test")), into: cache)
+            put(2, for: CacheKey(HTTPDNSName(canonical: "n\(number).test")), into: cache)
             if number % 10 == 0 { #expect(self.number(of: key, in: cache) == 1) }
         }
     }

@@ -273,7 +273,7 @@ struct ReloadTests {
     func epochs() {
         #expect(ResolvingSettings.isNewer(1, than: 0) && !ResolvingSettings.isNewer(0, than: 1))
         #expect(ResolvingSettings.isNewer(0, than: .max) && !ResolvingSettings.isNewer(.max, than: 0))
-        let word = LiveWord(generation: 1 << 40, epoch: .max, isPlain: false)
+        let word = PackedSettingsVersion(generation: 1 << 40, epoch: .max, isPlain: false)
         #expect(word.generation == 1 << 40 && word.epoch == .max && !word.isPlain)
     }
 

@@ -38,8 +38,8 @@ struct HostNameScanTests {
             #expect(name.nameHash == HTTPDNSName(canonical: canonical).nameHash)
             #expect(name == HTTPDNSName(canonical: canonical))
             // The system resolver may answer differently about a name with a trailing dot.
-            #expect((AnswerKey(name).hash == name.nameHash) == !text.hasSuffix("."))
-            #expect(AnswerKey(name, isBypass: true).hash != name.nameHash)
+            #expect((CacheKey(name).hash == name.nameHash) == !text.hasSuffix("."))
+            #expect(CacheKey(name, isBypass: true).hash != name.nameHash)
         }
     }
 }

@@ -21,7 +21,7 @@ struct DoHReplyTests {
     )
     func status(status: Int, advice: String) async throws {
         let scripted = try ScriptedDoHService { sent in
-            var reply = ServiceReply.loopback(to: sent)
+            var reply = UpstreamReply.loopback(to: sent)
             reply.status = status
             return reply
         }
@@ -75,7 +75,7 @@ struct DoHReplyTests {
     )
     func secretURL(url: String, isQuoted: Bool) async throws {
         let scripted = try ScriptedDoHService(url: url) { sent in
-            var reply = ServiceReply.loopback(to: sent)
+            var reply = UpstreamReply.loopback(to: sent)
             let question = DNSQuestion(try HTTPDNSName("0123abcd.test"), type: .a)
             reply.body = DNSMessageBuilder(to: question).octets
             return reply

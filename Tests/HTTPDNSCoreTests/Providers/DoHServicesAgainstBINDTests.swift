@@ -197,9 +197,9 @@ struct DoHServicesAgainstBINDTests {
     func followed(name: String, expected: [String]) async throws {
         let rig = try await ServerRig.shared()
         let host = try HTTPDNSName(name)
-        var selection = ServiceSelection(host: host, families: .v4)
+        var selection = HTTPSRecordSelection(host: host, families: .v4)
         var generator = SystemRandomNumberGenerator()
-        var actions = [ServiceSelection.Action.ask(host, families: .v4, services: true)]
+        var actions = [HTTPSRecordSelection.Action.ask(host, families: .v4, services: true)]
         var end: [String]?
         while !actions.isEmpty {
             switch actions.removeFirst() {

@@ -85,7 +85,7 @@ struct DoHServicesTests {
         let question = DNSQuestion.https("one.test")
         var builder = DNSMessageBuilder(to: question)
         for index in 0..<4 { builder.service(priority: 0, target: "n\(index).test") }
-        let reply = ServiceReply(
+        let reply = UpstreamReply(
             status: 200,
             headerFields: [.contentType: "application/dns-message"],
             body: builder.octets,

@@ -5,7 +5,7 @@ import HTTPDNSPrimitives
 import HTTPTypes
 
 /// Carries requests to a function in place of a service, and keeps them.
-final class ScriptedExchange: ServiceExchanging {
+final class ScriptedExchange: UpstreamExchanging {
     struct Sent: Sendable {
         let request: ServiceRequest
         let endpoint: HTTPDNSEndpoint
@@ -19,9 +19,9 @@ final class ScriptedExchange: ServiceExchanging {
     }
 
     private let state = Lock(State())
-    private let answer: @Sendable (Sent) async throws -> ServiceReply
+    private let answer: @Sendable (Sent) async throws -> UpstreamReply
 
-    init(_ answer: @escaping @Sendable (Sent) async throws -> ServiceReply) {
+    init(_ answer: @escaping @Sendable (Sent) async throws -> UpstreamReply) {
         self.answer = answer
     }
 
@@ -29,7 +29,7 @@ final class ScriptedExchange: ServiceExchanging {
     var isShutDown: Bool { state.withLock { $0.isShutDown } }
 
     func exchange(_ request: ServiceRequest, with endpoint: HTTPDNSEndpoint, deadline: MonotonicTime) async throws
-        -> ServiceReply
+        -> UpstreamReply
     {
         let sent = Sent(
             request: request,
@@ -80,16 +80,16 @@ extension ServiceRequest {
     }
 }
 
-extension ServiceReply {
+extension UpstreamReply {
     /// A good response with the message that `build` makes.
     static func message(
         to sent: ScriptedExchange.Sent,
         fields: HTTPFields = [.contentType: "application/dns-message"],
         _ build: (inout DNSMessageBuilder) -> Void = { _ in }
-    ) -> ServiceReply {
+    ) -> UpstreamReply {
         var builder = DNSMessageBuilder(to: sent.question)
         build(&builder)
-        return ServiceReply(status: 200, headerFields: fields, body: builder.octets, endpoint: sent.endpoint)
+        return UpstreamReply(status: 200, headerFields: fields, body: builder.octets, endpoint: sent.endpoint)
     }
 
     static func status(
@@ -97,8 +97,8 @@ extension ServiceReply {
         to sent: ScriptedExchange.Sent,
         fields: HTTPFields = [:],
         body: [UInt8] = []
-    ) -> ServiceReply {
-        ServiceReply(status: status, headerFields: fields, body: body, endpoint: sent.endpoint)
+    ) -> UpstreamReply {
+        UpstreamReply(status: status, headerFields: fields, body: body, endpoint: sent.endpoint)
     }
 
     /// 127.0.0.2 to A, ::1 to AAAA.
@@ -106,7 +106,7 @@ extension ServiceReply {
         to sent: ScriptedExchange.Sent,
         timeToLive: UInt32 = 60,
         fields: HTTPFields = [.contentType: "application/dns-message"]
-    ) -> ServiceReply {
+    ) -> UpstreamReply {
         .message(to: sent, fields: fields) { builder in
             let octets: [UInt8] = sent.question.type == .a ? [127, 0, 0, 2] : [UInt8](repeating: 0, count: 15) + [1]
             builder.address("one.test", octets, timeToLive: timeToLive)
@@ -145,7 +145,7 @@ struct ScriptedDoHService: ScriptedService {
         url: String = "https://doh.test/dns-query",
         addresses: [HTTPDNSAddress] = [HTTPDNSAddress(v4: 192, 0, 2, 1)],
         method: HTTPDNSDoHProvider.Method = .get,
-        _ answer: @escaping @Sendable (ScriptedExchange.Sent) async throws -> ServiceReply
+        _ answer: @escaping @Sendable (ScriptedExchange.Sent) async throws -> UpstreamReply
     ) throws {
         var configuration = HTTPDNSDoHProvider.Configuration(name: "doh", url: url, bootstrap: addresses)
         configuration.method = method

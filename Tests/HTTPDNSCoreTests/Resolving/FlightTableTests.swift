@@ -3,9 +3,9 @@ import Testing
 
 @testable import HTTPDNSCore
 
-private typealias Table = FlightTable<String, Int, String>
+private typealias Table = LookupCoalescer<String, Int, String>
 
-extension FlightTable {
+extension LookupCoalescer {
     fileprivate mutating func join(_ key: Key, _ waiter: Waiter) -> (seat: Seat, starts: Bool)? {
         join(key, waiter, at: start, mayStart: { true })
     }

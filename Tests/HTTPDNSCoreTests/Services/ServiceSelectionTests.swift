@@ -39,12 +39,12 @@ struct ServiceSelectionTests {
         .bindings(bindings, timeToLive: .seconds(life))
     }
 
-    private static func end(_ actions: [ServiceSelection.Action]) -> ServiceChoice? {
+    private static func end(_ actions: [HTTPSRecordSelection.Action]) -> HTTPSRecordChoice? {
         guard actions.count == 1, case .done(let choice) = actions[0] else { return nil }
         return choice
     }
 
-    private static func endpoints(_ actions: [ServiceSelection.Action]) -> [ServiceEndpoint]? {
+    private static func endpoints(_ actions: [HTTPSRecordSelection.Action]) -> [ServiceEndpoint]? {
         guard case .candidates(let candidates) = end(actions) else { return nil }
         return candidates.endpoints
     }
@@ -57,17 +57,17 @@ struct ServiceSelectionTests {
             (.failed(error), .failed(error)),
             (bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, applicationProtocols: ["h3"])), .noRecord),
             (.bindings([], timeToLive: .seconds(1)), .noRecord),
-        ] as [(HTTPDNSProviderAnswer.HTTPSRecords?, ServiceChoice.Reason)]
+        ] as [(HTTPDNSProviderAnswer.HTTPSRecords?, HTTPSRecordChoice.Reason)]
     )
-    mutating func plain(services: HTTPDNSProviderAnswer.HTTPSRecords?, reason: ServiceChoice.Reason) {
-        var selection = ServiceSelection(host: Self.host, families: .v4)
+    mutating func plain(services: HTTPDNSProviderAnswer.HTTPSRecords?, reason: HTTPSRecordChoice.Reason) {
+        var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         let answer = Self.answer(Self.found(1), services: services)
         #expect(selection.received(answer, about: Self.host, using: &generator) == [.done(.plain(reason))])
     }
 
     @Test("A record without a target leads to the name itself, at the record's port first")
     mutating func ownTarget() {
-        var selection = ServiceSelection(host: Self.host, families: .both)
+        var selection = HTTPSRecordSelection(host: Self.host, families: .both)
         let services = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 8443), life: 20)
         let answer = Self.answer(Self.found(1), .noData(timeToLive: .seconds(5)), services: services)
         let expected = ServiceCandidates(
@@ -82,7 +82,7 @@ struct ServiceSelectionTests {
 
     @Test("A record's target is resolved, and its addresses precede the name's own")
     mutating func target() {
-        var selection = ServiceSelection(host: Self.host, families: .both)
+        var selection = HTTPSRecordSelection(host: Self.host, families: .both)
         let services = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge), life: 50)
         let first = Self.answer(Self.found(1), services: services)
         #expect(
@@ -105,7 +105,7 @@ struct ServiceSelectionTests {
 
     @Test("A target that the name's CNAME leads to is not resolved again, per family")
     mutating func canonicalName() {
-        var selection = ServiceSelection(host: Self.host, families: .both)
+        var selection = HTTPSRecordSelection(host: Self.host, families: .both)
         let services = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge))
         let v4 = Self.found(1, canonicalName: Self.edge)
         let actions = selection.received(
@@ -134,7 +134,7 @@ struct ServiceSelectionTests {
         v6: HTTPDNSProviderAnswer.Family?,
         expected: [HTTPDNSAddress]
     ) {
-        var selection = ServiceSelection(host: Self.host, families: .both)
+        var selection = HTTPSRecordSelection(host: Self.host, families: .both)
         let binding = HTTPDNSProviderAnswer.HTTPSRecord(
             priority: 1,
             target: Self.edge,
@@ -155,7 +155,7 @@ struct ServiceSelectionTests {
     /// Nor are hints in the wrong place.
     @Test("Hints of a family that was not asked for are not used")
     mutating func foreignHints() {
-        var selection = ServiceSelection(host: Self.host, families: .v4)
+        var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         let binding = HTTPDNSProviderAnswer.HTTPSRecord(
             priority: 1,
             target: Self.edge,
@@ -173,7 +173,7 @@ struct ServiceSelectionTests {
 
     @Test("Records are used by priority, without those of unusable protocols")
     mutating func priorities() {
-        var selection = ServiceSelection(host: Self.host, families: .v4)
+        var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         let services = Self.bindings(
             HTTPDNSProviderAnswer.HTTPSRecord(priority: 9, target: Self.edge, applicationProtocols: ["h2"]),
             HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.pool, applicationProtocols: ["h3"]),
@@ -197,7 +197,7 @@ struct ServiceSelectionTests {
     mutating func shuffle() {
         var orders: Set<[UInt16?]> = []
         for _ in 0..<64 {
-            var selection = ServiceSelection(host: Self.host, families: .v4)
+            var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
             let services = Self.bindings(
                 HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, port: 4),
                 HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 1),
@@ -215,7 +215,7 @@ struct ServiceSelectionTests {
     /// Records that lead to more targets are left out.
     @Test("At most four targets are queried, each once")
     mutating func targets() throws {
-        var selection = ServiceSelection(host: Self.host, families: .v4)
+        var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         let names = try (0..<6).map { try HTTPDNSName("n\($0 % 5).test") }
         let records = names.enumerated().map {
             HTTPDNSProviderAnswer.HTTPSRecord(priority: UInt16($0.offset + 1), target: $0.element)
@@ -239,7 +239,7 @@ struct ServiceSelectionTests {
 
     @Test("An alias is followed, and its target's addresses precede the name's own")
     mutating func alias() {
-        var selection = ServiceSelection(host: Self.host, families: .v4)
+        var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(4)))
         #expect(
             selection.received(first, about: Self.host, using: &generator)
@@ -257,7 +257,7 @@ struct ServiceSelectionTests {
 
     @Test("An alias' records come first, then its own addresses, then the name's")
     mutating func aliasToRecords() {
-        var selection = ServiceSelection(host: Self.host, families: .v4)
+        var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(60)))
         _ = selection.received(first, about: Self.host, using: &generator)
         let services = Self.bindings(
@@ -285,8 +285,8 @@ struct ServiceSelectionTests {
         for (services, v4, reason) in [
             (.some(.none(timeToLive: nil)), .nameError(timeToLive: nil), .noAddress),
             (.failed(Self.error), .failed(Self.error), .failed(Self.error)),
-        ] as [(HTTPDNSProviderAnswer.HTTPSRecords?, HTTPDNSProviderAnswer.Family, ServiceChoice.Reason)] {
-            var selection = ServiceSelection(host: Self.host, families: .v4)
+        ] as [(HTTPDNSProviderAnswer.HTTPSRecords?, HTTPDNSProviderAnswer.Family, HTTPSRecordChoice.Reason)] {
+            var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
             let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(60)))
             _ = selection.received(first, about: Self.host, using: &generator)
             let last = selection.received(Self.answer(v4, services: services), about: Self.edge, using: &generator)
@@ -296,9 +296,9 @@ struct ServiceSelectionTests {
 
     @Test("Eight aliases are followed, and a ninth is ignored", arguments: [8, 9])
     mutating func aliasChain(length: Int) throws {
-        var selection = ServiceSelection(host: Self.host, families: .v4)
+        var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         var name = Self.host
-        var actions: [ServiceSelection.Action] = []
+        var actions: [HTTPSRecordSelection.Action] = []
         for index in 1...length {
             let next = try HTTPDNSName("n\(index).test")
             let answer = Self.answer(Self.found(1), services: .alias(next, timeToLive: .seconds(60)))
@@ -317,9 +317,9 @@ struct ServiceSelectionTests {
 
     @Test("A loop of aliases is ignored", arguments: [1, 2, 3])
     mutating func aliasLoop(length: Int) throws {
-        var selection = ServiceSelection(host: Self.host, families: .v4)
+        var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         let names = [Self.host, Self.edge, Self.pool].prefix(length)
-        var last: [ServiceSelection.Action] = []
+        var last: [HTTPSRecordSelection.Action] = []
         for (index, name) in names.enumerated() {
             let next = names[(index + 1) % length]
             let answer = Self.answer(Self.found(1), services: .alias(next, timeToLive: .seconds(60)))
@@ -330,7 +330,7 @@ struct ServiceSelectionTests {
 
     @Test("An unavailable service fails, with the shortest life of the aliases to it")
     mutating func unavailable() {
-        var selection = ServiceSelection(host: Self.host, families: .v4)
+        var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(4)))
         _ = selection.received(first, about: Self.host, using: &generator)
         let second = Self.answer(Self.found(2), services: .unavailable(timeToLive: .seconds(60)))
@@ -341,7 +341,7 @@ struct ServiceSelectionTests {
 
     @Test("Unexpected, repeated and late answers change nothing")
     mutating func strays() {
-        var selection = ServiceSelection(host: Self.host, families: .v4)
+        var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         #expect(selection.received(Self.answer(Self.found(9)), about: Self.edge, using: &generator).isEmpty)
         #expect(selection.expired().isEmpty)
         let services = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge))
@@ -355,7 +355,7 @@ struct ServiceSelectionTests {
 
     @Test("At the time limit answers come first, then hints, then the name's addresses")
     mutating func expired() {
-        var selection = ServiceSelection(host: Self.host, families: .v4)
+        var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         let services = Self.bindings(
             HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge, v4Hints: [Self.v4(8)]),
             HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, target: Self.pool)
@@ -371,7 +371,7 @@ struct ServiceSelectionTests {
     /// The name's own addresses are what is left, as a failure.
     @Test("An alias whose target is not answered in time is a time-out")
     mutating func expiredAlias() {
-        var selection = ServiceSelection(host: Self.host, families: .v4)
+        var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(60)))
         _ = selection.received(first, about: Self.host, using: &generator)
         guard case .plain(.failed(let error)) = Self.end(selection.expired()) else {
@@ -383,7 +383,7 @@ struct ServiceSelectionTests {
 
     @Test("Of many addresses 16 of a family are kept")
     mutating func bounds() {
-        var selection = ServiceSelection(host: Self.host, families: .v4)
+        var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         let many = (0..<12).map { Self.v4($0) }
         let services = Self.bindings(
             HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 444),

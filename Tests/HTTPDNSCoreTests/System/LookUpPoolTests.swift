@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Pool of lookups")
 struct LookUpPoolTests {
-    private func pool(threads: Int = 2, growingTo maximum: Int? = nil, abandoned: Int = 1) -> LookUpPool {
-        LookUpPool(threads: threads, maximumThreads: maximum ?? threads, maximumAbandoned: abandoned)
+    private func pool(threads: Int = 2, growingTo maximum: Int? = nil, abandoned: Int = 1) -> LookupPool {
+        LookupPool(threads: threads, maximumThreads: maximum ?? threads, maximumAbandoned: abandoned)
     }
 
     @Test("Threads start on demand up to their limit, and further lookups wait")
@@ -15,14 +15,14 @@ struct LookUpPoolTests {
         #expect(pool.next(after: nil) == 1)
         #expect(pool.submit(2) == .startThread)
         #expect(pool.next(after: nil) == 2)
-        for id in 3...20_000 { #expect(pool.submit(LookUpPool.ID(id)) == .none) }
+        for id in 3...20_000 { #expect(pool.submit(LookupPool.ID(id)) == .none) }
         #expect(pool.activeThreads == 2 && pool.queuedLookUps == 19_998)
     }
 
     @Test("Threads double while lookups wait, up to the maximum and the number waiting")
     func growth() {
         var pool = pool(threads: 2, growingTo: 7)
-        for id in 1...8 as ClosedRange<LookUpPool.ID> {
+        for id in 1...8 as ClosedRange<LookupPool.ID> {
             if pool.submit(id) == .startThread { _ = pool.next(after: nil) }
         }
         #expect(pool.mayGrow && pool.hasWaited(since: 3) && !pool.hasWaited(since: 2))
@@ -32,7 +32,7 @@ struct LookUpPoolTests {
         #expect((5...7).map { _ in pool.next(after: nil) } == [5, 6, 7])
         #expect(!pool.mayGrow && pool.grow() == 0)
         #expect(pool.next(after: 1) == 8)
-        for id in 2...8 as ClosedRange<LookUpPool.ID> { #expect(pool.next(after: id) == nil) }
+        for id in 2...8 as ClosedRange<LookupPool.ID> { #expect(pool.next(after: id) == nil) }
         #expect(pool.activeThreads == 0)
     }
 
@@ -91,12 +91,12 @@ struct LookUpPoolTests {
     func bound() {
         var pool = pool(threads: 2, abandoned: 3)
         var threads = 0
-        var hanging: [LookUpPool.ID] = []
-        func start(_ pool: inout LookUpPool) {
+        var hanging: [LookupPool.ID] = []
+        func start(_ pool: inout LookupPool) {
             threads += 1
             if let id = pool.next(after: nil) { hanging.append(id) }
         }
-        for id in 1...100 as ClosedRange<LookUpPool.ID> {
+        for id in 1...100 as ClosedRange<LookupPool.ID> {
             if pool.submit(id) == .startThread { start(&pool) }
             if hanging.contains(id), pool.abandon(id) == .startThread { start(&pool) }
         }
@@ -105,7 +105,7 @@ struct LookUpPoolTests {
 
         // All come back: what waits is run, and every thread ends.
         var running = hanging
-        var done: Set<LookUpPool.ID> = []
+        var done: Set<LookupPool.ID> = []
         while let id = running.popLast() {
             done.insert(id)
             if let next = pool.next(after: id) { running.append(next) }
@@ -148,11 +148,11 @@ struct LookUpPoolTests {
 
     @Test("The queue keeps its order and its memory through any removals")
     func queue() {
-        var queue = ArrivalQueue<LookUpPool.ID>()
-        for round in 0..<100 as Range<LookUpPool.ID> {
-            for id in 0..<10 as Range<LookUpPool.ID> { queue.append(round * 10 + id) }
-            for id in [1, 3, 5, 7, 9] as [LookUpPool.ID] { queue.remove(round * 10 + id) }
-            for id in [0, 2, 4, 6, 8] as [LookUpPool.ID] { #expect(queue.popFirst() == round * 10 + id) }
+        var queue = ArrivalQueue<LookupPool.ID>()
+        for round in 0..<100 as Range<LookupPool.ID> {
+            for id in 0..<10 as Range<LookupPool.ID> { queue.append(round * 10 + id) }
+            for id in [1, 3, 5, 7, 9] as [LookupPool.ID] { queue.remove(round * 10 + id) }
+            for id in [0, 2, 4, 6, 8] as [LookupPool.ID] { #expect(queue.popFirst() == round * 10 + id) }
         }
         #expect(queue.popFirst() == nil)
         #expect(queue.count == 0)

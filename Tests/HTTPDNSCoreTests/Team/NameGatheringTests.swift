@@ -18,8 +18,8 @@ struct NameGatheringTests {
         return provider
     }
 
-    private func team(_ provider: any HTTPDNSProvider, perSecond: Double? = nil) -> ProviderTeam {
-        ProviderTeam(
+    private func team(_ provider: any HTTPDNSProvider, perSecond: Double? = nil) -> ProviderPool {
+        ProviderPool(
             [ProviderLease(provider)],
             limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(queriesPerSecond: perSecond)],
             hedgeAfter: .milliseconds(50),
@@ -32,12 +32,12 @@ struct NameGatheringTests {
 
     private func begin(
         _ hosts: [HTTPDNSName],
-        at team: ProviderTeam,
+        at team: ProviderPool,
         families: HTTPDNSAddress.Families = .v4
-    ) -> [ProviderTeam.Question] {
+    ) -> [ProviderPool.Question] {
         hosts.map { host in
             team.begin(
-                ProviderTeam.Assignment(
+                ProviderPool.PoolAttempt(
                     providers: ["ali"],
                     query: HTTPDNSProviderQuery(host: host, families: families, timeLimit: .zero),
                     deadline: FakeTimeSource().now() + .seconds(3)
@@ -53,7 +53,7 @@ struct NameGatheringTests {
         time.advance(by: NameGathering.window)
     }
 
-    private func outcomes(_ questions: [ProviderTeam.Question], at team: ProviderTeam) async -> [String] {
+    private func outcomes(_ questions: [ProviderPool.Question], at team: ProviderPool) async -> [String] {
         var texts: [String] = []
         for question in questions { texts.append(await team.outcome(of: question).text) }
         return texts

@@ -224,7 +224,7 @@ struct ProviderTeamTests {
                 provider.say(scripts.randomElement(using: &random) ?? nil, about: host)
             }
         }
-        let team = ProviderTeam(
+        let team = ProviderPool(
             providers.map { ProviderLease($0) },
             limits: [
                 "a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 3),
@@ -236,10 +236,10 @@ struct ProviderTeamTests {
             random: { .random(in: 0..<$0) }
         )
         let cancelAfter = (0..<1500).map { _ in Int.random(in: 0..<12, using: &random) }
-        let outcomes = await withTaskGroup(of: ProviderTeam.Outcome.self) { group in
+        let outcomes = await withTaskGroup(of: ProviderPool.Outcome.self) { group in
             for (number, milliseconds) in cancelAfter.enumerated() {
                 group.addTask {
-                    let assignment = ProviderTeam.Assignment(
+                    let assignment = ProviderPool.PoolAttempt(
                         providers: names,
                         order: number.isMultiple(of: 2) ? .given : .fastest,
                         wantsSecondOpinion: number.isMultiple(of: 3),
@@ -255,7 +255,7 @@ struct ProviderTeamTests {
                     return await task.value
                 }
             }
-            return await group.reduce(into: [ProviderTeam.Outcome]()) { $0.append($1) }
+            return await group.reduce(into: [ProviderPool.Outcome]()) { $0.append($1) }
         }
         #expect(outcomes.count == cancelAfter.count)
         while team.health.contains(where: { $0.inFlight > 0 }), !Task.isCancelled { await Task.yield() }

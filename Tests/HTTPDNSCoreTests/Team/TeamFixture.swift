@@ -7,7 +7,7 @@ import HTTPDNSTesting
 struct TeamFixture {
     let time = FakeTimeSource()
     let providers: [ScriptedProvider]
-    let team: ProviderTeam
+    let team: ProviderPool
     private let journal: Journal
 
     /// Keeps what a team reports.
@@ -27,7 +27,7 @@ struct TeamFixture {
         providers = names.map {
             ScriptedProvider(name: $0, isStubborn: isStubborn, batchLimit: batchLimit, timeSource: time)
         }
-        team = ProviderTeam(
+        team = ProviderPool(
             providers.map { ProviderLease($0) },
             limits: limits,
             hedgeAfter: .milliseconds(50),
@@ -49,8 +49,8 @@ struct TeamFixture {
         _ host: String = "img.test",
         secondOpinion: Bool = false,
         limit: Duration = .seconds(3)
-    ) throws -> ProviderTeam.Assignment {
-        ProviderTeam.Assignment(
+    ) throws -> ProviderPool.PoolAttempt {
+        ProviderPool.PoolAttempt(
             providers: providers.map(\.name),
             wantsSecondOpinion: secondOpinion,
             query: HTTPDNSProviderQuery(host: try HTTPDNSName(host), families: .v4, timeLimit: .zero),
@@ -65,7 +65,7 @@ extension ScriptedProvider.Script {
     )
 }
 
-extension ProviderTeam.Outcome {
+extension ProviderPool.Outcome {
     /// `ali: addresses`, `failed: ali: 503 in 0 ms`, `cancelled`.
     var text: String {
         switch self {

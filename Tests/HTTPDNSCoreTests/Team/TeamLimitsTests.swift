@@ -248,8 +248,8 @@ struct TeamLimitsTests {
                 "b": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1, queriesPerSecond: 20),
             ]
         )
-        var open: [(id: TeamAsk.ID, deadline: Duration)] = []
-        var all: [(id: TeamAsk.ID, deadline: Duration)] = []
+        var open: [(id: PoolRequest.ID, deadline: Duration)] = []
+        var all: [(id: PoolRequest.ID, deadline: Duration)] = []
         for step in 0..<300 {
             if step.isMultiple(of: 25), let name = names.randomElement(using: &random) {
                 team.set(name, behaviour(&random))

@@ -6,12 +6,12 @@ import HTTPDNSTesting
 /// A team on simulated providers and simulated time: what the machine tells to be done happens, in order, without tasks.
 struct TeamSimulation {
     /// How a provider answers a query that is sent at a moment; nil means never.
-    typealias Behaviour = @Sendable (HTTPDNSProviderQuery, MonotonicTime) -> (after: Duration, TeamQuery.Result)?
+    typealias Behaviour = @Sendable (HTTPDNSProviderQuery, MonotonicTime) -> (after: Duration, PoolQuery.Result)?
 
     private enum Event {
-        case returned(TeamQuery.ID, TeamQuery.Result)
-        case expired(TeamQuery.ID)
-        case wake(TeamAsk.ID)
+        case returned(PoolQuery.ID, PoolQuery.Result)
+        case expired(PoolQuery.ID)
+        case wake(PoolRequest.ID)
     }
 
     struct Sent: Equatable {
@@ -21,10 +21,10 @@ struct TeamSimulation {
         var isProbe: Bool
     }
 
-    var state: TeamState
+    var state: PoolSelector
     private(set) var now: MonotonicTime
     private(set) var sent: [Sent] = []
-    private(set) var endings: [TeamAsk.ID: (ending: TeamState.Ending, at: Duration)] = [:]
+    private(set) var endings: [PoolRequest.ID: (ending: PoolSelector.Ending, at: Duration)] = [:]
     private(set) var reports: [AttemptReport] = []
     private(set) var greatestUnderWay: [String: Int] = [:]
     var jitter = (MemberHealth.jitterSteps - 1) / 2
@@ -44,7 +44,7 @@ struct TeamSimulation {
         now = start
         self.behaviours = Dictionary(uniqueKeysWithValues: behaviours)
         let members = behaviours.map { name, _ in
-            TeamMember(
+            PooledProvider(
                 ScriptedProvider(name: name),
                 limits: limits[name] ?? HTTPDNSResolver.Configuration.ProviderLimits(),
                 hedgeAfter: hedgeAfter,
@@ -52,7 +52,7 @@ struct TeamSimulation {
                 at: start
             )
         }
-        state = TeamState(members, attemptLimit: attemptLimit)
+        state = PoolSelector(members, attemptLimit: attemptLimit)
     }
 
     var elapsed: Duration { now - start }
@@ -70,9 +70,9 @@ struct TeamSimulation {
         secondOpinion: Bool = false,
         explores: Bool = false,
         limit: Duration = .seconds(3)
-    ) throws -> TeamAsk.ID {
+    ) throws -> PoolRequest.ID {
         let query = HTTPDNSProviderQuery(host: try HTTPDNSName(host), families: .v4, timeLimit: .zero)
-        let assignment = ProviderTeam.Assignment(
+        let assignment = ProviderPool.PoolAttempt(
             providers: providers ?? names,
             order: order,
             wantsSecondOpinion: secondOpinion,
@@ -84,7 +84,7 @@ struct TeamSimulation {
         return id
     }
 
-    mutating func leave(_ id: TeamAsk.ID) {
+    mutating func leave(_ id: PoolRequest.ID) {
         take(state.leave(id, at: now))
     }
 
@@ -107,7 +107,7 @@ struct TeamSimulation {
         now = end
     }
 
-    private mutating func take(_ actions: [TeamState.Action]) {
+    private mutating func take(_ actions: [PoolSelector.Action]) {
         for action in actions {
             switch action {
             case .send(let query, let limit):
@@ -140,7 +140,7 @@ struct TeamSimulation {
     // MARK: What came of it
 
     /// `ali after 50 ms: addresses`, `failed after ...`, `cancelled after ...`.
-    func text(_ id: TeamAsk.ID) -> String {
+    func text(_ id: PoolRequest.ID) -> String {
         guard let (ending, at) = endings[id] else { return "open" }
         let start = at.shortText
         switch ending {
@@ -154,7 +154,7 @@ struct TeamSimulation {
         }
     }
 
-    func failedAttempts(_ id: TeamAsk.ID) -> [String] {
+    func failedAttempts(_ id: PoolRequest.ID) -> [String] {
         switch endings[id]?.ending {
         case .outcome(.answered(let answer)): answer.failedAttempts.map(\.description)
         case .outcome(.failed(let attempts, _, _)): attempts.map(\.description)

@@ -205,7 +205,7 @@ struct StrayBytesTests {
             url: try ParsedURL("http://one.test/"),
             endpoints: [HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 80)]
         )
-        request.passage = Passage(unixSocket: path)
+        request.passage = EgressPath(unixSocket: path)
         let kept = request
         async let first = fixture.fetch(kept)
         async let second = fixture.fetch(kept)

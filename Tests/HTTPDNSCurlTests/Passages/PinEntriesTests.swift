@@ -50,7 +50,7 @@ struct PinEntriesTests {
         ]
     )
     func proxies(example: Case) {
-        let passage = Passage(
+        let passage = EgressPath(
             proxy: ProxyPassage(
                 kind: example.kind,
                 host: .name("proxy.test"),
@@ -77,8 +77,8 @@ struct PinEntriesTests {
 
     @Test("A login is in no text, and different logins share nothing")
     func logins() {
-        func passage(_ password: String) -> Passage {
-            Passage(
+        func passage(_ password: String) -> EgressPath {
+            EgressPath(
                 proxy: ProxyPassage(
                     kind: .http,
                     host: .name("proxy.test"),

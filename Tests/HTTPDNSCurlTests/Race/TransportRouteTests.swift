@@ -112,7 +112,7 @@ struct TransportRouteTests {
         let transport = Transport(configuration)
         var request = try request([("127.0.0.71", 80), ("2001:db8::1", 80)], order: .adaptive(first: .v6))
         let loopback = HTTPDNSAddress(v4: 127, 0, 0, 1)
-        request.passage = Passage(
+        request.passage = EgressPath(
             proxy: ProxyPassage(
                 kind: .http,
                 host: .address(loopback),

@@ -72,7 +72,7 @@ struct TransferGroupTests {
         do {
             _ = try await transport.execute(request, in: group, cohort: 0)
             Issue.record("it was sent")
-        } catch let superseded as TransferGroup.Superseded {
+        } catch let superseded as TransferGroup.StaleTransportSet {
             #expect(superseded.request.place === place && superseded.request.url == request.url)
         }
         #expect(group.inFlight == 0)

@@ -123,8 +123,8 @@ struct ResponseStateTests {
 
     @Test("A caller is resumed where it waits")
     func place() async throws {
-        for place in [CallerPlace.anyThread, .ofItsOwn] {
-            var places: [CallerPlace] = []
+        for place in [ResumptionTarget.anyThread, .ofItsOwn] {
+            var places: [ResumptionTarget] = []
             _ = try await withUnsafeThrowingContinuation { (continuation: ResponseState.HeadContinuation) in
                 var state = ResponseState()
                 state.awaitHead(continuation, at: place)
@@ -134,12 +134,12 @@ struct ResponseStateTests {
             }
             #expect(places == [place])
         }
-        #expect(CallerPlace.current(nil) == .anyThread)
+        #expect(ResumptionTarget.current(nil) == .anyThread)
         #expect(await onMainActor() == .ofItsOwn)
     }
 
     @MainActor
-    private func onMainActor() -> CallerPlace { CallerPlace.current(#isolation) }
+    private func onMainActor() -> ResumptionTarget { ResumptionTarget.current(#isolation) }
 
     @Test("Abandoning asks for cancellation only while something is in flight")
     func abandon() {

@@ -13,7 +13,7 @@ struct WaysOutTests {
     ) throws
         -> String
     {
-        switch try WaysOut(configuration).way(
+        switch try EgressSelector(configuration).way(
             of: HTTPDNSClient.Request(url: url, options: options),
             for: HTTPDNSRewriter.Canonicalizer.canonicalize(url)
         ) {
@@ -52,7 +52,7 @@ struct WaysOutTests {
 
     @Test("The preferred address of a proxy is tried first, and those before it last")
     func remembered() throws {
-        let ways = WaysOut(HTTPDNSClient.Configuration())
+        let ways = EgressSelector(HTTPDNSClient.Configuration())
         let proxy = try HTTPDNSClient.Proxy("https://proxy.test:3")
         let endpoints = (1...3).map { HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, $0), port: 3) }
         #expect(ways.ordered(endpoints, of: proxy) == endpoints)

@@ -25,7 +25,7 @@ struct ReloadTurnsTests {
 
     @Test("Reloads run one at a time, in the order in which they came")
     func order() async {
-        let turns = ReloadTurns()
+        let turns = ReloadSerializer()
         let record = Record()
         await turns.begin()
         await withTaskGroup(of: Void.self) { tasks in

@@ -58,13 +58,13 @@ public final class TCPRelay: Sendable {
 
 /// The connections of a ``TCPRelay``. Each has a thread, which alone reads and writes; other threads end it.
 private final class RelayedTraffic: Sendable {
-    private struct Passage: Sendable {
+    private struct EgressPath: Sendable {
         let client: FileDescriptor
         let server: FileDescriptor
     }
 
     private struct State {
-        var passages: [Int: Passage] = [:]
+        var passages: [Int: EgressPath] = [:]
         var count = 0
         var losesAnswers = false
         var answeredBytes = 0
@@ -121,7 +121,7 @@ private final class RelayedTraffic: Sendable {
             }
             let client = FileDescriptor(socket)
             guard let upstream = try? server.connectingSocket() else { continue }
-            let passage = Passage(client: client, server: upstream)
+            let passage = EgressPath(client: client, server: upstream)
             let number = state.withLock { state in
                 state.count += 1
                 state.passages[state.count] = passage
@@ -135,7 +135,7 @@ private final class RelayedTraffic: Sendable {
     }
 
     /// Forwards data until one side closes.
-    private func carry(_ passage: Passage) {
+    private func carry(_ passage: EgressPath) {
         let (client, server) = (passage.client.number, passage.server.number)
         var connecting = [pollfd(fd: server, events: Int16(POLLOUT), revents: 0)]
         guard poll(&connecting, 1, 30_000) == 1, fcntl(server, F_SETFL, 0) == 0 else { return }

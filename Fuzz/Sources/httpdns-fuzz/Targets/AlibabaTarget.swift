@@ -8,13 +8,13 @@ extension FuzzTarget {
     static let alibaba = FuzzTarget(name: "alibaba") { octets in
         guard let root = try? JSONReader.read(octets) else {
             for read in [first, plain] {
-                precondition((try? read(octets, VendorQuestion(hosts: [.localhost], families: .both))) == nil)
+                precondition((try? read(octets, VendorQuery(hosts: [.localhost], families: .both))) == nil)
             }
             precondition((try? schedule.discovery(parsing: octets)) == nil)
             return
         }
         for families in [HTTPDNSAddress.Families.v4, .v6, .both] {
-            let question = VendorQuestion(hosts: Array(hosts(in: root).prefix(5)), families: families)
+            let question = VendorQuery(hosts: Array(hosts(in: root).prefix(5)), families: families)
             for read in [first, plain] { check(question, read, octets) }
         }
         do throws(VendorAnswerError) {
@@ -35,7 +35,7 @@ extension FuzzTarget {
 
     private static let schedule: AlibabaSchedule = {
         guard
-            let location = try? ServiceLocation.vendor(
+            let location = try? UpstreamLocation.vendor(
                 url: "https://dns.example",
                 bootstrap: [HTTPDNSAddress(v4: 192, 0, 2, 1)],
                 provider: "fuzz"

@@ -8,8 +8,8 @@ extension FuzzTarget {
     static let tencent = FuzzTarget(name: "tencent") { octets in
         for families in [HTTPDNSAddress.Families.v4, .v6, .both] {
             let hosts = Array(hosts(in: octets).prefix(8))
-            checkTencent(octets, VendorQuestion(hosts: hosts, families: families))
-            checkTencent(octets, VendorQuestion(hosts: [hosts[0]], families: families))
+            checkTencent(octets, VendorQuery(hosts: hosts, families: families))
+            checkTencent(octets, VendorQuery(hosts: [hosts[0]], families: families))
         }
         do throws(VendorAnswerError) {
             let discovery = try TencentServiceList.read(octets, port: 443)
@@ -21,7 +21,7 @@ extension FuzzTarget {
         }
     }
 
-    private static func checkTencent(_ octets: [UInt8], _ question: VendorQuestion) {
+    private static func checkTencent(_ octets: [UInt8], _ question: VendorQuery) {
         let read: VendorReading = { octets, question throws(VendorAnswerError) in
             try TencentAnswer.read(octets, question: question)
         }

@@ -1,6 +1,6 @@
 /// The error codes of Alibaba's HTTPDNS, for both versions and `/ss`. Sources: the vendor's documents and its Android client.
 enum AlibabaErrors {
-    static let words = ServiceWords(
+    static let words = VendorVocabulary(
         service: "Alibaba HTTPDNS service",
         answer: "answer of Alibaba HTTPDNS",
         mediaType: "application/json",
@@ -36,7 +36,7 @@ enum AlibabaErrors {
     )
 
     /// Returns the refusal in a reply, by its status and the code in its body.
-    static func refusal(in reply: ServiceReply) -> VendorRefusal? {
+    static func refusal(in reply: UpstreamReply) -> VendorRefusal? {
         let code = (try? JSONReader.read(reply.body))?["code"]?.text
         return table.refusal(code: code == "success" ? nil : code, in: reply)
     }

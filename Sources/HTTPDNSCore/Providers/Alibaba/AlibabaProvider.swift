@@ -10,10 +10,10 @@ package import HTTPDNSPrimitives
 /// - A signature that is rejected because of its time is made once more, with the service's clock.
 /// - After the service rejects the account or the signature, nothing more is sent until the secrets or the settings change.
 ///   Queries fail immediately with code `accountRefused`.
-/// - After the vendor switches the account off, queries fail immediately with code `serviceDisabled`. Once an hour the provider
-///   checks whether that still holds.
-/// - Names that are not entered in the vendor's console have no addresses, cached for at most a minute. Version 1 cannot report
-///   that a name does not exist.
+/// - After the vendor switches the account off, queries fail immediately with code `serviceDisabled`. Once an hour the
+///   provider checks whether that still holds.
+/// - Names that are not entered in the vendor's console have no addresses, cached for at most a minute. Version 1 cannot
+///   report that a name does not exist.
 /// - Records of type HTTPS are not requested: ``HTTPDNSProviderAnswer/services`` stays nil.
 public final class AlibabaProvider: HTTPDNSProvider {
     /// The name from the settings.
@@ -35,7 +35,7 @@ public final class AlibabaProvider: HTTPDNSProvider {
     public convenience init(_ configuration: Configuration) throws(HTTPDNSProviderConfigurationError) {
         try self.init(
             configuration,
-            exchange: ServiceTransportExchange(
+            exchange: UpstreamTransportExchange(
                 trustRoots: configuration.trustRoots,
                 threadName: "httpdns-alibaba",
                 maximumBodyOctets: Self.maximumBodyOctets,
@@ -50,7 +50,7 @@ public final class AlibabaProvider: HTTPDNSProvider {
     ///   - randomOctets: Returns the given number of unpredictable bytes.
     package init(
         _ configuration: Configuration,
-        exchange: any ServiceExchanging,
+        exchange: any UpstreamExchanging,
         time: any TimeSource = SystemTimeSource(),
         clock: WallClock = .system,
         randomOctets: @escaping @Sendable (Int) -> [UInt8] = RandomOctets.system
@@ -115,12 +115,12 @@ extension AlibabaProvider.Configuration {
         HTTPDNSProviderConfigurationError(provider: name, message: message)
     }
 
-    fileprivate func checkedLocation() throws(HTTPDNSProviderConfigurationError) -> ServiceLocation {
+    fileprivate func checkedLocation() throws(HTTPDNSProviderConfigurationError) -> UpstreamLocation {
         guard credential.hasPlainAccount else {
             throw refusal("its account is empty, too long, or has other characters than a-z, A-Z, 0-9, -, _ and .")
         }
         let addresses = bootstrap ?? (url == Self.vendorURL ? region.bootstrap : [])
-        return try ServiceLocation.vendor(url: url, bootstrap: addresses, provider: name)
+        return try UpstreamLocation.vendor(url: url, bootstrap: addresses, provider: name)
     }
 
     fileprivate func vendor(_ schedule: AlibabaSchedule) throws(HTTPDNSProviderConfigurationError) -> any VendorProtocol

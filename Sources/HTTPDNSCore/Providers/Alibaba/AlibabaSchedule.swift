@@ -4,13 +4,13 @@ internal import HTTPTypes
 
 /// The discovery request for the service's addresses (`/ss`), the same for both versions.
 struct AlibabaSchedule: Sendable {
-    /// The seconds from now until a signature expires. The vendor's newer documents require 30 to 300 s; its older ones allow a
-    /// difference of 150 s either way.
+    /// The seconds from now until a signature expires. The vendor's newer documents require 30 to 300 s; its older ones allow
+    /// a difference of 150 s either way.
     private static let validity: Int64 = 60
     /// The vendor takes 8 to 16 hexadecimal digits; its C client sends 12.
     private static let nonceOctets = 6
 
-    let location: ServiceLocation
+    let location: UpstreamLocation
     let account: String
     let region: AlibabaProvider.Region
     let randomOctets: @Sendable (Int) -> [UInt8]
@@ -38,7 +38,7 @@ struct AlibabaSchedule: Sendable {
         try VendorSigning.md5("\(nonce)-\(secret)-\(time)")
     }
 
-    func discovery(in reply: ServiceReply) throws(HTTPDNSProviderError) -> ServiceDiscovery {
+    func discovery(in reply: UpstreamReply) throws(HTTPDNSProviderError) -> ServiceDiscovery {
         do throws(VendorAnswerError) {
             return try discovery(parsing: reply.body)
         } catch {

@@ -12,7 +12,7 @@ struct AlibabaV1: VendorProtocol {
     let customParameters: AlibabaCustomParameters
 
     func request(
-        for question: VendorQuestion,
+        for question: VendorQuery,
         secrets: VendorSecrets,
         at seconds: Int64
     ) throws(HTTPDNSProviderError) -> ServiceRequest {
@@ -38,11 +38,11 @@ struct AlibabaV1: VendorProtocol {
         try VendorSigning.md5("\(hosts)-\(secret)-\(time)")
     }
 
-    func refusal(in reply: ServiceReply) -> VendorRefusal? { AlibabaErrors.refusal(in: reply) }
+    func refusal(in reply: UpstreamReply) -> VendorRefusal? { AlibabaErrors.refusal(in: reply) }
 
     func answers(
-        in reply: ServiceReply,
-        to question: VendorQuestion,
+        in reply: UpstreamReply,
+        to question: VendorQuery,
         secrets: VendorSecrets
     ) throws(HTTPDNSProviderError) -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         do throws(VendorAnswerError) {
@@ -56,7 +56,7 @@ struct AlibabaV1: VendorProtocol {
         try schedule.request(secret: secrets.secret, at: seconds)
     }
 
-    func discovery(in reply: ServiceReply, secrets: VendorSecrets) throws(HTTPDNSProviderError) -> ServiceDiscovery {
+    func discovery(in reply: UpstreamReply, secrets: VendorSecrets) throws(HTTPDNSProviderError) -> ServiceDiscovery {
         try schedule.discovery(in: reply)
     }
 }

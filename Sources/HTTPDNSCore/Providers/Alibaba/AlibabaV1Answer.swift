@@ -7,8 +7,8 @@ internal import HTTPDNSPrimitives
 /// where elements of type 28 have IPv6 addresses in `ips`. Both forms are read, also mixed: the elements of one name are
 /// merged.
 ///
-/// `ttl` is the remaining life of the vendor's answer. `origin_ttl`, its original life, is never used: it would keep an answer
-/// beyond its time.
+/// `ttl` is the remaining life of the vendor's answer. `origin_ttl`, its original life, is never used: it would keep an
+/// answer beyond its time.
 enum AlibabaV1Answer {
     /// The lists found for one name so far; `nil` for a list that is missing.
     private struct Lists {
@@ -39,7 +39,7 @@ enum AlibabaV1Answer {
     /// Returns the answers in a body for the names of the query.
     static func read(
         _ body: [UInt8],
-        question: VendorQuestion
+        question: VendorQuery
     ) throws(VendorAnswerError) -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let root = try VendorAnswer.object(body)
         let elements: [JSONValue]

@@ -13,7 +13,7 @@ struct AlibabaV2: VendorProtocol {
     let customParameters: AlibabaCustomParameters
 
     func request(
-        for question: VendorQuestion,
+        for question: VendorQuery,
         secrets: VendorSecrets,
         at seconds: Int64
     ) throws(HTTPDNSProviderError) -> ServiceRequest {
@@ -36,7 +36,7 @@ struct AlibabaV2: VendorProtocol {
     }
 
     /// Returns the parameters that are encrypted.
-    private func innerParameters(_ question: VendorQuestion) -> [(name: String, value: String)] {
+    private func innerParameters(_ question: VendorQuery) -> [(name: String, value: String)] {
         let hosts = question.hosts.map(\.description).joined(separator: ",")
         var parameters = [(name: "dn", value: hosts), (name: "q", value: question.families.alibabaQuery)]
         if let subnet = question.clientSubnet.map({ DNSClientSubnet($0).network }) {
@@ -45,11 +45,11 @@ struct AlibabaV2: VendorProtocol {
         return parameters + customParameters.sorted
     }
 
-    func refusal(in reply: ServiceReply) -> VendorRefusal? { AlibabaErrors.refusal(in: reply) }
+    func refusal(in reply: UpstreamReply) -> VendorRefusal? { AlibabaErrors.refusal(in: reply) }
 
     func answers(
-        in reply: ServiceReply,
-        to question: VendorQuestion,
+        in reply: UpstreamReply,
+        to question: VendorQuery,
         secrets: VendorSecrets
     ) throws(HTTPDNSProviderError) -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let payload = try AlibabaV2Payload(encryption, key: secrets.encryptionKey)
@@ -64,7 +64,7 @@ struct AlibabaV2: VendorProtocol {
         try schedule.request(secret: secrets.secret, at: seconds)
     }
 
-    func discovery(in reply: ServiceReply, secrets: VendorSecrets) throws(HTTPDNSProviderError) -> ServiceDiscovery {
+    func discovery(in reply: UpstreamReply, secrets: VendorSecrets) throws(HTTPDNSProviderError) -> ServiceDiscovery {
         try schedule.discovery(in: reply)
     }
 }

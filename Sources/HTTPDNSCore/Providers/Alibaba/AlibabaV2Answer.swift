@@ -10,7 +10,7 @@ enum AlibabaV2Answer {
     /// - Parameter payload: The encryption of the query; the answer must be encrypted in the same way.
     static func read(
         _ body: [UInt8],
-        question: VendorQuestion,
+        question: VendorQuery,
         payload: AlibabaV2Payload?
     ) throws(VendorAnswerError) -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let root = try VendorAnswer.object(body)

@@ -8,14 +8,14 @@ struct DoHService {
     /// The media type of RFC 8484 section 6.
     static let mediaType = "application/dns-message"
 
-    static let words = ServiceWords(
+    static let words = VendorVocabulary(
         service: "DoH service",
         answer: "DNS message",
         mediaType: mediaType,
         methodAdvice: "set the other one of get and post"
     )
 
-    let location: ServiceLocation
+    let location: UpstreamLocation
     /// Whether the URL may contain a secret, which no message may quote: its path is not the usual one, or it has a query.
     let hasSecretURL: Bool
     private let method: HTTPDNSDoHProvider.Method
@@ -27,7 +27,7 @@ struct DoHService {
                 message: "the only template that a DoH url may have is {?dns} at its end (RFC 8484 section 4.1)"
             )
         }
-        location = try ServiceLocation(url: url, bootstrap: configuration.bootstrap, provider: configuration.name)
+        location = try UpstreamLocation(url: url, bootstrap: configuration.bootstrap, provider: configuration.name)
         hasSecretURL = location.url.target != "/dns-query"
         method = configuration.method
     }

@@ -4,17 +4,17 @@ package import HTTPDNSPrimitives
 
 /// A provider for DNS over HTTPS (RFC 8484), with its own transport that is pinned to the service's addresses.
 ///
-/// A, AAAA and HTTPS are concurrent requests, which share one connection if the service speaks HTTP/2. Every request tries the
-/// service's addresses in turn, beginning with the one that answered last; each gets an equal share of the remaining time. If
-/// connecting fails, or the response has status 408, 421 or 5xx, the request continues with the next address. The failed
-/// address is not used for five minutes while others answer. An address that accepts the connection and then does not answer is
-/// left for the next one as well, without such a back-off. A connection that breaks under a request is dialed again once,
-/// because a query may be repeated safely (RFC 9110 section 9.2.2). Every other response is final: no other status and no error
-/// code inside a message leads to a retry.
+/// A, AAAA and HTTPS are concurrent requests, which share one connection if the service speaks HTTP/2. Every request tries
+/// the service's addresses in turn, beginning with the one that answered last; each gets an equal share of the remaining
+/// time. If connecting fails, or the response has status 408, 421 or 5xx, the request continues with the next address. The
+/// failed address is not used for five minutes while others answer. An address that accepts the connection and then does not
+/// answer is left for the next one as well, without such a back-off. A connection that breaks under a request is dialed again
+/// once, because a query may be repeated safely (RFC 9110 section 9.2.2). Every other response is final: no other status and
+/// no error code inside a message leads to a retry.
 ///
 /// An answer may have a chain of at most 8 aliases. A longer chain fails its family, as two different aliases of one name do.
-/// The time to live of an answer is the least of its alias chain, no longer than the response's `max-age`, less its `Age` (RFC
-/// 8484 section 5.1). `max-age=0`, `no-store` and `no-cache` are meant for HTTP caches and are ignored.
+/// The time to live of an answer is the least of its alias chain, no longer than the response's `max-age`, less its `Age`
+/// (RFC 8484 section 5.1). `max-age=0`, `no-store` and `no-cache` are meant for HTTP caches and are ignored.
 public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     /// The name from the settings.
     public let name: String
@@ -24,7 +24,7 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
 
     private let service: DoHService
     private let configuration: Configuration
-    private let channel: ServiceChannel
+    private let channel: UpstreamChannel
     private let time: any TimeSource
 
     /// Creates the provider. Nothing is sent before the first query.
@@ -33,7 +33,7 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     public convenience init(_ configuration: Configuration) throws(HTTPDNSProviderConfigurationError) {
         try self.init(
             configuration,
-            exchange: ServiceTransportExchange(
+            exchange: UpstreamTransportExchange(
                 trustRoots: configuration.trustRoots,
                 threadName: "httpdns-doh",
                 maximumBodyOctets: DNSWireFormat.maximumMessageOctets
@@ -44,13 +44,13 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     /// - Parameter exchange: The transport of the requests; tests pass a scripted one.
     package init(
         _ configuration: Configuration,
-        exchange: any ServiceExchanging,
+        exchange: any UpstreamExchanging,
         time: any TimeSource = SystemTimeSource()
     ) throws(HTTPDNSProviderConfigurationError) {
         service = try DoHService(configuration)
         name = configuration.name
         self.configuration = configuration
-        channel = ServiceChannel(service.location, exchange: exchange, time: time)
+        channel = UpstreamChannel(service.location, exchange: exchange, time: time)
         self.time = time
     }
 
@@ -62,9 +62,9 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     /// Queries every family concurrently, and HTTPS records with them if the query asks for them.
     ///
     /// A family has ``HTTPDNSProviderAnswer/Family/failed(_:)`` in three cases: its message reports that the server failed or
-    /// refused, its request failed while the other's did not, or it has no answer 500 ms after the other's addresses. The same
-    /// holds for HTTPS records. The provider waits for them as long again as the addresses took: 50 ms at least, 500 ms at
-    /// most.
+    /// refused, its request failed while the other's did not, or it has no answer 500 ms after the other's addresses. The
+    /// same holds for HTTPS records. The provider waits for them as long again as the addresses took: 50 ms at least, 500 ms
+    /// at most.
     ///
     /// A client subnet is cut to 24 bits of IPv4 or 56 of IPv6, and sent to the service with every query (RFC 7871).
     /// - Throws: ``HTTPDNSProviderError`` when no family's request received a message; `CancellationError` when the task is
@@ -72,7 +72,7 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         let deadline = time.now() + query.timeLimit
         let subnet = query.clientSubnet.map(DNSClientSubnet.init)
-        let reply: @Sendable (DNSQuestion) async throws -> ServiceReply = { [service, channel] question in
+        let reply: @Sendable (DNSQuestion) async throws -> UpstreamReply = { [service, channel] question in
             let request = try service.request(for: question, clientSubnet: subnet)
             return try await channel.reply(limit: query.timeLimit, deadline: deadline) { _ in
                 request

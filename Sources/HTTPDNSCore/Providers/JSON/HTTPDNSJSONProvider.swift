@@ -3,9 +3,9 @@ package import HTTPDNSPrimitives
 
 /// A provider for DNS over HTTPS with answers in JSON, as Google, Cloudflare and Alidns offer it in addition to RFC 8484.
 ///
-/// It has its own transport that is pinned to the service's addresses. A and AAAA are two concurrent requests, which share one
-/// connection if the service speaks HTTP/2. Addresses of the service, time limits, statuses and the lifetime of answers are
-/// treated as by ``HTTPDNSDoHProvider``.
+/// It has its own transport that is pinned to the service's addresses. A and AAAA are two concurrent requests, which share
+/// one connection if the service speaks HTTP/2. Addresses of the service, time limits, statuses and the lifetime of answers
+/// are treated as by ``HTTPDNSDoHProvider``.
 ///
 /// Records of type HTTPS are not queried: ``HTTPDNSProviderAnswer/services`` stays nil.
 public final class HTTPDNSJSONProvider: HTTPDNSProvider {
@@ -17,19 +17,19 @@ public final class HTTPDNSJSONProvider: HTTPDNSProvider {
 
     private let service: JSONDNSService
     private let configuration: Configuration
-    private let channel: ServiceChannel
+    private let channel: UpstreamChannel
     private let time: any TimeSource
     private let clock: WallClock
 
     /// Creates the provider. Nothing is sent before the first query.
     /// - Throws: ``HTTPDNSProviderConfigurationError`` when the URL is not an https URL (http is allowed for a loopback
     ///   address), has a host name without bootstrap addresses, or has a user name, a fragment or a parameter of the query in
-    ///   it. For an account of Alidns also when its secret cannot be read, its identifiers have other characters than allowed,
-    ///   or the package trait `Signing` is off.
+    ///   it. For an account of Alidns also when its secret cannot be read, its identifiers have other characters than
+    ///   allowed, or the package trait `Signing` is off.
     public convenience init(_ configuration: Configuration) throws(HTTPDNSProviderConfigurationError) {
         try self.init(
             configuration,
-            exchange: ServiceTransportExchange(
+            exchange: UpstreamTransportExchange(
                 trustRoots: configuration.trustRoots,
                 threadName: "httpdns-json",
                 maximumBodyOctets: JSONDNSService.maximumBodyOctets
@@ -42,14 +42,14 @@ public final class HTTPDNSJSONProvider: HTTPDNSProvider {
     ///   - clock: The clock for signatures.
     package init(
         _ configuration: Configuration,
-        exchange: any ServiceExchanging,
+        exchange: any UpstreamExchanging,
         time: any TimeSource = SystemTimeSource(),
         clock: WallClock = .system
     ) throws(HTTPDNSProviderConfigurationError) {
         service = try JSONDNSService(configuration)
         name = configuration.name
         self.configuration = configuration
-        channel = ServiceChannel(service.location, exchange: exchange, time: time)
+        channel = UpstreamChannel(service.location, exchange: exchange, time: time)
         self.time = time
         self.clock = clock
     }

@@ -8,7 +8,7 @@ struct JSONDNSService {
     /// The media type with which Cloudflare selects JSON; the other services ignore it.
     static let mediaType = "application/dns-json"
 
-    static let words = ServiceWords(
+    static let words = VendorVocabulary(
         service: "JSON DNS service",
         answer: "JSON DNS answer",
         mediaType: mediaType,
@@ -24,14 +24,14 @@ struct JSONDNSService {
         "name", "type", "edns_client_subnet", "ct", "short", "uid", "ak", "key", "ts",
     ]
 
-    let location: ServiceLocation
+    let location: UpstreamLocation
     /// Whether requests contain data that no message may quote: a signature, or the path or query of a custom URL.
     let hasSecretRequests: Bool
     private let takesClientSubnet: Bool
     private let signature: AlidnsSignature?
 
     init(_ configuration: HTTPDNSJSONProvider.Configuration) throws(HTTPDNSProviderConfigurationError) {
-        location = try ServiceLocation(
+        location = try UpstreamLocation(
             url: configuration.url,
             bootstrap: configuration.bootstrap,
             provider: configuration.name

@@ -1,16 +1,16 @@
 internal import HTTPDNSPrimitives
 
-/// The parser for answers: a line for each name, `www.example.com.:192.0.2.4;192.0.2.5,120-2001:db8::4,60`, and after the last
-/// one `|` and the client's address.
+/// The parser for answers: a line for each name, `www.example.com.:192.0.2.4;192.0.2.5,120-2001:db8::4,60`, and after the
+/// last one `|` and the client's address.
 ///
-/// A list is `0` or empty when the family has no addresses; a line with only a name has neither family. The query requests the
-/// client's address because it comes last: without it a truncated text looks complete.
+/// A list is `0` or empty when the family has no addresses; a line with only a name has neither family. The query requests
+/// the client's address because it comes last: without it a truncated text looks complete.
 enum TencentAnswer {
     /// Returns the answers in a body for the names of the query.
     /// - Parameter body: The body, decrypted if it was encrypted.
     static func read(
         _ body: [UInt8],
-        question: VendorQuestion
+        question: VendorQuery
     ) throws(VendorAnswerError) -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let text = try TencentText.text(body)
         guard let end = text.lastIndex(of: "|"), HTTPDNSAddress(String(text[text.index(after: end)...])) != nil else {

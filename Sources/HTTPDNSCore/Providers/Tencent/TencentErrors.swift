@@ -1,7 +1,7 @@
 /// The errors of Tencent's HTTPDNS. The service has no codes of its own: only the status distinguishes them, and 200 also
 /// covers a name that was not found.
 struct TencentErrors: Sendable {
-    static let words = ServiceWords(
+    static let words = VendorVocabulary(
         service: "Tencent HTTPDNS service",
         answer: "answer of Tencent HTTPDNS",
         mediaType: "text/plain",
@@ -28,7 +28,7 @@ struct TencentErrors: Sendable {
     }
 
     /// Returns the refusal in a reply, by its status.
-    func refusal(in reply: ServiceReply) -> VendorRefusal? {
+    func refusal(in reply: UpstreamReply) -> VendorRefusal? {
         let code = Self.code(reply.status)
         return table.refusal(code: table.rows[code] == nil ? nil : code, in: reply)
     }

@@ -9,7 +9,7 @@ struct TencentProtocol: VendorProtocol {
     static let validity: Int64 = 600
 
     let batchLimit = 8
-    let location: ServiceLocation
+    let location: UpstreamLocation
     let account: String
     /// Whether names and answers are encrypted; otherwise a token is sent with them.
     let isEncrypted: Bool
@@ -19,7 +19,7 @@ struct TencentProtocol: VendorProtocol {
     let randomOctets: @Sendable (Int) -> [UInt8]
 
     func request(
-        for question: VendorQuestion,
+        for question: VendorQuery,
         secrets: VendorSecrets,
         at seconds: Int64
     ) throws(HTTPDNSProviderError) -> ServiceRequest {
@@ -39,11 +39,11 @@ struct TencentProtocol: VendorProtocol {
         return ServiceRequest(method: .get, url: try location.url(path: "/d", parameters), headerFields: [:])
     }
 
-    func refusal(in reply: ServiceReply) -> VendorRefusal? { errors.refusal(in: reply) }
+    func refusal(in reply: UpstreamReply) -> VendorRefusal? { errors.refusal(in: reply) }
 
     func answers(
-        in reply: ServiceReply,
-        to question: VendorQuestion,
+        in reply: UpstreamReply,
+        to question: VendorQuery,
         secrets: VendorSecrets
     ) throws(HTTPDNSProviderError) -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let cipher = try cipher(secrets)
@@ -62,7 +62,7 @@ struct TencentProtocol: VendorProtocol {
         return ServiceRequest(method: .get, url: url, headerFields: [:])
     }
 
-    func discovery(in reply: ServiceReply, secrets: VendorSecrets) throws(HTTPDNSProviderError) -> ServiceDiscovery {
+    func discovery(in reply: UpstreamReply, secrets: VendorSecrets) throws(HTTPDNSProviderError) -> ServiceDiscovery {
         let cipher = try cipher(secrets)
         do throws(VendorAnswerError) {
             let body = try cipher?.decrypted(reply.body) ?? reply.body

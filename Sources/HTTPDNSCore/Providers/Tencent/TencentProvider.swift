@@ -9,11 +9,11 @@ package import HTTPDNSPrimitives
 ///   three addresses.
 /// - A query that is rejected with 401 or 403 is sent once more with the service's time, if its clock differs from the
 ///   machine's.
-/// - The settings define the statuses that permanently refuse the account. After one, nothing more is sent until the secrets or
-///   the settings change. Queries fail immediately with code `accountRefused`.
+/// - The settings define the statuses that permanently refuse the account. After one, nothing more is sent until the secrets
+///   or the settings change. Queries fail immediately with code `accountRefused`.
 /// - A name that does not exist cannot be distinguished from a name without addresses, which is cached for at most a minute.
-/// - DES, which the vendor also offers, is not supported: its 56-bit keys can be searched in a day, and equal names give equal
-///   cipher texts.
+/// - DES, which the vendor also offers, is not supported: its 56-bit keys can be searched in a day, and equal names give
+///   equal cipher texts.
 /// - Records of type HTTPS are not requested: ``HTTPDNSProviderAnswer/services`` stays nil.
 public final class TencentProvider: HTTPDNSProvider {
     /// The name from the settings.
@@ -37,7 +37,7 @@ public final class TencentProvider: HTTPDNSProvider {
     public convenience init(_ configuration: Configuration) throws(HTTPDNSProviderConfigurationError) {
         try self.init(
             configuration,
-            exchange: ServiceTransportExchange(
+            exchange: UpstreamTransportExchange(
                 trustRoots: configuration.trustRoots,
                 threadName: "httpdns-tencent",
                 maximumBodyOctets: Self.maximumBodyOctets
@@ -51,7 +51,7 @@ public final class TencentProvider: HTTPDNSProvider {
     ///   - randomOctets: Returns the given number of unpredictable bytes.
     package init(
         _ configuration: Configuration,
-        exchange: any ServiceExchanging,
+        exchange: any UpstreamExchanging,
         time: any TimeSource = SystemTimeSource(),
         clock: WallClock = .system,
         randomOctets: @escaping @Sendable (Int) -> [UInt8] = RandomOctets.system
@@ -75,7 +75,8 @@ public final class TencentProvider: HTTPDNSProvider {
         )
     }
 
-    /// The maximum length of a body. The vendor's answers have at most 8 KiB, and twice as many bytes when they are encrypted.
+    /// The maximum length of a body. The vendor's answers have at most 8 KiB, and twice as many bytes when they are
+    /// encrypted.
     static let maximumBodyOctets = 64 * 1024
 
     /// Whether a status can mean that an account is refused: 408, 429 and 5xx are temporary.
@@ -130,7 +131,7 @@ extension TencentProvider.Configuration {
             throw refusal("status \(status) cannot refuse an account; allowed: 400 to 499 but 408 and 429")
         }
         return TencentProtocol(
-            location: try ServiceLocation.vendor(url: url ?? region.url, bootstrap: bootstrap, provider: name),
+            location: try UpstreamLocation.vendor(url: url ?? region.url, bootstrap: bootstrap, provider: name),
             account: credential.account,
             isEncrypted: isEncrypted,
             sendsExpiry: sendsExpiry,

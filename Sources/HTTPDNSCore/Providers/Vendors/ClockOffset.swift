@@ -20,7 +20,7 @@ final class ClockOffset: Sendable {
     /// A wrong clock of the machine may be set right later. The offset is then learned again.
     /// - Parameter signedAt: The time in the signature of the refused request.
     /// - Returns: Whether a request signed now has another time than the refused one.
-    func learn(from reply: ServiceReply, signedAt: Int64) -> Bool {
+    func learn(from reply: UpstreamReply, signedAt: Int64) -> Bool {
         guard let time = reply.headerFields[.date].flatMap(HTTPDate.seconds) else { return false }
         let difference = time - clock.now() / 1000
         offset.withLock { $0 = abs(difference) < Self.tolerance ? 0 : difference }

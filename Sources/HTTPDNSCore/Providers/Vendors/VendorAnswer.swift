@@ -5,8 +5,8 @@ internal import HTTPDNSPrimitives
 enum VendorAnswer {
     /// The life of addresses without a time to live, or with one of 0 or less, as in Alibaba's Android and Go clients.
     static let defaultLife = Duration.seconds(60)
-    /// The longest life of a negative answer. A name missing at a vendor is usually a name not entered yet, and may be entered
-    /// at any time.
+    /// The longest life of a negative answer. A name missing at a vendor is usually a name not entered yet, and may be
+    /// entered at any time.
     static let longestAbsence = Duration.seconds(60)
 
     /// Returns the outcome for a requested family.
@@ -65,7 +65,7 @@ package struct VendorAnswerError: Error, Hashable, Sendable, CustomStringConvert
     }
 }
 
-extension ServiceReply {
+extension UpstreamReply {
     /// Returns an error about the body, with a hint when the body is of another kind.
     func badResponse(_ error: VendorAnswerError) -> HTTPDNSProviderError {
         badResponse("answer refused: \(error)\(error.isText ? "" : " (\(contentTypeHint))")")

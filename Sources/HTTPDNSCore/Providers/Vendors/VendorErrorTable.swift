@@ -30,12 +30,12 @@ struct VendorErrorTable: Sendable {
     }
 
     let rows: [String: Row]
-    let words: ServiceWords
+    let words: VendorVocabulary
 
     /// Returns the refusal in a response.
     /// - Parameter code: The vendor's error code, where the response has one.
     /// - Returns: The refusal; `nil` for status 200 without a code.
-    func refusal(code: String?, in reply: ServiceReply) -> VendorRefusal? {
+    func refusal(code: String?, in reply: UpstreamReply) -> VendorRefusal? {
         if let code, let row = rows[code] {
             return VendorRefusal(meaning: row.meaning, error: error(row, code: code, reply), hasKnownCode: true)
         }
@@ -57,7 +57,7 @@ struct VendorErrorTable: Sendable {
         }
     }
 
-    private func error(_ row: Row, code: String, _ reply: ServiceReply) -> HTTPDNSProviderError {
+    private func error(_ row: Row, code: String, _ reply: UpstreamReply) -> HTTPDNSProviderError {
         let kind: HTTPDNSProviderError.Code =
             switch row.meaning {
             case .account: .accountRefused

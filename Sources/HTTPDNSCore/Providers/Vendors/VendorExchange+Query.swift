@@ -3,7 +3,7 @@ internal import HTTPDNSPrimitives
 extension VendorExchange {
     /// Answers one query; see ``HTTPDNSProvider/resolve(_:)``.
     func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
-        let question = VendorQuestion(
+        let question = VendorQuery(
             hosts: [query.host],
             families: query.families,
             clientSubnet: query.clientSubnet
@@ -31,7 +31,7 @@ extension VendorExchange {
                 message: "a batch has \(hosts.count) names, and the service takes \(batchLimit) at most"
             )
         }
-        let question = VendorQuestion(hosts: hosts, families: query.families, clientSubnet: query.clientSubnet)
+        let question = VendorQuery(hosts: hosts, families: query.families, clientSubnet: query.clientSubnet)
         let answers = try await answers(to: question, limit: query.timeLimit)
         if let failure = answers.values.compactMap(\.failure).first,
             answers.values.allSatisfy({ $0.failure != nil })

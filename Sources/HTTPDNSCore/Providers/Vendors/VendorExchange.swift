@@ -11,7 +11,7 @@ final class VendorExchange: Sendable {
         let isRetry: Bool
     }
 
-    let channel: ServiceChannel
+    let channel: UpstreamChannel
     private let vendor: any VendorProtocol
     private let credential: VendorCredential
     private let time: any TimeSource
@@ -27,18 +27,18 @@ final class VendorExchange: Sendable {
     ///   - isDiscovering: Whether the service is asked for its addresses.
     ///   - store: The store that keeps discovered addresses for the next process.
     ///   - key: The key of the stored addresses: those of another service or region are not used.
-    /// - Throws: ``HTTPDNSProviderConfigurationError`` when a secret is malformed or cannot be read, and when this build cannot
-    ///   sign although it must.
+    /// - Throws: ``HTTPDNSProviderConfigurationError`` when a secret is malformed or cannot be read, and when this build
+    ///   cannot sign although it must.
     init(
         _ vendor: any VendorProtocol,
-        at location: ServiceLocation,
+        at location: UpstreamLocation,
         provider: String,
         credential: VendorCredential,
         needsSigning: Bool,
         isDiscovering: Bool,
         store: (any HTTPDNSResolutionStore)?,
         key: String,
-        exchange: any ServiceExchanging,
+        exchange: any UpstreamExchanging,
         time: any TimeSource,
         clock: WallClock
     ) throws(HTTPDNSProviderConfigurationError) {
@@ -46,34 +46,34 @@ final class VendorExchange: Sendable {
             throw HTTPDNSProviderConfigurationError(provider: provider, message: reason)
         }
         do throws(HTTPDNSProviderError) {
-            let question = VendorQuestion(hosts: [.localhost], families: .both)
+            let question = VendorQuery(hosts: [.localhost], families: .both)
             _ = try vendor.request(for: question, secrets: try credential.read(), at: 0)
         } catch {
             throw HTTPDNSProviderConfigurationError(provider: provider, message: error.message)
         }
         self.vendor = vendor
         self.credential = credential
-        let addresses = ServiceAddresses(
+        let addresses = UpstreamAddresses(
             bootstrap: location.endpoints,
             scope: location.scope,
-            storage: store.map { ServiceAddresses.Storage(store: $0, key: key, provider: provider) },
+            storage: store.map { UpstreamAddresses.Storage(store: $0, key: key, provider: provider) },
             time: time,
             wallClock: clock
         )
-        channel = ServiceChannel(addresses: addresses, exchange: exchange, time: time)
+        channel = UpstreamChannel(addresses: addresses, exchange: exchange, time: time)
         self.isDiscovering = isDiscovering
         self.time = time
         self.clock = ClockOffset(clock)
     }
 
-    var addresses: ServiceAddresses { channel.addresses }
+    var addresses: UpstreamAddresses { channel.addresses }
 
     /// The maximum number of names in one query.
     var batchLimit: Int { vendor.batchLimit }
 
     /// Asks about all names of the query in one request.
     /// - Throws: ``HTTPDNSProviderError``; `CancellationError` when the task is cancelled.
-    func answers(to question: VendorQuestion, limit: Duration) async throws -> [HTTPDNSName: HTTPDNSProviderAnswer] {
+    func answers(to question: VendorQuery, limit: Duration) async throws -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let deadline = time.now() + limit
         let admission = try await admit()
         let secrets = admission.secrets
@@ -157,15 +157,15 @@ final class VendorExchange: Sendable {
     }
 
     /// Returns the first reply that is not a refusal.
-    /// - Parameter account: Called with a refusal of the account, and with `nil` for a refusal that proves that the account is
-    ///   accepted.
+    /// - Parameter account: Called with a refusal of the account, and with `nil` for a refusal that proves that the account
+    ///   is accepted.
     private func reply(
         of endpoints: [HTTPDNSEndpoint]?,
         limit: Duration,
         deadline: MonotonicTime,
         _ request: @Sendable (_ seconds: Int64) throws -> ServiceRequest,
         account: @Sendable (HTTPDNSProviderError?) -> Void
-    ) async throws -> ServiceReply {
+    ) async throws -> UpstreamReply {
         var mayCorrectClock = true
         var signedAt: Int64 = 0
         return try await channel.reply(of: endpoints, limit: limit, deadline: deadline) { endpoint in

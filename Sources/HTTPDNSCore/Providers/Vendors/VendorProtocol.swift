@@ -1,7 +1,7 @@
 internal import HTTPDNSPrimitives
 
-/// A vendor's own part of the protocol: the encoding of a query as a request, and the reading of a reply. A value without state
-/// and without tasks; ``VendorExchange`` does the rest for all vendors.
+/// A vendor's own part of the protocol: the encoding of a query as a request, and the reading of a reply. A value without
+/// state and without tasks; ``VendorExchange`` does the rest for all vendors.
 ///
 /// A new vendor is a folder with one type of this protocol, and a provider with its settings.
 protocol VendorProtocol: Sendable {
@@ -14,24 +14,24 @@ protocol VendorProtocol: Sendable {
     ///   - seconds: The vendor's time.
     /// - Throws: ``HTTPDNSProviderError`` when a secret does not have the vendor's form.
     func request(
-        for question: VendorQuestion,
+        for question: VendorQuery,
         secrets: VendorSecrets,
         at seconds: Int64
     ) throws(HTTPDNSProviderError) -> ServiceRequest
 
-    /// Returns the request for one of the service's addresses. By default it is the same for each, and the certificate must be
-    /// valid for the host in the URL.
+    /// Returns the request for one of the service's addresses. By default it is the same for each, and the certificate must
+    /// be valid for the host in the URL.
     func addressed(_ request: ServiceRequest, to endpoint: HTTPDNSEndpoint) -> ServiceRequest
 
     /// Returns the refusal in a reply; `nil` when the reply should have answers.
-    func refusal(in reply: ServiceReply) -> VendorRefusal?
+    func refusal(in reply: UpstreamReply) -> VendorRefusal?
 
     /// Returns the answers in a reply for the names of the query. Names without an answer are omitted, and other names are
     /// ignored.
     /// - Throws: ``HTTPDNSProviderError`` when the reply is not an answer at all.
     func answers(
-        in reply: ServiceReply,
-        to question: VendorQuestion,
+        in reply: UpstreamReply,
+        to question: VendorQuery,
         secrets: VendorSecrets
     ) throws(HTTPDNSProviderError) -> [HTTPDNSName: HTTPDNSProviderAnswer]
 
@@ -40,7 +40,7 @@ protocol VendorProtocol: Sendable {
 
     /// Returns the service's addresses in a reply.
     /// - Throws: ``HTTPDNSProviderError`` when the reply has none.
-    func discovery(in reply: ServiceReply, secrets: VendorSecrets) throws(HTTPDNSProviderError) -> ServiceDiscovery
+    func discovery(in reply: UpstreamReply, secrets: VendorSecrets) throws(HTTPDNSProviderError) -> ServiceDiscovery
 }
 
 extension VendorProtocol {
@@ -48,7 +48,7 @@ extension VendorProtocol {
 }
 
 /// A query to a vendor.
-struct VendorQuestion: Hashable, Sendable {
+struct VendorQuery: Hashable, Sendable {
     /// The names, from one to the vendor's ``VendorProtocol/batchLimit``, each once.
     var hosts: [HTTPDNSName]
     var families: HTTPDNSAddress.Families

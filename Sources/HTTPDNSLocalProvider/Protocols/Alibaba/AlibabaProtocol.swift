@@ -13,7 +13,7 @@ extension AlibabaProtocol {
     static var longestValidity: Int64 { 86_400 }
 
     /// Returns the vendor's body: an error name, or an empty one for an error of a proxy.
-    func reply(to refusal: Refusal, _ inquiry: Inquiry) -> ServedReply {
+    func reply(to refusal: Refusal, _ inquiry: ServedQuery) -> ServedReply {
         guard let code = refusal.code else { return ServedReply(status: refusal.status, text: "") }
         let word = code == .serverFailure ? Refusal.Code.internalError : code == .refused ? .serviceLevelDeny : code
         return ServedReply(
@@ -39,7 +39,7 @@ extension AlibabaProtocol {
         guard texts.count <= batchLimit else {
             throw Refusal(.tooManyHosts, "\(texts.count) names; the limit is \(batchLimit)")
         }
-        return try Inquiry.hosts(texts)
+        return try ServedQuery.hosts(texts)
     }
 
     static func checkAccount(_ account: some StringProtocol, _ settings: ServeSettings.Alibaba) throws(Refusal) {
@@ -50,7 +50,7 @@ extension AlibabaProtocol {
 
     /// Checks that a valid signature has not expired.
     static func checkTime(_ text: String, at seconds: Int64) throws(Refusal) {
-        guard text.utf8.count == 10, let end = Inquiry.time(text) else {
+        guard text.utf8.count == 10, let end = ServedQuery.time(text) else {
             throw Refusal(.missingArgument, "the time of the signature is not one of ten digits")
         }
         guard end >= seconds else { throw Refusal(.signatureExpired, "the signature ended \(seconds - end) s ago") }

@@ -28,7 +28,7 @@ struct AlibabaScheduleServed: AlibabaProtocol {
     let account: String
     let name = "alibaba-ss"
 
-    func reply(to request: ServedRequest, _ inquiry: inout Inquiry) throws(Refusal) -> ServedReply {
+    func reply(to request: ServedRequest, _ inquiry: inout ServedQuery) throws(Refusal) -> ServedReply {
         guard request.method == .get else { throw Refusal(.methodNotAllowed, "the method is GET") }
         let parameters = try QueryParameters(request.query).unique()
         let settings = inquiry.zone.settings.alibaba
@@ -52,7 +52,7 @@ struct AlibabaScheduleServed: AlibabaProtocol {
 
     /// Checks the signature. Unsigned requests of accounts with a secret are answered; whether the vendor refuses them is
     /// UNCONFIRMED.
-    private func checkSignature(_ parameters: QueryParameters, _ inquiry: inout Inquiry) throws(Refusal) {
+    private func checkSignature(_ parameters: QueryParameters, _ inquiry: inout ServedQuery) throws(Refusal) {
         guard let signature = parameters["s"] else { return }
         inquiry.record.isSigned = true
         guard let secret = try inquiry.secret(inquiry.zone.settings.alibaba.secret) else {
@@ -64,7 +64,7 @@ struct AlibabaScheduleServed: AlibabaProtocol {
         guard SignatureCheck.isMD5(signature, of: "\(nonce)-\(secret)-\(time)") else {
             throw Refusal(.invalidSignature, "s is not the MD5 of n-secret-t")
         }
-        guard let seconds = Inquiry.time(time), Self.window.contains(seconds - inquiry.seconds) else {
+        guard let seconds = ServedQuery.time(time), Self.window.contains(seconds - inquiry.seconds) else {
             throw Refusal(
                 .signatureExpired,
                 "t is outside of \(Self.window.lowerBound) to +\(Self.window.upperBound) s"

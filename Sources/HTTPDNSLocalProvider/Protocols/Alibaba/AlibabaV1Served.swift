@@ -25,7 +25,7 @@ struct AlibabaV1Served: AlibabaProtocol {
         self.account = String(account)
     }
 
-    func reply(to request: ServedRequest, _ inquiry: inout Inquiry) throws(Refusal) -> ServedReply {
+    func reply(to request: ServedRequest, _ inquiry: inout ServedQuery) throws(Refusal) -> ServedReply {
         guard request.method == .get else { throw Refusal(.methodNotAllowed, "the method is GET") }
         let parameters = try QueryParameters(request.query).unique()
         try Self.checkAccount(account, inquiry.zone.settings.alibaba)
@@ -52,7 +52,7 @@ struct AlibabaV1Served: AlibabaProtocol {
     private func checkSignature(
         _ parameters: QueryParameters,
         hosts: String,
-        _ inquiry: inout Inquiry
+        _ inquiry: inout ServedQuery
     ) throws(Refusal) {
         let settings = inquiry.zone.settings.alibaba
         let secret = try inquiry.secret(settings.secret)

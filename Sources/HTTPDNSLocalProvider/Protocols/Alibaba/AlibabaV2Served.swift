@@ -14,7 +14,7 @@ struct AlibabaV2Served: AlibabaProtocol {
 
     let name = "alibaba-v2"
 
-    func reply(to request: ServedRequest, _ inquiry: inout Inquiry) throws(Refusal) -> ServedReply {
+    func reply(to request: ServedRequest, _ inquiry: inout ServedQuery) throws(Refusal) -> ServedReply {
         guard request.method == .get else { throw Refusal(.methodNotAllowed, "the method is GET") }
         let parameters = try QueryParameters(request.query).unique()
         let settings = inquiry.zone.settings.alibaba
@@ -39,7 +39,7 @@ struct AlibabaV2Served: AlibabaProtocol {
         return try Self.sealed(data, mode, cipher, inquiry)
     }
 
-    private func checkSignature(_ parameters: QueryParameters, _ inquiry: inout Inquiry) throws(Refusal) {
+    private func checkSignature(_ parameters: QueryParameters, _ inquiry: inout ServedQuery) throws(Refusal) {
         let settings = inquiry.zone.settings.alibaba
         let secret = try inquiry.secret(settings.secret)
         guard let signature = parameters["s"] else {
@@ -64,7 +64,7 @@ struct AlibabaV2Served: AlibabaProtocol {
         try Self.checkTime(end, at: inquiry.seconds)
     }
 
-    private static func cipher(_ mode: BlockCipher.Mode, _ inquiry: Inquiry) throws(Refusal) -> BlockCipher {
+    private static func cipher(_ mode: BlockCipher.Mode, _ inquiry: ServedQuery) throws(Refusal) -> BlockCipher {
         let key = try inquiry.secret(inquiry.zone.settings.alibaba.encryptionKey)
         guard let octets = key.flatMap(Hexadecimal.octets), let cipher = BlockCipher(mode, key: octets) else {
             throw Refusal(.invalidEncryption, "serve.alibaba has no encryption_key of 32 hexadecimal digits")
@@ -95,7 +95,7 @@ struct AlibabaV2Served: AlibabaProtocol {
         _ data: AlibabaV2Body.Data,
         _ mode: BlockCipher.Mode,
         _ cipher: BlockCipher,
-        _ inquiry: Inquiry
+        _ inquiry: ServedQuery
     ) throws(Refusal) -> ServedReply {
         let isOther = inquiry.fault.garbage == .mode
         let cipher = isOther ? try Self.cipher(mode.other, inquiry) : cipher

@@ -17,14 +17,14 @@ struct JSONDNS: ServedProtocol {
     let shape: Shape
     var name: String { "json-\(shape.rawValue)" }
 
-    func reply(to request: ServedRequest, _ inquiry: inout Inquiry) throws(Refusal) -> ServedReply {
+    func reply(to request: ServedRequest, _ inquiry: inout ServedQuery) throws(Refusal) -> ServedReply {
         guard request.method == .get else { throw Refusal(.methodNotAllowed, "the method is GET") }
         // Google uses the first of repeated parameters.
         let parameters = try QueryParameters(request.query)
         let text = try parameters.required("name")
         let type = try Self.type(parameters["type"] ?? "1")
         if shape == .alidns { try check(parameters, name: text, inquiry: &inquiry) }
-        guard let host = try Inquiry.hosts([text]).first else { throw Refusal(.invalidHost, "a name is missing") }
+        guard let host = try ServedQuery.hosts([text]).first else { throw Refusal(.invalidHost, "a name is missing") }
         let answer: ZoneAnswer
         do throws(Refusal) {
             guard let found = try inquiry.answers(about: [host], type.families).first else {
@@ -56,7 +56,7 @@ struct JSONDNS: ServedProtocol {
     }
 
     /// Checks the account of Alidns: a query with one of its parameters must have all of them.
-    private func check(_ parameters: QueryParameters, name: String, inquiry: inout Inquiry) throws(Refusal) {
+    private func check(_ parameters: QueryParameters, name: String, inquiry: inout ServedQuery) throws(Refusal) {
         guard ["uid", "ak", "key", "ts"].contains(where: { parameters[$0] != nil }) else { return }
         let parameters = try parameters.unique()
         inquiry.record.isSigned = true
@@ -72,7 +72,7 @@ struct JSONDNS: ServedProtocol {
         guard
             SignatureCheck.isSHA256(try parameters.required("key"), of: uid + secret + time + name + accessKey)
         else { throw Refusal(.invalidSignature, "key is not the SHA-256 of uid, secret, ts, name and ak") }
-        guard let seconds = Inquiry.time(time), (seconds - inquiry.seconds).magnitude <= Self.timeTolerance else {
+        guard let seconds = ServedQuery.time(time), (seconds - inquiry.seconds).magnitude <= Self.timeTolerance else {
             throw Refusal(.signatureExpired, "ts is more than \(Self.timeTolerance) s away from the clock")
         }
     }

@@ -11,7 +11,7 @@ struct WireDNS: ServedProtocol {
 
     let name = "doh"
 
-    func reply(to request: ServedRequest, _ inquiry: inout Inquiry) throws(Refusal) -> ServedReply {
+    func reply(to request: ServedRequest, _ inquiry: inout ServedQuery) throws(Refusal) -> ServedReply {
         let query = try WireQuery(try Self.message(in: request))
         inquiry.record.families = "\(query.type)"
         guard let host = query.name.hostName else {

@@ -20,7 +20,7 @@ struct TencentEntry {
         return refusal
     }
 
-    init(_ parameters: QueryParameters, _ inquiry: inout Inquiry) throws(Refusal) {
+    init(_ parameters: QueryParameters, _ inquiry: inout ServedQuery) throws(Refusal) {
         let settings = inquiry.zone.settings.tencent
         if let token = parameters["token"] {
             guard let expected = try inquiry.secret(settings.token), SignatureCheck.isSame(token, expected) else {
@@ -65,7 +65,7 @@ struct TencentEntry {
     }
 
     /// Returns a reply with a text, encrypted for an account with encryption, with the failures that the file injects.
-    func reply(_ text: String, _ inquiry: Inquiry) throws(Refusal) -> ServedReply {
+    func reply(_ text: String, _ inquiry: ServedQuery) throws(Refusal) -> ServedReply {
         guard let cipher else { return ServedReply(status: 200, text: text) }
         guard var octets = try? cipher.sealed(Array(text.utf8)) else {
             throw Refusal(.internalError, "the answer cannot be encrypted")

@@ -10,7 +10,7 @@ struct TencentServed: ServedProtocol {
 
     let name = "tencent"
 
-    func reply(to request: ServedRequest, _ inquiry: inout Inquiry) throws(Refusal) -> ServedReply {
+    func reply(to request: ServedRequest, _ inquiry: inout ServedQuery) throws(Refusal) -> ServedReply {
         let parameters = try TencentEntry.parameters(request)
         let entry = try TencentEntry(parameters, &inquiry)
         let hosts = try names(try entry.opened(try parameters.required("dn"), "dn"), entry, inquiry)
@@ -27,10 +27,10 @@ struct TencentServed: ServedProtocol {
     }
 
     /// Parses `a,b` or `a,b;expiry`.
-    private func names(_ text: String, _ entry: TencentEntry, _ inquiry: Inquiry) throws(Refusal) -> [HTTPDNSName] {
+    private func names(_ text: String, _ entry: TencentEntry, _ inquiry: ServedQuery) throws(Refusal) -> [HTTPDNSName] {
         let parts = text.split(separator: ";", omittingEmptySubsequences: false)
         if parts.count > 1 {
-            guard parts.count == 2, let end = Inquiry.time(parts[1]) else {
+            guard parts.count == 2, let end = ServedQuery.time(parts[1]) else {
                 throw Refusal(.missingArgument, "what stands behind the names is no time")
             }
             // The vendor's tolerance is UNCONFIRMED: there is none here.
@@ -45,7 +45,7 @@ struct TencentServed: ServedProtocol {
                 "\(names.count) names; the limit is \(Self.batchLimit), and 1 for the free service"
             )
         }
-        return try Inquiry.hosts(names)
+        return try ServedQuery.hosts(names)
     }
 
     private static func families(_ text: String?) throws(Refusal) -> HTTPDNSAddress.Families {
@@ -96,7 +96,7 @@ struct TencentListServed: ServedProtocol {
 
     let name = "tencent-conf"
 
-    func reply(to request: ServedRequest, _ inquiry: inout Inquiry) throws(Refusal) -> ServedReply {
+    func reply(to request: ServedRequest, _ inquiry: inout ServedQuery) throws(Refusal) -> ServedReply {
         let entry = try TencentEntry(try TencentEntry.parameters(request), &inquiry)
         // The vendor's clients use IPv4 addresses only.
         let address = request.service.address

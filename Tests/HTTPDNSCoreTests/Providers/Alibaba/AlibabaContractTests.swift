@@ -10,14 +10,14 @@ import Testing
 @Suite("Alibaba: the contract of providers", .timeLimit(.minutes(10)))
 struct AlibabaContractTests {
     /// Answers as the service does, about four names; about one of them it keeps silent.
-    private final class Service: ServiceExchanging {
+    private final class Service: UpstreamExchanging {
         private let version: AlibabaProvider.Version
         private let silence = Silence()
 
         init(_ version: AlibabaProvider.Version) { self.version = version }
 
         func exchange(_ request: ServiceRequest, with endpoint: HTTPDNSEndpoint, deadline: MonotonicTime) async throws
-            -> ServiceReply
+            -> UpstreamReply
         {
             try silence.checkShutdown()
             let names = (request.parameters["dn"] ?? request.parameters["host"] ?? "").split(separator: ",").map(
@@ -32,7 +32,7 @@ struct AlibabaContractTests {
                 case (.v1, 1): answers
                 case (.v1, _): #"{"dns":[\#(answers)]}"#
                 }
-            return ServiceReply(status: 200, headerFields: [:], body: Array(body.utf8), endpoint: endpoint)
+            return UpstreamReply(status: 200, headerFields: [:], body: Array(body.utf8), endpoint: endpoint)
         }
 
         func shutdown() async { silence.shutdown() }

@@ -15,7 +15,7 @@ struct AlibabaCorpusTests {
     func corpus() throws {
         let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
         let names = ["www.example.com", "img.example.com", "none.example.com", "a.test"]
-        let question = VendorQuestion(hosts: try names.map { try HTTPDNSName($0) }, families: .both)
+        let question = VendorQuery(hosts: try names.map { try HTTPDNSName($0) }, families: .both)
         var accepted = (v1: 0, v2: 0)
         for file in files {
             let octets = [UInt8](try Data(contentsOf: file))

@@ -22,7 +22,7 @@ struct AlibabaHostileTests {
     @Test("Every prefix of a good discovery changes nothing")
     func discoveryPrefixes() async throws {
         let body = #"{"service_ip":["198.51.100.1"],"service_status":"disable"}"#
-        let location = try ServiceLocation.vendor(url: "https://192.0.2.1", bootstrap: [], provider: "ali")
+        let location = try UpstreamLocation.vendor(url: "https://192.0.2.1", bootstrap: [], provider: "ali")
         let schedule = AlibabaSchedule(location: location, account: "1", region: .mainlandChina) { _ in [] }
         for count in 0..<body.count {
             #expect(throws: VendorAnswerError.self) { try schedule.discovery(parsing: Array(body.utf8.prefix(count))) }
@@ -133,7 +133,7 @@ struct AlibabaHostileTests {
         let key = try #require(Hexadecimal.octets(ScriptedAlibaba.aesKey))
         let cipher = try #require(AESCipher(.gcm, key: key))
         let text = Array(try payload.decrypted(AlibabaBody.gcmData))
-        let question = VendorQuestion(hosts: [try HTTPDNSName(Self.name)], families: .v4)
+        let question = VendorQuery(hosts: [try HTTPDNSName(Self.name)], families: .v4)
         for count in 0..<text.count {
             let octets = try cipher.encrypt(Array(text.prefix(count)), vector: [UInt8](repeating: 3, count: 12))
             let body = AlibabaBody.encrypted(base64(octets), mode: "2")

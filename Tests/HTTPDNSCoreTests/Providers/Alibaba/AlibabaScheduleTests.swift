@@ -9,7 +9,7 @@ struct AlibabaScheduleTests {
     private static let found = #"{"service_ip":["198.51.100.1","198.51.100.2"],"service_ipv6":["2001:db8:1::1"]}"#
 
     private func discovery(_ text: String) throws -> ServiceDiscovery {
-        let location = try ServiceLocation.vendor(
+        let location = try UpstreamLocation.vendor(
             url: "https://dns.example",
             bootstrap: [HTTPDNSAddress(v4: 192, 0, 2, 1)],
             provider: "ali"

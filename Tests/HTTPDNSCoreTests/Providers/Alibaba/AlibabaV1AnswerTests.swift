@@ -13,7 +13,7 @@ struct AlibabaV1AnswerTests {
         names: [String] = ["www.example.com"],
         families: HTTPDNSAddress.Families = .both
     ) throws -> [HTTPDNSName: HTTPDNSProviderAnswer] {
-        let question = VendorQuestion(hosts: try names.map { try HTTPDNSName($0) }, families: families)
+        let question = VendorQuery(hosts: try names.map { try HTTPDNSName($0) }, families: families)
         return try AlibabaV1Answer.read(Array(text.utf8), question: question)
     }
 

@@ -11,7 +11,7 @@ struct AlibabaV2AnswerTests {
         names: [String] = ["www.example.com"],
         families: HTTPDNSAddress.Families = .both
     ) throws -> [HTTPDNSName: HTTPDNSProviderAnswer] {
-        let question = VendorQuestion(hosts: try names.map { try HTTPDNSName($0) }, families: families)
+        let question = VendorQuery(hosts: try names.map { try HTTPDNSName($0) }, families: families)
         return try AlibabaV2Answer.read(Array(text.utf8), question: question, payload: nil)
     }
 

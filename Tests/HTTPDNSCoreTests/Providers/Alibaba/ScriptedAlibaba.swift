@@ -13,7 +13,7 @@ struct ScriptedAlibaba: ScriptedVendor {
     let exchange: ScriptedVendorExchange
     let time = StoppedTime()
 
-    typealias Answer = @Sendable (ScriptedVendorExchange.Sent) async throws -> ServiceReply
+    typealias Answer = @Sendable (ScriptedVendorExchange.Sent) async throws -> UpstreamReply
 
     /// - Parameters:
     ///   - seconds: The time of the machine.

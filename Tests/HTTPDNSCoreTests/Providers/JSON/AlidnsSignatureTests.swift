@@ -13,7 +13,7 @@ struct AlidnsSignatureTests {
         secret: HTTPDNSSecret,
         account: String = "9999",
         accessKey: String = "test",
-        _ answer: @escaping @Sendable (ScriptedExchange.Sent) async throws -> ServiceReply = { .jsonLoopback(to: $0) }
+        _ answer: @escaping @Sendable (ScriptedExchange.Sent) async throws -> UpstreamReply = { .jsonLoopback(to: $0) }
     ) throws -> ScriptedJSONService {
         try ScriptedJSONService(
             service: .alidns(account: account, accessKey: accessKey, secret: secret),
@@ -38,7 +38,7 @@ struct AlidnsSignatureTests {
 
     @Test("No error of a failed query contains the secret or the signature")
     func canary() async throws {
-        let failures: [@Sendable (ScriptedExchange.Sent) async throws -> ServiceReply] = [
+        let failures: [@Sendable (ScriptedExchange.Sent) async throws -> UpstreamReply] = [
             { .status(403, to: $0) }, { .status(400, to: $0) }, { .status(200, to: $0, body: Array("<html>".utf8)) },
             { .json(to: $0, #""Status":5"#) },
             // Whatever repeats the request, wherever messages quote something.

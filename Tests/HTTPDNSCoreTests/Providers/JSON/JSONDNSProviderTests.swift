@@ -118,7 +118,7 @@ struct JSONDNSProviderTests {
     )
     func status(status: Int, code: HTTPDNSProviderError.Code, wait: Int?) async throws {
         let scripted = try ScriptedJSONService { sent in
-            var reply = ServiceReply.jsonLoopback(to: sent, fields: [.retryAfter: "30"])
+            var reply = UpstreamReply.jsonLoopback(to: sent, fields: [.retryAfter: "30"])
             reply.status = status
             return reply
         }

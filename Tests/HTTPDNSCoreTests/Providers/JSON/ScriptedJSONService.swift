@@ -13,7 +13,7 @@ struct ScriptedJSONService: ScriptedService {
         url: String? = nil,
         bootstrap: [HTTPDNSAddress]? = nil,
         clock: WallClock = .system,
-        _ answer: @escaping @Sendable (ScriptedExchange.Sent) async throws -> ServiceReply
+        _ answer: @escaping @Sendable (ScriptedExchange.Sent) async throws -> UpstreamReply
     ) throws {
         exchange = ScriptedExchange(answer)
         provider = try HTTPDNSJSONProvider(
@@ -30,18 +30,18 @@ struct ScriptedJSONService: ScriptedService {
     }
 }
 
-extension ServiceReply {
+extension UpstreamReply {
     /// A good answer with `members` beside the question.
     static func json(
         to sent: ScriptedExchange.Sent,
         fields: HTTPFields = [.contentType: "application/json"],
         _ members: String
-    ) -> ServiceReply {
+    ) -> UpstreamReply {
         .status(200, to: sent, fields: fields, body: Array(JSONText.answer(to: sent.question, members).utf8))
     }
 
     /// 127.0.0.2 to A, ::1 to AAAA, for a minute.
-    static func jsonLoopback(to sent: ScriptedExchange.Sent, fields: HTTPFields = [:]) -> ServiceReply {
+    static func jsonLoopback(to sent: ScriptedExchange.Sent, fields: HTTPFields = [:]) -> UpstreamReply {
         let address = sent.question.type == .a ? "127.0.0.2" : "::1"
         return .json(to: sent, fields: fields, #""Status":0,"Answer":[\#(JSONText.record(sent.question, address))]"#)
     }

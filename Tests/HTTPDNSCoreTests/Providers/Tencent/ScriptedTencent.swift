@@ -20,7 +20,7 @@ struct ScriptedTencent: ScriptedVendor {
     let exchange: ScriptedVendorExchange
     let time = StoppedTime()
 
-    typealias Answer = @Sendable (ScriptedVendorExchange.Sent) async throws -> ServiceReply
+    typealias Answer = @Sendable (ScriptedVendorExchange.Sent) async throws -> UpstreamReply
 
     /// - Parameters:
     ///   - secret: The token, or the key of encrypted access; nil means the constants above.

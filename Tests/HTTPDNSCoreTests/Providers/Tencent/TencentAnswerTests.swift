@@ -13,7 +13,7 @@ struct TencentAnswerTests {
         _ families: HTTPDNSAddress.Families = .v4,
         names: [String] = ["www.example.com"]
     ) throws -> [String: HTTPDNSProviderAnswer] {
-        let question = VendorQuestion(hosts: try names.map { try HTTPDNSName($0) }, families: families)
+        let question = VendorQuery(hosts: try names.map { try HTTPDNSName($0) }, families: families)
         let answers = try TencentAnswer.read(Array(text.utf8), question: question)
         return Dictionary(uniqueKeysWithValues: answers.map { ($0.key.description, $0.value) })
     }

@@ -8,14 +8,14 @@ import Testing
 @Suite("Tencent: the contract of providers", .timeLimit(.minutes(10)))
 struct TencentContractTests {
     /// Answers as the service does, about four names; about one of them it keeps silent.
-    private final class Service: ServiceExchanging {
+    private final class Service: UpstreamExchanging {
         private let access: ScriptedTencent.Access
         private let silence = Silence()
 
         init(_ access: ScriptedTencent.Access) { self.access = access }
 
         func exchange(_ request: ServiceRequest, with endpoint: HTTPDNSEndpoint, deadline: MonotonicTime) async throws
-            -> ServiceReply
+            -> UpstreamReply
         {
             try silence.checkShutdown()
             let sent = ScriptedVendorExchange.Sent(request: request, endpoint: endpoint, deadline: deadline)

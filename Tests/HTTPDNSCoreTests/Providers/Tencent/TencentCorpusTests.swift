@@ -15,7 +15,7 @@ struct TencentCorpusTests {
     func corpus() throws {
         let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
         let names = ["www.example.com", "a.example.com", "b.example.com", "c.example.com"]
-        let question = VendorQuestion(hosts: try names.map { try HTTPDNSName($0) }, families: .both)
+        let question = VendorQuery(hosts: try names.map { try HTTPDNSName($0) }, families: .both)
         var accepted = (answers: 0, lists: 0)
         for file in files {
             let octets = [UInt8](try Data(contentsOf: file))

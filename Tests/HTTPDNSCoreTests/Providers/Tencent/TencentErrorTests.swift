@@ -76,7 +76,7 @@ struct TencentErrorTests {
 
     @Test("An address that fails or does not answer is skipped for five minutes")
     func failover() async throws {
-        let failures: [@Sendable (ScriptedVendorExchange.Sent) throws -> ServiceReply] = [
+        let failures: [@Sendable (ScriptedVendorExchange.Sent) throws -> UpstreamReply] = [
             { _ in throw ScriptedVendorExchange.failure(.connectFailed) },
             { _ in throw ScriptedVendorExchange.failure(.timedOut) },
             { _ in throw ScriptedVendorExchange.failure(.certificateRefused) }, { $0.reply("", status: 502) },

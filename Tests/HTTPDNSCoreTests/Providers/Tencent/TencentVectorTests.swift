@@ -39,7 +39,7 @@ struct TencentVectorTests {
     func answered() throws {
         let host = try HTTPDNSName("www.example.com")
         let text = try cipher().decrypted(Array(Self.answerHex.utf8))
-        let answers = try TencentAnswer.read(text, question: VendorQuestion(hosts: [host], families: .v4))
+        let answers = try TencentAnswer.read(text, question: VendorQuery(hosts: [host], families: .v4))
         let addresses = [HTTPDNSAddress(v4: 192, 0, 2, 10), HTTPDNSAddress(v4: 192, 0, 2, 11)]
         let expected = HTTPDNSProviderAnswer.Family.addresses(addresses, timeToLive: .seconds(300), canonicalName: nil)
         #expect(answers == [host: HTTPDNSProviderAnswer(v4: expected)])

@@ -8,10 +8,10 @@ import Testing
 struct ClockOffsetTests {
     private let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 1), port: 443)
 
-    private func reply(_ date: String?) -> ServiceReply {
+    private func reply(_ date: String?) -> UpstreamReply {
         var fields = HTTPFields()
         fields[.date] = date
-        return ServiceReply(status: 403, headerFields: fields, body: [], endpoint: endpoint)
+        return UpstreamReply(status: 403, headerFields: fields, body: [], endpoint: endpoint)
     }
 
     @Test(

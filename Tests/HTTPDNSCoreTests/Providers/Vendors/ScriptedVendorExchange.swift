@@ -5,7 +5,7 @@ import HTTPTypes
 @testable import HTTPDNSCore
 
 /// Carries requests to a function in place of a vendor's service, and keeps them.
-final class ScriptedVendorExchange: ServiceExchanging {
+final class ScriptedVendorExchange: UpstreamExchanging {
     struct Sent: Sendable {
         let request: ServiceRequest
         let endpoint: HTTPDNSEndpoint
@@ -15,19 +15,19 @@ final class ScriptedVendorExchange: ServiceExchanging {
         var parameters: [String: String] { request.parameters }
         var isDiscovery: Bool { path.hasSuffix("/ss") || path == "/conf" }
 
-        func reply(_ text: String, status: Int = 200, fields: HTTPFields = [:]) -> ServiceReply {
-            ServiceReply(status: status, headerFields: fields, body: Array(text.utf8), endpoint: endpoint)
+        func reply(_ text: String, status: Int = 200, fields: HTTPFields = [:]) -> UpstreamReply {
+            UpstreamReply(status: status, headerFields: fields, body: Array(text.utf8), endpoint: endpoint)
         }
 
-        func refusal(_ code: String, status: Int = 403, fields: HTTPFields = [:]) -> ServiceReply {
+        func refusal(_ code: String, status: Int = 403, fields: HTTPFields = [:]) -> UpstreamReply {
             reply(#"{"code":"\#(code)"}"#, status: status, fields: fields)
         }
     }
 
     private let state = Lock<(sent: [Sent], isShutDown: Bool)>(([], false))
-    private let answer: @Sendable (Sent) async throws -> ServiceReply
+    private let answer: @Sendable (Sent) async throws -> UpstreamReply
 
-    init(_ answer: @escaping @Sendable (Sent) async throws -> ServiceReply) { self.answer = answer }
+    init(_ answer: @escaping @Sendable (Sent) async throws -> UpstreamReply) { self.answer = answer }
 
     var sent: [Sent] { state.withLock { $0.sent } }
     var queries: [Sent] { sent.filter { !$0.isDiscovery } }
@@ -35,7 +35,7 @@ final class ScriptedVendorExchange: ServiceExchanging {
     var isShutDown: Bool { state.withLock { $0.isShutDown } }
 
     func exchange(_ request: ServiceRequest, with endpoint: HTTPDNSEndpoint, deadline: MonotonicTime) async throws
-        -> ServiceReply
+        -> UpstreamReply
     {
         let sent = Sent(request: request, endpoint: endpoint, deadline: deadline)
         state.withLock { $0.sent.append(sent) }

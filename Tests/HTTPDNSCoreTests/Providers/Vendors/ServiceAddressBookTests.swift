@@ -13,8 +13,8 @@ final class ServiceAddressBookTests {
         HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, number), port: port)
     }
 
-    private func makeBook(_ numbers: ClosedRange<UInt8> = 1...3) -> ServiceAddressBook {
-        ServiceAddressBook(bootstrap: numbers.map { Self.endpoint($0) })
+    private func makeBook(_ numbers: ClosedRange<UInt8> = 1...3) -> UpstreamAddressBook {
+        UpstreamAddressBook(bootstrap: numbers.map { Self.endpoint($0) })
     }
 
     private func begins(at now: MonotonicTime) -> Bool { book.beginRefresh(at: now) }

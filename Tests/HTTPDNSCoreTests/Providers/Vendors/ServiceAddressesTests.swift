@@ -41,18 +41,18 @@ struct ServiceAddressesTests {
         key: String = "https://a.test/ cn",
         time: StoppedTime = StoppedTime(),
         wall: Int64 = 1_700_000_000_000
-    ) -> ServiceAddresses {
-        ServiceAddresses(
+    ) -> UpstreamAddresses {
+        UpstreamAddresses(
             bootstrap: Self.bootstrap,
             scope: scope,
-            storage: store.map { ServiceAddresses.Storage(store: $0, key: key, provider: "ali") },
+            storage: store.map { UpstreamAddresses.Storage(store: $0, key: key, provider: "ali") },
             time: time,
             wallClock: WallClock { wall }
         )
     }
 
     /// Lets a discovery happen if one is due, and returns whether one did.
-    private func discovers(_ addresses: ServiceAddresses, _ discovery: ServiceDiscovery? = nil) async -> Bool {
+    private func discovers(_ addresses: UpstreamAddresses, _ discovery: ServiceDiscovery? = nil) async -> Bool {
         let asked = Lock(0)
         addresses.refreshIfDue { _ in
             asked.withLock { $0 += 1 }

@@ -1,0 +1,109 @@
+internal import HTTPDNSCore
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+
+/// The path on which a hop leaves the machine.
+package enum EgressChoice: Sendable {
+    /// A direct connection to the addresses of the host.
+    case straight
+    /// A connection through a proxy.
+    case proxy(HTTPDNSClient.Proxy)
+    /// A connection to a Unix socket, by its path.
+    case unixSocket(String)
+
+    package var proxy: HTTPDNSClient.Proxy? { if case .proxy(let proxy) = self { proxy } else { nil } }
+}
+
+/// The selector of a hop's egress path, from its URL, its options and the client's settings.
+final class EgressSelector: Sendable {
+    private let rules: HTTPDNSClient.Proxy.Rules
+    private let environment: ProxyEnvironment
+    private let unixSocket: String?
+    /// The interface or address that all connections are bound to.
+    let source: HTTPDNSClient.Configuration.LocalSource?
+    /// Whether every hop without options of its own is direct.
+    private let isPlain: Bool
+    /// The egress settings of every direct hop.
+    let straightPassage: EgressPath?
+    /// The address of each proxy that is tried first: the last one that accepted a connection, or the next one if that
+    /// has failed since.
+    private let fronts = Lock<[HTTPDNSHost: HTTPDNSAddress]>([:])
+
+    /// The maximum number of remembered proxies. A client with more of them, set by requests, forgets all.
+    private static let maximumRemembered = 64
+
+    init(_ configuration: HTTPDNSClient.Configuration) {
+        rules = configuration.proxy
+        environment = ProxyEnvironment(configuration.environment)
+        unixSocket = configuration.unixSocket
+        source = configuration.localSource
+        isPlain = rules == .direct && unixSocket == nil
+        straightPassage = source.map { EgressPath(source: $0) }
+    }
+
+    /// Whether a hop is direct, as far as that is known without its URL.
+    func isStraight(_ request: borrowing HTTPDNSClient.Request) -> Bool {
+        guard isPlain else { return false }
+        guard let own = request.own else { return true }
+        return own.options.proxy.isInherited && own.options.unixSocket == nil
+    }
+
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration` or `invalidRequest`.
+    func way(of request: HTTPDNSClient.Request, for url: HTTPDNSRewriter.CanonicalURL) throws(HTTPDNSClientError)
+        -> EgressChoice
+    {
+        if isStraight(request) { return .straight }
+        let options = request.options
+        if let path = options.unixSocket ?? (options.proxy.isInherited ? unixSocket : nil) {
+            if let fault = UnixSocketPath.fault(in: path) {
+                throw HTTPDNSClientError(code: .invalidRequest, stage: .request, message: fault)
+            }
+            return .unixSocket(path)
+        }
+        switch options.proxy.inheriting(from: rules).content {
+        // The client's own rules are never inherited: validation refuses that.
+        case .direct, .inherited: return .straight
+        case .through(let proxy, let exceptions):
+            // The client's own proxy was validated when the client was made.
+            if !options.proxy.isInherited, let fault = proxy.fault {
+                throw HTTPDNSClientError(code: .invalidRequest, stage: .request, message: fault)
+            }
+            return exceptions.contains(url.host, port: url.port) ? .straight : .proxy(proxy)
+        case .environment: return try environment.proxy(for: url).map { .proxy($0) } ?? .straight
+        }
+    }
+
+    // MARK: the addresses of a proxy
+
+    /// Returns the addresses, rotated so that the preferred one is first. Each address gets its turn, however many of
+    /// them fail.
+    func ordered(_ endpoints: [HTTPDNSEndpoint], of proxy: HTTPDNSClient.Proxy) -> [HTTPDNSEndpoint] {
+        guard endpoints.count > 1, let front = fronts.withLock({ $0[proxy.host] }),
+            let index = endpoints.firstIndex(where: { $0.address == front })
+        else { return endpoints }
+        return Array(endpoints[index...] + endpoints[..<index])
+    }
+
+    /// Makes an address of the proxy the first to try: it worked, or the one before it failed.
+    func prefer(_ endpoint: HTTPDNSEndpoint, of proxy: HTTPDNSClient.Proxy) {
+        fronts.withLock { fronts in
+            guard fronts[proxy.host] != endpoint.address else { return }
+            if fronts.count >= EgressSelector.maximumRemembered { fronts.removeAll() }
+            fronts[proxy.host] = endpoint.address
+        }
+    }
+}
+
+/// The rules for paths of Unix sockets.
+enum UnixSocketPath {
+    /// The maximum length: `sun_path` has 108 bytes on Linux, including the terminating NUL.
+    private static let maximumBytes = 107
+
+    static func fault(in path: String) -> String? {
+        guard !path.isEmpty, !path.utf8.contains(0) else { return "the path of the Unix socket is empty or has a NUL" }
+        guard path.utf8.count <= maximumBytes else {
+            return "the path of the Unix socket has \(path.utf8.count) bytes, and the system takes \(maximumBytes)"
+        }
+        return nil
+    }
+}

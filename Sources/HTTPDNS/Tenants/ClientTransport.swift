@@ -1,0 +1,178 @@
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+
+/// The sender of one client on a transport that others may use too: its own transfers, counted and ended separately.
+///
+/// Its ``TransportTable`` are replaced as a whole when its trust settings change. The previous ones are kept until their
+/// last transfer has ended, and are then released. The last client to release them ends their loops.
+final class ClientTransport: HopSending {
+    private struct State {
+        var ways: TransportTable
+        /// The number of the transfers that begin now.
+        var cohort = 0
+        /// The replaced transports of older cohorts with transfers in flight.
+        var leaving: [Int: TransportTable] = [:]
+        var isClosed = false
+        var isGivenBack = false
+        /// The transports whose last user this client was, until they have ended.
+        var unused: [TrustedTransport] = []
+    }
+
+    private let transport: HTTPDNSTransport
+    private let group: TransferGroup
+    private let state: Lock<State>
+
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, `limitReached` or `shutDown`.
+    init(_ configuration: HTTPDNSClient.Configuration, on transport: HTTPDNSTransport) async throws(HTTPDNSClientError)
+    {
+        let ways = try await transport.lease(configuration)
+        state = Lock(State(ways: ways))
+        executor = LoopExecutor(following: ways.everybody.executor)
+        self.transport = transport
+        group = TransferGroup(maximum: configuration.maximumRequestsInFlight)
+    }
+
+    deinit {
+        giveBack()
+    }
+
+    func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer {
+        while true {
+            let (ways, cohort) = state.withLock { ($0.ways, $0.cohort) }
+            if isStale() { throw StaleSettings() }
+            let way = ways[request.url.host]
+            do {
+                return HopAnswer(try await way.execute(consume request, in: group, cohort: cohort))
+            } catch let superseded as TransferGroup.StaleTransportSet {
+                // The settings were replaced after they were looked up.
+                request = superseded.request
+            }
+        }
+    }
+
+    /// Records that a client has begun with its trust settings.
+    func noteTaken() { state.withLock { $0.ways }.noteTaken() }
+
+    /// The queue in which the hops of all clients of the transport wait; nil when connections are not limited.
+    var sharedAdmission: Admission? { transport.admission }
+
+    /// The number of connections that the transport keeps for each of its trust settings.
+    var maximumIdleConnections: Int { transport.limits.idleConnections }
+
+    /// Runs tasks on the thread of the current loop for hosts without trust settings of their own.
+    let executor: LoopExecutor
+
+    /// Retires the connections of all clients with the same trust settings, because they are shared.
+    func retireConnections() {
+        for transport in transports { transport.retireConnections() }
+    }
+
+    func retireConnections(host: String) {
+        for transport in transports { transport.retireConnections(host: host) }
+    }
+
+    /// The records for the trust settings in use; records for other settings do not apply to these.
+    var endpointRecords: [HTTPDNSClient.EndpointRecord] {
+        let transports = state.withLock { $0.ways.transports }
+        guard transports.count > 1 else { return transports.first?.endpointRecords ?? [] }
+        return transports.flatMap(\.endpointRecords)
+            .sorted { ($0.endpoint.description, $0.host ?? "") < ($1.endpoint.description, $1.host ?? "") }
+    }
+
+    /// The pools of all clients with the same trust settings, because they are shared.
+    var connectionPools: [HTTPDNSClient.ConnectionPool] { transports.flatMap(\.connectionPools).merged() }
+
+    var transfersInFlight: Int { group.inFlight }
+
+    /// The transports in use, and those on which transfers in flight began.
+    private var transports: [TrustedTransport] {
+        let ways = state.withLock { [$0.ways] + $0.leaving.values }
+        guard ways.count > 1 else { return ways.flatMap(\.transports) }
+        var seen: Set<ObjectIdentifier> = []
+        return ways.flatMap(\.transports).filter { seen.insert(ObjectIdentifier($0)).inserted }
+    }
+
+    func shutdown(drainingFor duration: Duration) async {
+        state.withLock { $0.isClosed = true }
+        await group.close(drainingUntil: SystemTimeSource().now() + duration)
+        giveBack()
+        for transport in state.withLock({ $0.unused }) { await transport.shutdown() }
+    }
+
+    /// Checks the files of the client's trust settings now.
+    func reloadCertificates() async throws(HTTPDNSClientError) {
+        var first: TransferFailure?
+        for transport in state.withLock({ $0.ways.transports }) {
+            do throws(TransferFailure) {
+                try await transport.reload()
+            } catch {
+                first = first ?? error
+            }
+        }
+        if let first { throw HTTPDNSClientError.unusable(first) }
+    }
+
+    // MARK: other trust settings
+
+    /// Prepares other trust settings: their files are read and checked, and nothing changes yet. Pass the result to
+    /// ``exchange(_:)`` or to ``abandon(_:)``.
+    /// - Returns: The transports of these settings; nil when they are already in use.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, `limitReached` or `shutDown`.
+    func prepare(_ configuration: HTTPDNSClient.Configuration) async throws(HTTPDNSClientError) -> TransportTable? {
+        let ways = state.withLock { $0.ways }
+        if ways.isMade(of: configuration) { return nil }
+        return try await transport.lease(configuration, insteadOf: ways)
+    }
+
+    /// Makes all transfers that begin from now on use these transports. Transfers in flight finish on theirs; then
+    /// loops without further users end.
+    /// - Returns: Whether they are in use; false after the shutdown.
+    func exchange(_ ways: TransportTable) -> Bool {
+        let old = state.withLock { state -> (ways: TransportTable, cohort: Int)? in
+            if state.isClosed { return nil }
+            let old = (state.ways, state.cohort)
+            state.leaving[old.1] = old.0
+            state.ways = ways
+            // Under this lock, so that a transfer refused as one of an older cohort finds the newer transports.
+            state.cohort = group.advance()
+            // Also under this lock: a shutdown must release what has been left, and not what is about to be.
+            transport.leave(old.0)
+            executor.follow(ways.everybody.executor)
+            return old
+        }
+        guard let old else { return false }
+        ways.noteTaken()
+        Task { [weak self, group] in
+            await group.awaitEnd(ofCohort: old.cohort)
+            await self?.end(cohort: old.cohort)
+        }
+        return true
+    }
+
+    /// Releases transports that were prepared.
+    func abandon(_ ways: TransportTable) async {
+        for transport in transport.release(ways, held: .candidate) { await transport.shutdown() }
+    }
+
+    private func end(cohort: Int) async {
+        let unused = state.withLock { state -> [TrustedTransport] in
+            guard let ways = state.leaving.removeValue(forKey: cohort) else { return [] }
+            let unused = transport.release(ways, held: .leaving)
+            state.unused += unused
+            return unused
+        }
+        for transport in unused { await transport.shutdown() }
+        state.withLock { state in state.unused.removeAll { transport in unused.contains { $0 === transport } } }
+    }
+
+    /// Releases all transports.
+    private func giveBack() {
+        state.withLock { state in
+            if state.isGivenBack { return }
+            state.isGivenBack = true
+            state.unused += transport.release(state.ways, held: .inUse)
+            for ways in state.leaving.values { state.unused += transport.release(ways, held: .leaving) }
+            state.leaving = [:]
+        }
+    }
+}

@@ -1,0 +1,172 @@
+internal import HTTPDNSPrimitives
+
+/// The addresses of one vendor's service, updated beside the queries, and kept across restarts where there is a store.
+///
+/// They come from the settings and from the service itself; no name is ever looked up for them. A query never waits for a
+/// discovery: it uses the addresses known when it begins.
+final class UpstreamAddresses: Sendable {
+    /// The persistent storage of discovered addresses.
+    struct Storage: Sendable {
+        var store: any HTTPDNSResolutionStore
+        /// The key of the stored addresses: the provider, its vendor and region. Addresses of other regions are not used.
+        var key: String
+        var provider: String
+    }
+
+    /// Asks the given addresses in turn for the service's addresses.
+    typealias Discover = @Sendable ([HTTPDNSEndpoint]) async throws -> ServiceDiscovery
+
+    private struct State {
+        var book: UpstreamAddressBook
+        var task: Task<Void, Never>?
+        var isRestored = false
+        var isShutDown = false
+    }
+
+    /// The name of the store's entry. It cannot exist (RFC 6761 section 6.4), so that no cached answer can be confused with
+    /// it.
+    private static let storedName = HTTPDNSName(canonical: "service-addresses.invalid")
+
+    /// The most public scope of the addresses in the settings: the service may not return addresses of a more private scope.
+    private let scope: HTTPDNSAddressPolicy.Scope
+    private let time: any TimeSource
+    private let wallClock: WallClock
+    private let storage: Storage?
+    private let state: Lock<State>
+
+    init(
+        bootstrap: [HTTPDNSEndpoint],
+        maximumAttempts: Int = UpstreamAddressBook.maximumAttempts,
+        scope: HTTPDNSAddressPolicy.Scope,
+        storage: Storage? = nil,
+        time: any TimeSource,
+        wallClock: WallClock
+    ) {
+        self.scope = scope
+        self.storage = storage
+        self.time = time
+        self.wallClock = wallClock
+        state = Lock(State(book: UpstreamAddressBook(bootstrap: bootstrap, maximumAttempts: maximumAttempts)))
+    }
+
+    /// Whether the vendor has switched the service off.
+    var isDisabled: Bool { state.withLock { $0.book.isDisabled } }
+
+    /// Returns the addresses that a query tries, best first; at least one.
+    func attempts() -> [HTTPDNSEndpoint] {
+        let now = time.now()
+        return state.withLock { $0.book.attempts(at: now) }
+    }
+
+    /// Returns the addresses that a query tries, with the reserve.
+    func order() -> UpstreamAddressBook.Order {
+        let now = time.now()
+        return state.withLock { $0.book.order(at: now) }
+    }
+
+    func succeeded(_ endpoint: HTTPDNSEndpoint) {
+        state.withLock { $0.book.succeeded(endpoint) }
+    }
+
+    func failed(_ endpoint: HTTPDNSEndpoint) {
+        let now = time.now()
+        state.withLock { $0.book.failed(endpoint, at: now) }
+    }
+
+    /// Starts a discovery when one is due, and returns immediately.
+    func refreshIfDue(_ discover: @escaping Discover) {
+        let now = time.now()
+        state.withLock { state in
+            guard !state.isShutDown, state.task == nil, state.book.beginRefresh(at: now) else { return }
+            // Detached: the task belongs to the service, and outlives the query that started it.
+            state.task = CallWork.detached { [self] in
+                await refresh(discover)
+                self.state.withLock { $0.task = nil }
+            }
+        }
+    }
+
+    /// Returns when no discovery is in progress.
+    func settled() async {
+        await state.withLock { $0.task }?.value
+    }
+
+    /// Cancels a discovery in progress. Idempotent.
+    func shutdown() {
+        let task = state.withLock { state in
+            state.isShutDown = true
+            return state.task
+        }
+        task?.cancel()
+    }
+
+    private func refresh(_ discover: Discover) async {
+        let isFirst = state.withLock { state in
+            defer { state.isRestored = true }
+            return !state.isRestored
+        }
+        if isFirst, await restore() { return }
+        let now = time.now()
+        let attempts = state.withLock { $0.book.discoveryAttempts(at: now) }
+        // A failure changes nothing; a later query tries again.
+        guard var discovery = try? await discover(attempts) else { return }
+        discovery.endpoints = discovery.endpoints.filter { isAllowed($0.address) }
+        let later = time.now()
+        state.withLock { [discovery] in $0.book.learned(discovery, at: later) }
+        await save(discovery)
+    }
+
+    private func isAllowed(_ address: HTTPDNSAddress) -> Bool { HTTPDNSAddressPolicy.Scope(of: address) <= scope }
+}
+
+// MARK: - Storage
+
+extension UpstreamAddresses {
+    /// - Returns: Whether the store had addresses that are still new.
+    private func restore() async -> Bool {
+        guard let storage, let stored = try? await storage.store.load() else { return false }
+        let wallNow = wallClock.now()
+        var endpoints: [HTTPDNSEndpoint] = []
+        // All entries were stored together, so they differ only in their ports.
+        var oldest: Int64 = 0
+        var lifetime = UpstreamAddressBook.refreshInterval
+        for entry in stored where entry.host == Self.storedName && entry.provider == storage.provider {
+            let (age, isAbsurd) = wallNow.subtractingReportingOverflow(entry.receivedAt)
+            guard let port = port(in: entry.route, key: storage.key), !isAbsurd, age >= 0,
+                Duration.milliseconds(age) < min(entry.timeToLive, UpstreamAddressBook.refreshInterval)
+            else { continue }
+            oldest = max(oldest, age)
+            lifetime = min(lifetime, entry.timeToLive)
+            endpoints += entry.addresses.filter(isAllowed).map { HTTPDNSEndpoint(address: $0, port: port) }
+        }
+        guard !endpoints.isEmpty else { return false }
+        let discovery = ServiceDiscovery(endpoints: endpoints, lifetime: lifetime)
+        let now = time.now()
+        state.withLock { [oldest] in $0.book.learned(discovery, age: .milliseconds(oldest), at: now) }
+        return true
+    }
+
+    /// If the store fails, the next process starts without these addresses; nothing else changes.
+    private func save(_ discovery: ServiceDiscovery) async {
+        guard let storage, !discovery.endpoints.isEmpty, !discovery.isDisabled else { return }
+        let receivedAt = wallClock.now()
+        let ports = Set(discovery.endpoints.map(\.port)).sorted()
+        let entries = ports.map { port in
+            HTTPDNSStoredResolution(
+                host: Self.storedName,
+                families: .both,
+                route: "\(storage.key) \(port)",
+                addresses: discovery.endpoints.filter { $0.port == port }.map(\.address),
+                provider: storage.provider,
+                receivedAt: receivedAt,
+                timeToLive: discovery.lifetime ?? UpstreamAddressBook.refreshInterval
+            )
+        }
+        try? await storage.store.save(entries)
+    }
+
+    private func port(in route: String, key: String) -> UInt16? {
+        guard route.hasPrefix("\(key) ") else { return nil }
+        return UInt16(route.dropFirst(key.count + 1)).flatMap { $0 > 0 ? $0 : nil }
+    }
+}

@@ -1,0 +1,109 @@
+internal import HTTPDNSPrimitives
+
+/// A query to one provider.
+struct PoolQuery: Sendable {
+    typealias ID = UInt64
+
+    /// The result of a query.
+    enum Result: Sendable {
+        case answered(HTTPDNSProviderAnswer)
+        case answeredBatch([HTTPDNSName: HTTPDNSProviderAnswer])
+        case failed(HTTPDNSProviderError)
+        /// It was cancelled.
+        case cancelled
+    }
+
+    /// The purpose of a query.
+    enum Purpose: Sendable {
+        /// The provider's turn in the order of its request.
+        case turn
+        /// A hedge, because the provider before has not answered.
+        case hedge
+        /// A probe of a provider in quarantine. Its request also has another query to wait for.
+        case copy
+        /// A query to a provider of last resort, because there is no other.
+        case lastHope
+    }
+
+    var id: ID
+    /// The index of the provider in its pool.
+    var member: Int
+    /// The request that needs the answer; nil when none does any more.
+    var ask: PoolRequest.ID?
+    var question: HTTPDNSProviderQuery
+    var batch: [HTTPDNSName]?
+    var purpose: Purpose
+    /// Whether its provider's quarantine was over and no query had been sent to it since.
+    var isProbe: Bool
+    var startedAt: MonotonicTime
+    /// The deadline of its request.
+    var deadline: MonotonicTime
+    /// The time it was sent; nil as long as it waits for a slot.
+    var sentAt: MonotonicTime?
+    /// Whether its outcome is known. It keeps its slot until the provider returns.
+    var isEnded = false
+
+    /// Whether it was ended for queries that waited for its slot.
+    var madeRoom = false
+
+    /// Whether it was sent to a provider that is or was in quarantine, and may be unresponsive.
+    var isDoubtful: Bool { isProbe || purpose == .copy || purpose == .lastHope }
+
+    /// Whether its request has no other provider to query.
+    var isOnlyChance = false
+
+    /// Returns the time limit from the sending on: all of the remaining time, if an earlier end would gain nothing.
+    func limit(_ attemptLimit: Duration) -> Duration {
+        let left = deadline - (sentAt ?? startedAt)
+        return isOnlyChance ? left : min(attemptLimit, left)
+    }
+
+    /// The evaluation of a result.
+    enum Verdict: Sendable {
+        case definite(HTTPDNSProviderAnswer, AnswerReading)
+        case batch([HTTPDNSName: HTTPDNSProviderAnswer])
+        case failed(HTTPDNSProviderError)
+        case cancelled
+    }
+
+    /// Evaluates a result.
+    func verdict(_ result: Result) -> Verdict {
+        switch result {
+        case .cancelled: return .cancelled
+        case .failed(let error): return .failed(error)
+        case .answered(let answer):
+            let reading = AnswerReading(answer, families: question.families)
+            if case .failed(let text) = reading { return .failed(answer.failure(saying: text)) }
+            return .definite(answer, reading)
+        case .answeredBatch(let answers):
+            let known = answers.filter { _, answer in
+                if case .failed = AnswerReading(answer, families: question.families) { false } else { true }
+            }
+            if known.isEmpty {
+                let text = "no name of the batch was answered"
+                return .failed(
+                    answers.values.first?.failure(saying: text)
+                        ?? HTTPDNSProviderError(code: .badResponse, message: text)
+                )
+            }
+            return .batch(known)
+        }
+    }
+}
+
+extension AnswerReading {
+    /// Whether there is no address, for whatever reason.
+    var isNegative: Bool {
+        if case .addresses = self { false } else { true }
+    }
+}
+
+extension HTTPDNSProviderAnswer {
+    /// Returns the failure for an answer without a definite result, with the code of the failed family.
+    fileprivate func failure(saying text: String) -> HTTPDNSProviderError {
+        for case .failed(let error)? in [v4, v6] {
+            return HTTPDNSProviderError(code: error.code, message: text, retryAfter: error.retryAfter)
+        }
+        return HTTPDNSProviderError(code: .badResponse, message: text)
+    }
+}

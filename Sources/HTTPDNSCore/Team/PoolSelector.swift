@@ -1,0 +1,334 @@
+internal import HTTPDNSPrimitives
+
+/// The state of all requests to a pool: the queries in flight, waiting and abandoned.
+///
+/// A value: it sends nothing itself. All events and times are arguments of its methods, which return the work that is to be
+/// done after the lock around it is released.
+struct PoolSelector: Sendable {
+    /// An action after a change; actions are performed in order.
+    enum Action: Sendable {
+        /// Send a query, and report its result; the limit is from now on.
+        case send(PoolQuery, limit: Duration)
+        /// Cancel a query that was sent.
+        case cancel(PoolQuery.ID)
+        /// Wake the request at that time, instead of at the time set before.
+        case wake(PoolRequest.ID, at: MonotonicTime)
+        /// Deliver the outcome. The request is not used again.
+        case finish(PoolRequest.ID, Ending)
+        /// Report the attempt to logs and metrics.
+        case report(AttemptReport)
+    }
+
+    /// The outcome of a request.
+    enum Ending: Sendable {
+        case outcome(ProviderPool.Outcome)
+        /// The answered names of a batch.
+        case batch([HTTPDNSName: HTTPDNSProviderAnswer], provider: any HTTPDNSProvider, sentAt: MonotonicTime)
+    }
+
+    /// The minimum interval between hedges, unless they are set to a shorter one (RFC 8305, section 8: the least delay
+    /// between attempts).
+    static let leastHedgeStep = Duration.milliseconds(10)
+
+    let attemptLimit: Duration
+    let numbers: [String: Int]
+    var members: [PooledProvider]
+    var asks: [PoolRequest.ID: PoolRequest] = [:]
+    var queries: [PoolQuery.ID: PoolQuery] = [:]
+    var hedgeBudget = HedgeBudget()
+    private(set) var isShutDown = false
+    var lastID: UInt64 = 0
+
+    init(_ members: [PooledProvider], attemptLimit: Duration) {
+        self.members = members
+        self.attemptLimit = attemptLimit
+        numbers = Dictionary(members.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    // MARK: Events of a request
+
+    /// Adds a request.
+    /// - Parameters:
+    ///   - batch: Names to be queried together, at the single provider of the request.
+    ///   - explores: Whether this request may begin with a provider of unknown latency, where the order is `fastest`.
+    mutating func begin(
+        _ assignment: ProviderPool.PoolAttempt,
+        batch: [HTTPDNSName]? = nil,
+        explores: Bool,
+        at now: MonotonicTime
+    ) -> (PoolRequest.ID, [Action]) {
+        lastID += 1
+        let id = lastID
+        hedgeBudget.noteQuestion()
+        var actions: [Action] = []
+        asks[id] = PoolRequest(
+            assignment: assignment,
+            batch: batch,
+            startedAt: now,
+            remaining: assignment.providers.compactMap { numbers[$0] },
+            explores: explores && assignment.order == .fastest
+        )
+        let denier = assignment.denial.flatMap { numbers[$0.provider.name] }
+        if let denier, let denial = assignment.denial {
+            asks[id]?.remaining.removeAll { $0 == denier }
+            asks[id]?.negatives = [denier]
+            asks[id]?.tentative = denial
+        }
+        if isShutDown {
+            finish(id, .outcome(.cancelled), at: now, &actions)
+        } else if now >= assignment.deadline {
+            giveUp(id, at: now, &actions)
+        } else if let denier, let denial = assignment.denial {
+            if isOpen(id, after: denial, of: denier, at: now, &actions) { askNext(id, at: now, &actions) }
+            if let ask = asks[id] { actions.append(.wake(id, at: ask.wakeAt)) }
+        } else {
+            askNext(id, at: now, &actions)
+            copyToProbe(id, at: now, &actions)
+            if let ask = asks[id] { actions.append(.wake(id, at: ask.wakeAt)) }
+        }
+        return (id, actions)
+    }
+
+    /// Performs the steps that are due without an answer: hedges, or ends the request at the deadline.
+    mutating func wake(_ id: PoolRequest.ID, at now: MonotonicTime) -> [Action] {
+        guard let ask = asks[id], now >= ask.wakeAt else { return [] }
+        var actions: [Action] = []
+        if now >= ask.assignment.deadline {
+            giveUp(id, at: now, &actions)
+        } else {
+            hedge(id, at: now, &actions)
+        }
+        if let ask = asks[id] { actions.append(.wake(id, at: ask.wakeAt)) }
+        return actions
+    }
+
+    /// Records that an answer is not needed any more. Idempotent.
+    mutating func leave(_ id: PoolRequest.ID, at now: MonotonicTime) -> [Action] {
+        guard let ask = asks[id] else { return [] }
+        var actions: [Action] = []
+        for query in ask.pending { drop(query, at: now, &actions) }
+        asks[id]?.pending = []
+        finish(id, .outcome(.cancelled), at: now, &actions)
+        return actions
+    }
+
+    /// Ends all requests and all queries; later requests end immediately.
+    mutating func shutdown(at now: MonotonicTime) -> [Action] {
+        isShutDown = true
+        var actions: [Action] = []
+        for id in asks.keys.sorted() { actions += leave(id, at: now) }
+        for id in queries.keys.sorted() { drop(id, at: now, &actions) }
+        return actions
+    }
+
+    // MARK: Events of a query
+
+    /// Records the result that a query's provider returned.
+    mutating func returned(
+        _ id: PoolQuery.ID,
+        _ result: PoolQuery.Result,
+        jitter: UInt64,
+        at now: MonotonicTime
+    ) -> [Action] {
+        var actions: [Action] = []
+        end(id, result, jitter: jitter, at: now, &actions)
+        free(id, at: now, &actions)
+        return actions
+    }
+
+    /// Records that a query had no answer within its limit.
+    mutating func expired(_ id: PoolQuery.ID, jitter: UInt64, at now: MonotonicTime) -> [Action] {
+        guard let query = queries[id], !query.isEnded else { return [] }
+        var actions: [Action] = [.cancel(id)]
+        end(id, .failed(HTTPDNSProviderError(code: .timedOut, message: "no answer")), jitter: jitter, at: now, &actions)
+        return actions
+    }
+
+    /// Ends a query that takes much longer than others do, if a query waits for its slot: names whose servers are slow must
+    /// not delay all other answers.
+    /// - Returns: Nil when it continues.
+    mutating func makeRoom(_ id: PoolQuery.ID, at now: MonotonicTime) -> [Action]? {
+        guard let query = queries[id], !query.isEnded, let sentAt = query.sentAt else { return [] }
+        guard members[query.member].health.isOverdue(sentAt: sentAt, at: now), members[query.member].makeRoom() else {
+            return nil
+        }
+        queries[id]?.madeRoom = true
+        let error = HTTPDNSProviderError(code: .timedOut, message: "no answer, and others waited for its place")
+        var actions: [Action] = [.cancel(id)]
+        end(id, .failed(error), jitter: MemberHealth.jitterSteps / 2, at: now, &actions)
+        return actions
+    }
+
+    /// Takes back the slot of a query from a provider that does not return.
+    mutating func abandon(_ id: PoolQuery.ID, at now: MonotonicTime) -> [Action] {
+        guard let query = queries[id], query.isEnded else { return [] }
+        var actions: [Action] = []
+        free(id, at: now, &actions)
+        return actions
+    }
+
+    // MARK: Health
+
+    /// Returns whether one of them is neither in quarantine nor out of budget.
+    func mayAsk(_ providers: [String], at now: MonotonicTime) -> Bool {
+        providers.contains { name in
+            guard let number = numbers[name] else { return false }
+            return !members[number].health.isResting(at: now) && members[number].hasBudget(at: now)
+        }
+    }
+
+    // MARK: Shared steps
+
+    /// Processes an outcome, once for each query.
+    private mutating func end(
+        _ id: PoolQuery.ID,
+        _ result: PoolQuery.Result,
+        jitter: UInt64,
+        at now: MonotonicTime,
+        _ actions: inout [Action]
+    ) {
+        guard let query = queries[id], !query.isEnded, let sentAt = query.sentAt else { return }
+        queries[id]?.isEnded = true
+        let verdict = query.verdict(result)
+        switch verdict {
+        case .definite:
+            members[query.member].count(success: true)
+            members[query.member].health.succeeded(id, latency: now - sentAt, at: now)
+            noteEvidence(of: verdict, query)
+        case .batch:
+            members[query.member].count(success: true)
+            noteEvidence(of: verdict, query)
+            // A batch may take longer than a single name, and does not predict a single name's latency.
+            members[query.member].health.succeeded(id, latency: nil, at: now)
+        case .failed(let error):
+            members[query.member].count(success: false)
+            members[query.member].health.failed(
+                id,
+                error,
+                about: query.question.host,
+                sentAt: sentAt,
+                limit: query.limit(attemptLimit),
+                jitter: jitter,
+                at: now
+            )
+        case .cancelled:
+            members[query.member].health.dropped(id)
+        }
+        actions.append(.report(report(on: query, verdict, at: now)))
+        guard let ask = query.ask, asks[ask] != nil else { return }
+        conclude(ask, query, verdict, at: now, &actions)
+        if let ask = query.ask, let wakeAt = asks[ask]?.wakeAt { actions.append(.wake(ask, at: wakeAt)) }
+    }
+
+    /// Applies an outcome to its request.
+    private mutating func conclude(
+        _ id: PoolRequest.ID,
+        _ query: PoolQuery,
+        _ verdict: PoolQuery.Verdict,
+        at now: MonotonicTime,
+        _ actions: inout [Action]
+    ) {
+        guard var ask = asks[id] else { return }
+        let member = members[query.member]
+        let sentAt = query.sentAt ?? query.startedAt
+        ask.pending.removeAll { $0 == query.id }
+        switch verdict {
+        case .batch(let answers):
+            asks[id] = ask
+            finish(id, .batch(answers, provider: member.provider, sentAt: sentAt), at: now, &actions)
+            return
+        case .definite(let answer, let reading):
+            let answer = ProviderPool.Answer(
+                answer: answer,
+                reading: reading,
+                provider: member.provider,
+                sentAt: sentAt,
+                failedAttempts: ask.failedAttempts
+            )
+            asks[id] = ask
+            guard reading.isNegative else {
+                for number in ask.negatives {
+                    members[number].negatives.note(query.question.host, .contradicted)
+                }
+                finish(id, .outcome(.answered(answer)), at: now, &actions)
+                return
+            }
+            guard isOpen(id, after: answer, of: query.member, at: now, &actions), let left = asks[id] else { return }
+            ask = left
+        case .failed(let error):
+            var attempt = HTTPDNSResolver.ProviderAttempt(
+                provider: member.name,
+                failure: error.message,
+                elapsed: now - sentAt
+            )
+            attempt.isLocal = error.code.isLocal
+            ask.failedAttempts.append(attempt)
+        case .cancelled:
+            let attempt = HTTPDNSResolver.ProviderAttempt(
+                provider: member.name,
+                failure: "ended the query itself",
+                elapsed: now - sentAt
+            )
+            ask.failedAttempts.append(attempt)
+        }
+        asks[id] = ask
+        // While a later query is within its own delay, it counts as the next provider, and its delay is running.
+        guard ask.latest == query.id || ask.pending.isEmpty else { return }
+        askNext(id, at: now, &actions)
+    }
+
+    /// Frees the slot of a query that was sent, for the next one in the queue.
+    private mutating func free(_ id: PoolQuery.ID, at now: MonotonicTime, _ actions: inout [Action]) {
+        guard let query = queries.removeValue(forKey: id), query.sentAt != nil else { return }
+        var madeRoom = query.madeRoom
+        while let next = members[query.member].free(madeRoom: madeRoom) {
+            madeRoom = false
+            guard let waiting = queries[next], let ask = waiting.ask else { continue }
+            guard now < waiting.deadline else {
+                giveUp(ask, at: now, &actions)
+                continue
+            }
+            send(next, at: now, &actions)
+            if asks[ask]?.latest == next { timeHedge(ask, after: next, at: now) }
+            if let wakeAt = asks[ask]?.wakeAt { actions.append(.wake(ask, at: wakeAt)) }
+            return
+        }
+    }
+
+    /// Ends a query that no request needs.
+    private mutating func drop(_ id: PoolQuery.ID, at now: MonotonicTime, _ actions: inout [Action]) {
+        guard let query = queries[id], !query.isEnded else { return }
+        guard query.sentAt != nil else {
+            unqueue(id)
+            return
+        }
+        queries[id]?.isEnded = true
+        queries[id]?.ask = nil
+        members[query.member].health.dropped(id)
+        actions.append(.report(report(on: query, .cancelled, at: now)))
+        actions.append(.cancel(id))
+    }
+
+    func report(on query: PoolQuery, _ verdict: PoolQuery.Verdict, at now: MonotonicTime) -> AttemptReport {
+        let outcome: AttemptReport.Outcome =
+            switch verdict {
+            case .definite(_, let reading): reading.isNegative ? .nothing : .addresses
+            case .batch(let answers): .batch(answered: answers.count)
+            case .failed(let error): .failed(error)
+            case .cancelled: .cancelled
+            }
+        return AttemptReport(
+            provider: members[query.member].name,
+            host: query.question.host,
+            names: query.batch?.count ?? 1,
+            outcome: outcome,
+            elapsed: query.sentAt.map { now - $0 } ?? .zero,
+            queued: (query.sentAt ?? now) - query.startedAt,
+            isHedge: query.purpose == .hedge,
+            isProbe: query.isProbe,
+            isLate: query.ask == nil,
+            wasSent: query.sentAt != nil,
+            state: members[query.member].report(at: now).state
+        )
+    }
+}

@@ -1,0 +1,140 @@
+internal import HTTPDNSPrimitives
+
+/// A provider of a pool: its health, its query slots, and its budget.
+struct PooledProvider: Sendable {
+    /// The decision on sending a query.
+    enum Admission: Sendable, Equatable {
+        case send
+        /// All slots are in use; the query is sent when one is free.
+        case queued
+        case overBudget(HTTPDNSProviderError)
+    }
+
+    let provider: any HTTPDNSProvider
+    let maximumInFlight: Int
+    var health: MemberHealth
+    /// The trust in its negative answers.
+    var negatives = NegativeAnswerTrust()
+    /// The request that tries to confirm its negative answers.
+    var confirmation: PoolRequest.ID?
+    /// The requests that wait for the outcome of that.
+    var held: [PoolRequest.ID] = []
+    private var budget: QueryBudget?
+    private var waiting = ArrivalQueue<UInt64>()
+    private(set) var inFlight = 0
+    /// The number of queries that were ended for waiting ones, and whose slots are not free yet.
+    private var makingRoom = 0
+    private(set) var queries = 0
+    private(set) var successes = 0
+    private(set) var failures = 0
+
+    init(
+        _ provider: any HTTPDNSProvider,
+        limits: HTTPDNSResolver.Configuration.ProviderLimits,
+        hedgeAfter: Duration,
+        attemptLimit: Duration,
+        at now: MonotonicTime
+    ) {
+        self.provider = provider
+        maximumInFlight = max(1, limits.maximumInFlight)
+        budget = limits.queriesPerSecond.map { QueryBudget(queriesPerSecond: $0, at: now) }
+        health = MemberHealth(hedgeAfter: hedgeAfter, attemptLimit: attemptLimit, at: now)
+    }
+
+    /// Returns the same provider for another pool: with its health, and without its queries in flight.
+    func carriedOver(
+        limits: HTTPDNSResolver.Configuration.ProviderLimits,
+        hedgeAfter: Duration,
+        attemptLimit: Duration,
+        at now: MonotonicTime
+    ) -> PooledProvider {
+        var member = PooledProvider(
+            provider,
+            limits: limits,
+            hedgeAfter: hedgeAfter,
+            attemptLimit: attemptLimit,
+            at: now
+        )
+        member.health = health.carriedOver(hedgeAfter: hedgeAfter, attemptLimit: attemptLimit, at: now)
+        member.negatives = negatives
+        if budget?.queriesPerSecond == limits.queriesPerSecond { member.budget = budget }
+        (member.queries, member.successes, member.failures) = (queries, successes, failures)
+        return member
+    }
+
+    var name: String { provider.name }
+    var hasFreePlace: Bool { inFlight < maximumInFlight }
+
+    func hasBudget(at now: MonotonicTime) -> Bool { budget?.hasOne(at: now) ?? true }
+
+    mutating func admit(_ query: UInt64, at now: MonotonicTime) -> Admission {
+        if budget?.take(at: now) == false, let budget {
+            let rate = budget.queriesPerSecond
+            let text = rate == rate.rounded() && rate < 1e9 ? "\(Int(rate))" : "\(rate)"
+            return .overBudget(
+                HTTPDNSProviderError(code: .rateLimited, message: "over its budget of \(text) queries a second")
+            )
+        }
+        guard hasFreePlace else {
+            waiting.append(query)
+            return .queued
+        }
+        inFlight += 1
+        return .send
+    }
+
+    /// Ends a query's claim to its slot, if a query waits that no other slot is promised to.
+    mutating func makeRoom() -> Bool {
+        guard waiting.count > makingRoom else { return false }
+        makingRoom += 1
+        return true
+    }
+
+    /// Frees the slot of a query that was sent, and gives it to the one that has waited longest.
+    /// - Parameter madeRoom: Whether the query was ended for waiting ones.
+    /// - Returns: The query to be sent now.
+    mutating func free(madeRoom: Bool) -> UInt64? {
+        inFlight -= 1
+        if madeRoom { makingRoom -= 1 }
+        guard hasFreePlace, let next = waiting.popFirst() else { return nil }
+        inFlight += 1
+        return next
+    }
+
+    /// Removes a query that was not sent from the queue.
+    mutating func leaveQueue(_ query: UInt64) {
+        if waiting.remove(query) { budget?.giveBack() }
+    }
+
+    /// Returns the token of a query whose name was sent with that of another one.
+    mutating func shareQuery() { budget?.giveBack() }
+
+    mutating func sent(_ query: UInt64, isProbe: Bool, at now: MonotonicTime) {
+        queries += 1
+        health.sent(query, isProbe: isProbe, at: now)
+    }
+
+    mutating func count(success: Bool) {
+        if success { successes += 1 } else { failures += 1 }
+    }
+
+    func report(at now: MonotonicTime) -> HTTPDNSResolver.Status.Provider {
+        let state: HTTPDNSResolver.Status.Provider.State =
+            if let rest = health.rest {
+                .quarantined(until: rest.until, why: rest.why)
+            } else {
+                health.standing(at: now) == .suspect ? .suspect : .healthy
+            }
+        return HTTPDNSResolver.Status.Provider(
+            name: name,
+            state: state,
+            latency: health.latency.mean,
+            percentile95: health.latency.percentile95,
+            successes: successes,
+            failures: failures,
+            inFlight: inFlight,
+            queued: waiting.count,
+            queries: queries
+        )
+    }
+}

@@ -1,0 +1,401 @@
+internal import HTTPDNSPrimitives
+
+/// The pool of a resolver's providers: the best one is queried first, the next one as soon as that one fails or is late,
+/// unresponsive ones last.
+///
+/// - A definite answer ends a request: addresses, "no such name" or "no addresses". The first one wins. A losing query
+///   continues within its own limit, without waiters, so that its latency or failure counts for the provider's health.
+/// - All state is in ``PoolSelector``. This class runs the tasks that send queries and watch the clock.
+final class ProviderPool: Sendable {
+    /// A request to the pool.
+    struct PoolAttempt: Sendable {
+        /// The providers that may be queried, in the order of the route.
+        var providers: [String]
+        var order: HTTPDNSRoute.Order = .given
+        /// Whether other providers are queried before a negative answer is accepted.
+        var wantsSecondOpinion = false
+        /// Whether the name had addresses within the stale limit: then a negative answer of one provider is not final.
+        var hadAddresses = false
+        /// A provider's negative answer from a batch, which only the other providers are to confirm.
+        var denial: Answer?
+        /// The query. Its time limit is set for each provider.
+        var query: HTTPDNSProviderQuery
+        /// The deadline of the answer.
+        var deadline: MonotonicTime
+    }
+
+    /// A definite answer.
+    struct Answer: Sendable {
+        var answer: HTTPDNSProviderAnswer
+        var reading: AnswerReading
+        var provider: any HTTPDNSProvider
+        /// The time the query was sent.
+        var sentAt: MonotonicTime
+        /// The providers that failed before.
+        var failedAttempts: [HTTPDNSResolver.ProviderAttempt]
+        /// Whether it is negative, and only one provider among several has given it.
+        var isUnconfirmed = false
+    }
+
+    enum Outcome: Sendable {
+        case answered(Answer)
+        /// No provider had a definite answer.
+        /// - `isTimeout`: The deadline has passed.
+        /// - `retryAfter`: The time until which all providers of the request asked for a pause.
+        case failed([HTTPDNSResolver.ProviderAttempt], isTimeout: Bool, retryAfter: MonotonicTime?)
+        /// The calling task was cancelled, or the pool shut down.
+        case cancelled
+    }
+
+    /// One in so many requests begins with a provider of unknown latency, where the order is `fastest`.
+    static let explorationInterval: UInt64 = 20
+
+    /// The time that a provider has to return a query that has ended. Then its slot is given to another one: a provider that
+    /// ignores cancellation must not stop all queries for good.
+    static let patience = Duration.seconds(1)
+
+    private struct Tasks: Sendable {
+        var work: Task<Void, Never>
+        var timer: Task<Void, Never>
+    }
+
+    private struct Guarded: Sendable {
+        var team: PoolSelector
+        var waiters: [PoolRequest.ID: OneShot<PoolSelector.Ending>] = [:]
+        var alarms: [PoolRequest.ID: (at: MonotonicTime, task: Task<Void, Never>?)] = [:]
+        var running: [PoolQuery.ID: Tasks] = [:]
+    }
+
+    /// The work after the lock is released.
+    private enum Effect: Sendable {
+        case send(PoolQuery, limit: Duration, to: any HTTPDNSProvider)
+        case cancel(Task<Void, Never>)
+        case setAlarm(PoolRequest.ID, MonotonicTime)
+        case deliver(OneShot<PoolSelector.Ending>, PoolSelector.Ending)
+        case report(AttemptReport)
+    }
+
+    let timeSource: any TimeSource
+    private let random: @Sendable (UInt64) -> UInt64
+    private let onSending: @Sendable (QuerySending) -> Void
+    private let onAttempt: @Sendable (AttemptReport) -> Void
+    private let guarded: Lock<Guarded>
+    /// The name collections of providers that accept several names in one query.
+    let gatherings: [String: NameGathering]
+    /// The leases that keep the providers running for as long as this pool may query them.
+    private let leases: [ProviderLease]
+
+    /// - Parameters:
+    ///   - limits: The query limits of each provider, by its name.
+    ///   - previous: The previous pool, from which providers are taken over with their health.
+    ///   - hedgeAfter: The minimum time after which the next provider is queried as well.
+    ///   - attemptLimit: The maximum time of one query.
+    ///   - gatheringTime: The clock for names that wait for others of the same query.
+    ///   - random: A function that returns a uniform random number below its argument.
+    ///   - onSending: Called for each query, outside of all locks and before it is sent.
+    ///   - onAttempt: Called for each query that ended, outside of all locks.
+    init(
+        _ leases: [ProviderLease],
+        replacing previous: ProviderPool? = nil,
+        limits: [String: HTTPDNSResolver.Configuration.ProviderLimits] = [:],
+        hedgeAfter: Duration,
+        attemptLimit: Duration,
+        timeSource: any TimeSource,
+        gatheringTime: any TimeSource = SystemTimeSource(),
+        random: @escaping @Sendable (UInt64) -> UInt64,
+        onSending: @escaping @Sendable (QuerySending) -> Void = { _ in },
+        onAttempt: @escaping @Sendable (AttemptReport) -> Void = { _ in }
+    ) {
+        let now = timeSource.now()
+        let known = previous?.guarded.withLock { $0.team.members } ?? []
+        let members = leases.map { lease -> PooledProvider in
+            let provider = lease.provider
+            let limits = limits[provider.name] ?? HTTPDNSResolver.Configuration.ProviderLimits()
+            if let previous, previous.leases.contains(where: { $0 === lease }),
+                let member = known.first(where: { $0.name == provider.name })
+            {
+                return member.carriedOver(limits: limits, hedgeAfter: hedgeAfter, attemptLimit: attemptLimit, at: now)
+            }
+            return PooledProvider(provider, limits: limits, hedgeAfter: hedgeAfter, attemptLimit: attemptLimit, at: now)
+        }
+        self.leases = leases
+        self.timeSource = timeSource
+        self.random = random
+        self.onSending = onSending
+        self.onAttempt = onAttempt
+        let providers = leases.map(\.provider).filter { $0.batchLimit > 1 }
+        gatherings = Dictionary(
+            providers.map { ($0.name, NameGathering($0, timeSource: gatheringTime)) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        guarded = Lock(Guarded(team: PoolSelector(members, attemptLimit: attemptLimit)))
+    }
+
+    /// Queries providers until there is a definite answer.
+    ///
+    /// It returns by the deadline, and immediately when the task is cancelled, which also cancels its queries without other
+    /// waiters.
+    func ask(_ assignment: PoolAttempt) async -> Outcome {
+        if Task.isCancelled { return .cancelled }
+        return await outcome(of: begin(assignment))
+    }
+
+    /// Returns the outcome of a request for one name.
+    func outcome(of question: Question) async -> Outcome {
+        switch await ending(of: question) {
+        case .outcome(let outcome): return outcome
+        case .batch: return .failed([], isTimeout: false, retryAfter: nil)
+        }
+    }
+
+    /// Returns whether one of them is neither in quarantine nor out of budget. If not, a stale answer should be served
+    /// immediately.
+    func mayAsk(_ providers: [String]) -> Bool {
+        let now = timeSource.now()
+        return guarded.withLock { $0.team.mayAsk(providers, at: now) }
+    }
+
+    /// Returns whether a provider's negative answers are final without answers of the other providers.
+    func trustsNegatives(of provider: String, among providers: [String]) -> Bool {
+        guarded.withLock { $0.team.trustsNegatives(of: provider, among: providers) }
+    }
+
+    /// Sends one query to each provider whose quarantine is over and that has received no query since. No request waits for
+    /// it.
+    func probe(_ assignment: PoolAttempt) {
+        let now = timeSource.now()
+        update { $0.probe(assignment, at: now) }
+    }
+
+    /// Returns the present reliability of these providers.
+    func reliance(on providers: [String]) -> ProviderReliance {
+        let now = timeSource.now()
+        return guarded.withLock { $0.team.reliance(on: providers, at: now) }
+    }
+
+    /// Returns the reason that each of these providers has no answer, where they are not waited for.
+    func attempts(withoutAnswerFrom providers: [String], since start: MonotonicTime) -> [HTTPDNSResolver
+        .ProviderAttempt]
+    {
+        let now = timeSource.now()
+        return guarded.withLock { $0.team.attempts(withoutAnswerFrom: providers, since: start, at: now) }
+    }
+
+    /// Ends the quarantine of these providers.
+    func endRests(of providers: [String]) {
+        guard !providers.isEmpty else { return }
+        guarded.withLock { guarded in
+            for number in providers.compactMap({ guarded.team.numbers[$0] }) {
+                guarded.team.members[number].health.endRest()
+            }
+        }
+    }
+
+    /// The health of each provider, in the given order.
+    var health: [HTTPDNSResolver.Status.Provider] {
+        let now = timeSource.now()
+        return guarded.withLock { $0.team.members.map { $0.report(at: now) } }
+    }
+
+    /// Cancels all requests and all queries. It does not shut the providers down. Idempotent.
+    func shutdown() {
+        let now = timeSource.now()
+        update { $0.shutdown(at: now) }
+    }
+
+    // MARK: Requests
+
+    /// A request that the pool processes.
+    struct Question: Sendable {
+        fileprivate let id: PoolRequest.ID
+        fileprivate let waiter: OneShot<PoolSelector.Ending>
+    }
+
+    /// Sends the first query of a request. Each call must be followed by one call of ``ending(of:)``.
+    func begin(_ assignment: PoolAttempt, batch: [HTTPDNSName]? = nil) -> Question {
+        let explores =
+            assignment.order == .fastest
+            && random(ProviderPool.explorationInterval) == ProviderPool.explorationInterval - 1
+        let waiter = OneShot<PoolSelector.Ending>()
+        let now = timeSource.now()
+        let (id, effects): (PoolRequest.ID, [Effect]) = guarded.withLock { guarded in
+            let (id, actions) = guarded.team.begin(assignment, batch: batch, explores: explores, at: now)
+            guarded.waiters[id] = waiter
+            return (id, ProviderPool.effects(of: actions, &guarded))
+        }
+        run(effects)
+        return Question(id: id, waiter: waiter)
+    }
+
+    /// Waits for the end of a request. The cancellation of the calling task ends it too.
+    func ending(of question: Question) async -> PoolSelector.Ending {
+        await withTaskCancellationHandler {
+            await question.waiter.value()
+        } onCancel: {
+            let now = timeSource.now()
+            update { $0.leave(question.id, at: now) }
+        }
+    }
+
+    func ending(_ assignment: PoolAttempt, batch: [HTTPDNSName]?) async -> PoolSelector.Ending {
+        if Task.isCancelled { return .outcome(.cancelled) }
+        return await ending(of: begin(assignment, batch: batch))
+    }
+
+    /// Returns the provider that would be queried first, if it is not in quarantine.
+    func first(for assignment: PoolAttempt) -> (any HTTPDNSProvider)? {
+        let now = timeSource.now()
+        return guarded.withLock { $0.team.first(for: assignment, at: now) }
+    }
+
+    /// - Parameters:
+    ///   - woken: The request whose alarm has gone off.
+    ///   - ended: The query whose tasks have ended.
+    private func update(
+        waking woken: (ask: PoolRequest.ID, at: MonotonicTime)? = nil,
+        ending ended: PoolQuery.ID? = nil,
+        _ change: @Sendable (inout PoolSelector) -> [PoolSelector.Action]
+    ) {
+        let (effects, timer): ([Effect], Task<Void, Never>?) = guarded.withLock { guarded in
+            // The request may have another alarm by now, which has not gone off.
+            if let woken, guarded.alarms[woken.ask]?.at == woken.at { guarded.alarms[woken.ask] = nil }
+            let tasks = ended.flatMap { guarded.running.removeValue(forKey: $0) }
+            let actions = change(&guarded.team)
+            return (ProviderPool.effects(of: actions, &guarded), tasks?.timer)
+        }
+        timer?.cancel()
+        run(effects)
+    }
+
+    private static func effects(of actions: [PoolSelector.Action], _ guarded: inout Guarded) -> [Effect] {
+        var effects: [Effect] = []
+        for action in actions {
+            switch action {
+            case .send(let query, let limit):
+                effects.append(.send(query, limit: limit, to: guarded.team.members[query.member].provider))
+            case .cancel(let query):
+                if let tasks = guarded.running[query] { effects.append(.cancel(tasks.work)) }
+            case .wake(let ask, let time):
+                guard guarded.team.asks[ask]?.wakeAt == time, guarded.alarms[ask]?.at != time else { break }
+                if let old = guarded.alarms[ask]?.task { effects.append(.cancel(old)) }
+                guarded.alarms[ask] = (time, nil)
+                effects.append(.setAlarm(ask, time))
+            case .finish(let ask, let ending):
+                if let old = guarded.alarms.removeValue(forKey: ask)?.task { effects.append(.cancel(old)) }
+                if let waiter = guarded.waiters.removeValue(forKey: ask) { effects.append(.deliver(waiter, ending)) }
+            case .report(let report):
+                effects.append(.report(report))
+            }
+        }
+        return effects
+    }
+
+    private func run(_ effects: [Effect]) {
+        for effect in effects {
+            switch effect {
+            case .send(let query, let limit, let provider):
+                onSending(
+                    QuerySending(
+                        provider: provider.name,
+                        isHedge: query.purpose == .hedge,
+                        isProbe: query.isProbe
+                    )
+                )
+                send(query, limit: limit, to: provider)
+            case .cancel(let task): task.cancel()
+            case .setAlarm(let ask, let time): setAlarm(ask, time)
+            case .deliver(let waiter, let ending): waiter.deliver(ending)
+            case .report(let report): onAttempt(report)
+            }
+        }
+    }
+
+    // MARK: Tasks
+
+    private func setAlarm(_ ask: PoolRequest.ID, _ time: MonotonicTime) {
+        let task = CallWork.detached { [self] in
+            guard (try? await timeSource.sleep(until: time)) != nil else { return }
+            let now = timeSource.now()
+            update(waking: (ask, time)) { $0.wake(ask, at: now) }
+        }
+        // The request may have ended, or set another alarm, since the lock was released.
+        let isCurrent = guarded.withLock { guarded in
+            guard guarded.alarms[ask]?.at == time, guarded.alarms[ask]?.task == nil else { return false }
+            guarded.alarms[ask]?.task = task
+            return true
+        }
+        if !isCurrent { task.cancel() }
+    }
+
+    private func send(_ query: PoolQuery, limit: Duration, to provider: any HTTPDNSProvider) {
+        // A detached task, because the work belongs to the pool and may outlive the first caller: task-local values of that
+        // caller must not be visible in it.
+        let work = CallWork.detached { [self] in
+            let result = await result(of: query, at: provider)
+            let jitter = random(MemberHealth.jitterSteps)
+            let now = timeSource.now()
+            update(ending: query.id) { $0.returned(query.id, result, jitter: jitter, at: now) }
+        }
+        let sentAt = query.sentAt ?? query.startedAt
+        let timer = CallWork.detached { [self] in
+            let end = sentAt + limit
+            var check = sentAt + MemberHealth.leastPlaceTime
+            while check < end {
+                guard (try? await timeSource.sleep(until: check)) != nil else { return }
+                if makeRoom(query.id) { break }
+                check = check + MemberHealth.leastPlaceTime
+            }
+            guard (try? await timeSource.sleep(until: min(check, end))) != nil else { return }
+            let jitter = random(MemberHealth.jitterSteps)
+            let expiredAt = timeSource.now()
+            update { $0.expired(query.id, jitter: jitter, at: expiredAt) }
+            // A provider that keeps its contract returns now. One that does not keeps its slot a while longer.
+            guard (try? await timeSource.sleep(until: min(check, end) + ProviderPool.patience)) != nil else { return }
+            let now = timeSource.now()
+            update(ending: query.id) { $0.abandon(query.id, at: now) }
+        }
+        let tasks = Tasks(work: work, timer: timer)
+        // The query may have returned, or been abandoned, since the lock was released.
+        let current: PoolQuery? = guarded.withLock { guarded in
+            let current = guarded.team.queries[query.id]
+            if current != nil { guarded.running[query.id] = tasks }
+            return current
+        }
+        if current == nil { timer.cancel() }
+        if current?.isEnded ?? true { work.cancel() }
+    }
+
+    /// Ends a query that holds its slot for too long while others wait.
+    /// - Returns: Whether it did.
+    private func makeRoom(_ id: PoolQuery.ID) -> Bool {
+        let now = timeSource.now()
+        let effects: [Effect]? = guarded.withLock { guarded in
+            guarded.team.makeRoom(id, at: now).map { ProviderPool.effects(of: $0, &guarded) }
+        }
+        run(effects ?? [])
+        return effects != nil
+    }
+
+    private func result(of query: PoolQuery, at provider: any HTTPDNSProvider) async -> PoolQuery.Result {
+        // On a busy machine a query may be abandoned before its task begins.
+        if Task.isCancelled { return .cancelled }
+        do {
+            if let batch = query.batch {
+                return .answeredBatch(try await provider.resolve(query.question, batch: batch))
+            }
+            guard let gathering = gatherings[provider.name] else {
+                return .answered(try await provider.resolve(query.question))
+            }
+            let answer = try await gathering.answer(to: query.question) {
+                guarded.withLock { $0.team.members[query.member].shareQuery() }
+            }
+            return .answered(answer)
+        } catch is CancellationError {
+            return .cancelled
+        } catch let error as HTTPDNSProviderError {
+            return .failed(error)
+        } catch {
+            return .failed(HTTPDNSProviderError(code: .badResponse, message: "\(error)"))
+        }
+    }
+}

@@ -1,0 +1,109 @@
+package import HTTPDNSPrimitives
+
+/// The egress path of a transfer that does not simply connect to one of its endpoints. Immutable; transfers with equal paths
+/// share connections.
+package final class EgressPath: Hashable, Sendable {
+    /// The proxy; nil without one.
+    package let proxy: ProxyPassage?
+    /// The path of a Unix socket that replaces all endpoints. A proxy is not used then.
+    package let unixSocket: String?
+    /// The local source that connections are bound to; `nil` means that the system chooses.
+    package let source: HTTPDNSTransfer.LocalSource?
+
+    package init(proxy: ProxyPassage? = nil, unixSocket: String? = nil, source: HTTPDNSTransfer.LocalSource? = nil) {
+        self.proxy = unixSocket == nil ? proxy : nil
+        self.unixSocket = unixSocket
+        self.source = source
+    }
+
+    package static func == (left: EgressPath, right: EgressPath) -> Bool {
+        left === right
+            || left.proxy == right.proxy && left.unixSocket == right.unixSocket && left.source == right.source
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(proxy)
+        hasher.combine(unixSocket)
+        hasher.combine(source)
+    }
+}
+
+/// A proxy in the form that libcurl needs: with its addresses resolved and its password read.
+///
+/// Equality ignores ``addresses``: connections through a proxy stay usable when its name gets other addresses.
+package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
+    package var kind: HTTPDNSTransfer.ProxyKind
+    package var host: ParsedURL.Host
+    package var port: UInt16
+    /// All addresses of ``host``. A connection to any other address is rejected.
+    package var addresses: Set<HTTPDNSAddress>
+    /// The proxy's endpoint, if the proxy gets the addresses of the request's endpoints. `nil` if it gets the URL's name:
+    /// then the request's endpoints are those of the proxy.
+    package var endpoint: HTTPDNSEndpoint?
+    package var login: ProxyLogin?
+    /// The trust settings for the proxy's certificate, if it has one.
+    package var trust: ProxyTrust
+
+    package init(
+        kind: HTTPDNSTransfer.ProxyKind,
+        host: ParsedURL.Host,
+        port: UInt16,
+        addresses: Set<HTTPDNSAddress>,
+        endpoint: HTTPDNSEndpoint? = nil,
+        login: ProxyLogin? = nil,
+        trust: ProxyTrust = ProxyTrust()
+    ) {
+        self.kind = kind
+        self.host = host
+        self.port = port
+        self.addresses = addresses
+        self.endpoint = endpoint
+        self.login = login
+        self.trust = trust
+    }
+
+    package static func == (left: ProxyPassage, right: ProxyPassage) -> Bool {
+        left.kind == right.kind && left.host == right.host && left.port == right.port && left.endpoint == right.endpoint
+            && left.login == right.login && left.trust == right.trust
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(kind)
+        hasher.combine(host)
+        hasher.combine(port)
+        hasher.combine(endpoint)
+        hasher.combine(login)
+        hasher.combine(trust)
+    }
+
+    /// The proxy as errors name it: `http://proxy.test:3128`.
+    package var description: String { "\(kind)://\(hostText):\(port)" }
+
+    /// The host; an IPv6 address has brackets.
+    var hostText: String {
+        switch host {
+        case .name(let name): name
+        case .address(let address): address.bracketed
+        }
+    }
+
+    /// Whether libcurl must know the proxy by its own name, which TLS verifies.
+    var keepsName: Bool { kind == .https }
+
+    /// Whether the request goes through a tunnel, rather than to the proxy itself. It follows libcurl's decision, except for
+    /// HTTP/2 in clear text, which a proxy does not understand.
+    package func tunnels(_ scheme: ParsedURL.Scheme, _ versions: HTTPDNSTransfer.AllowedVersions) -> Bool {
+        !kind.isHTTP || scheme == .https || endpoint != nil || versions == .http2Only
+    }
+}
+
+extension PinKey {
+    /// Whether connections go to the endpoint itself. Through a proxy that gets addresses nothing is learned about them, and
+    /// a Unix socket has no address.
+    var isConnectedTo: Bool { passage == nil || passage?.unixSocket == nil && passage?.proxy?.endpoint == nil }
+}
+
+extension TransferRequest {
+    /// Whether connections go to the request's endpoints themselves, see ``PinKey/isConnectedTo``.
+    var connectsToEndpoints: Bool { passage == nil || passage?.unixSocket == nil && passage?.proxy?.endpoint == nil }
+}
