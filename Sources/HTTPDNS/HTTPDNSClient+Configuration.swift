@@ -1,16 +1,9 @@
+internal import Glibc
 public import HTTPDNSCore
 package import HTTPDNSCurl
 public import HTTPDNSPrimitives
 public import HTTPTypes
 public import Logging
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 extension HTTPDNSClient {
     /// The settings of a client.

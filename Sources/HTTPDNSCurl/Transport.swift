@@ -6,19 +6,13 @@ package import Logging
 /// Settings of a transport, fixed for its life.
 package struct TransportConfiguration: Sendable {
     package enum Driver: Hashable, Sendable, CaseIterable {
-        #if os(Linux)
         /// epoll with lazy deregistration.
         case epoll
-        #endif
         /// The portable `curl_multi_poll`.
         case poll
 
         package static var platformDefault: Driver {
-            #if os(Linux)
             .epoll
-            #else
-            .poll
-            #endif
         }
     }
 
@@ -57,10 +51,8 @@ package struct TransportConfiguration: Sendable {
     /// The settings of connections without a request; `nil` for none.
     package var activeProbing: HTTPDNSTransfer.ActiveProbing?
     package var logger: Logger?
-    #if os(Linux)
     /// The epoll driver's system call.
     var epollControl: EpollControl = { epoll_ctl($0, $1, $2, $3) }
-    #endif
     /// Whether the machine has a route to an IPv6 address.
     package var hasRoute: @Sendable (HTTPDNSAddress) -> Bool = RouteProbe.systemHasRoute
     /// Random numbers in 0..<1, which spread cool-downs.

@@ -1,10 +1,5 @@
-internal import Synchronization
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
+internal import Synchronization
 
 /// A clock of the time since boot as of the kernel's last tick.
 ///
@@ -31,7 +26,6 @@ package struct CoarseClock: ~Copyable, Sendable {
     }
 }
 
-#if os(Linux)
 extension CoarseClock {
     private static let ofThisMachine = CoarseClock()
 
@@ -51,4 +45,3 @@ extension CoarseClock {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 }
-#endif

@@ -1,11 +1,5 @@
 #if TSAN
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 #else
 public import Synchronization
 #endif

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// A clock for a resolver: the system's clock in production, a manual one in tests.
 public protocol TimeSource: Sendable {
@@ -35,11 +29,7 @@ public struct SystemTimeSource: TimeSource {
     /// Returns the time since boot, suspended time included.
     public func now() -> MonotonicTime {
         var time = timespec()
-        #if os(Linux)
         clock_gettime(CLOCK_BOOTTIME, &time)
-        #else
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        #endif
         return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
@@ -47,11 +37,7 @@ public struct SystemTimeSource: TimeSource {
     ///
     /// It is never ahead of ``now()`` and never goes back. After a suspension it is correct within one tick.
     public func coarseNow() -> MonotonicTime {
-        #if os(Linux)
         CoarseClock.now()
-        #else
-        now()
-        #endif
     }
 
     /// Sleeps until `deadline`, on a timer that all sleepers share. The work of a blocking call sleeps on a thread of its

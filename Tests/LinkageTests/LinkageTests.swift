@@ -1,9 +1,6 @@
+import Glibc
 import ServerRig
 import Testing
-
-#if canImport(Glibc)
-import Glibc
-#endif
 
 /// Keeps full Foundation (and with it 30 MB of ICU data) out of programs that use the client without configuration files.
 struct LinkageTests {

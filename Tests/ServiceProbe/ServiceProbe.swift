@@ -4,14 +4,7 @@ internal import HTTPDNSConfiguration
 internal import LifecycleExample
 internal import Logging
 internal import ServiceLifecycle
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// A service in miniature, for tests that send signals to a process of their own:
 /// `httpdns-service-probe FILE URL` gets the URL, with its process number as the path, when signals are taken and whenever it

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#else
-internal import Darwin
-#endif
 
 /// Time at one moment: of the clock, and of the processors in this process with all its threads, user and system together.
 struct Usage {

@@ -1,18 +1,10 @@
-#if canImport(Glibc)
 internal import Glibc
-#else
-internal import Darwin
-#endif
 
 /// How many descriptors a process may have.
 enum DescriptorLimit {
     /// Takes as many as the system allows, for the contenders too: many systems begin with 1,024, and 2,000 requests need more.
     static func raise() {
-        #if canImport(Glibc)
         let resource = __rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue))
-        #else
-        let resource = RLIMIT_NOFILE
-        #endif
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return }
         limit.rlim_cur = limit.rlim_max

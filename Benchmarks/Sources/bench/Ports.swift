@@ -1,8 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#else
-internal import Darwin
-#endif
 
 /// TCP ports of this machine.
 enum Ports {
@@ -26,11 +22,7 @@ enum Ports {
     /// A socket that listens.
     /// - Throws: ``BenchError`` when the system refuses.
     static func listen(on host: String, _ port: Int, backlog: Int32) throws -> Int32 {
-        #if canImport(Glibc)
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        #else
-        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #endif
         guard onAddress(host, port, { bind(descriptor, $0, $1) == 0 }), Self.listen(descriptor, backlog) == 0 else {
             close(descriptor)
             throw BenchError("nothing can listen on \(host):\(port)")
@@ -39,11 +31,7 @@ enum Ports {
     }
 
     private static func listen(_ descriptor: Int32, _ backlog: Int32) -> Int32 {
-        #if canImport(Glibc)
         Glibc.listen(descriptor, backlog)
-        #else
-        Darwin.listen(descriptor, backlog)
-        #endif
     }
 
     private static func isFree(_ port: Int) -> Bool {
@@ -56,11 +44,7 @@ enum Ports {
     }
 
     private static func withSocket(_ body: (Int32) -> Bool) -> Bool {
-        #if canImport(Glibc)
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        #else
-        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #endif
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         return body(descriptor)

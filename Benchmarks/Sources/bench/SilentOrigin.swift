@@ -1,8 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#else
-internal import Darwin
-#endif
 
 /// A listener that takes connections, by the kernel alone, and never answers.
 final class SilentOrigin: Sendable {

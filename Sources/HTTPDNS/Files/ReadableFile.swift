@@ -1,13 +1,6 @@
+internal import Glibc
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// A regular file that is read in pieces, on threads of ``ThreadPool/files``. Its last reference closes it.
 final class ReadableFile: Sendable {
@@ -84,12 +77,6 @@ final class ReadableFile: Sendable {
     }
 
     private static func openedForReading(_ path: String) -> Int32 {
-        #if canImport(Glibc)
         Glibc.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-        #elseif canImport(Musl)
-        Musl.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-        #else
-        Darwin.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-        #endif
     }
 }

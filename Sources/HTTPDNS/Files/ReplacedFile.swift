@@ -1,12 +1,5 @@
-internal import HTTPDNSPrimitives
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import HTTPDNSPrimitives
 
 /// A file that is written under another name in the same folder, and renamed when it is complete. Any other end removes
 /// it.

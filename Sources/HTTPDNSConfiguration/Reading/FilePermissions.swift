@@ -1,10 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// The permissions of other users on a configuration file. A user with write access decides where requests go.
 enum FilePermissions {

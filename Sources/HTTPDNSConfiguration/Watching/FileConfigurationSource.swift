@@ -79,11 +79,7 @@ struct FileConfigurationSource: ConfigurationSource {
 
     /// Returns the system's events for the file.
     func events() -> any FileEvents {
-        #if os(Linux)
         InotifyEvents(path) ?? NoFileEvents()
-        #else
-        NoFileEvents()
-        #endif
     }
 }
 #endif

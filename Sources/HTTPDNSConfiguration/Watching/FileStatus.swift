@@ -1,10 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// The status of a path, links followed: the properties of a file that change with its content, or the reason that there is
 /// none.
@@ -34,11 +28,7 @@ package enum FileStatus: Hashable, Sendable {
             device = UInt64(truncatingIfNeeded: status.st_dev)
             inode = UInt64(truncatingIfNeeded: status.st_ino)
             size = Int64(status.st_size)
-            #if canImport(Darwin)
-            let time = status.st_mtimespec
-            #else
             let time = status.st_mtim
-            #endif
             modified = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
             mode = UInt32(status.st_mode)
         }

@@ -1,9 +1,4 @@
-#if os(Linux)
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// The inotify watches for one path, and the meaning of their events. A value; it is changed under the lock of its owner.
 struct FolderWatches {
@@ -94,4 +89,3 @@ struct FolderWatches {
         return lstat(path, &status) == 0 && status.st_nlink > 1
     }
 }
-#endif

@@ -34,11 +34,7 @@ package struct FollowedFile: Sendable {
         report: @escaping @Sendable (ConfigurationWatcher<Applied>.Report) -> Void
     ) -> ConfigurationWatcher<Applied>? {
         guard isPlain else { return nil }
-        #if os(Linux)
         let events: any FileEvents = InotifyEvents(path) ?? NoFileEvents()
-        #else
-        let events: any FileEvents = NoFileEvents()
-        #endif
         return ConfigurationWatcher(
             LocalFile(path, name: name),
             events: events,

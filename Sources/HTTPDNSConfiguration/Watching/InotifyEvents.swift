@@ -1,11 +1,5 @@
-#if os(Linux)
-internal import HTTPDNSPrimitives
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
+internal import HTTPDNSPrimitives
 
 /// Linux events for one path: for the names that lead to the file, in their folders, and for the file itself.
 ///
@@ -100,4 +94,3 @@ extension FolderWatches {
         return events
     }
 }
-#endif

@@ -1,12 +1,6 @@
-#if os(Linux)
+internal import Glibc
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// The descriptor of an inotify instance, and its pending events.
 final class InotifyInstance: Sendable {
@@ -64,4 +58,3 @@ final class InotifyInstance: Sendable {
 
 /// `close` under a name that the method above does not shadow.
 private func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
-#endif

@@ -1,9 +1,4 @@
-#if os(Linux)
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// File systems that other machines or programs change without the kernel's knowledge, so that it sends no events.
 enum RemoteFileSystem {
@@ -43,4 +38,3 @@ enum RemoteFileSystem {
         return "\(major):\(minor)"
     }
 }
-#endif

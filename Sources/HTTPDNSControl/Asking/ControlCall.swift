@@ -1,13 +1,6 @@
+internal import Glibc
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// A client connection to a service's control socket.
 ///
@@ -50,10 +43,6 @@ package final class ControlCall: Sendable {
             close(descriptor)
             throw .unreachable(path, error.number)
         }
-        #if canImport(Darwin)
-        var one: Int32 = 1
-        setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &one, socklen_t(MemoryLayout.size(ofValue: one)))
-        #endif
     }
 
     deinit { close(descriptor) }

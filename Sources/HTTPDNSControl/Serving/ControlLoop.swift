@@ -1,13 +1,6 @@
+internal import Glibc
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// The event loop of a control socket: it accepts, reads, writes and waits in one `poll(2)`, and performs no request itself.
 ///
@@ -216,21 +209,11 @@ final class ControlLoop {
     }
 
     private static func accept(_ listener: Int32) -> Int32 {
-        #if canImport(Glibc)
         let descriptor = Glibc.accept(listener, nil, nil)
-        #elseif canImport(Musl)
-        let descriptor = Musl.accept(listener, nil, nil)
-        #else
-        let descriptor = Darwin.accept(listener, nil, nil)
-        #endif
         guard descriptor >= 0 else { return descriptor }
         // In two steps, since glibc declares accept4 for _GNU_SOURCE only, which Swift does not set.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-        #if canImport(Darwin)
-        var one: Int32 = 1
-        setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &one, socklen_t(MemoryLayout.size(ofValue: one)))
-        #endif
         return descriptor
     }
 }

@@ -1,12 +1,5 @@
-internal import HTTPDNSPrimitives
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import HTTPDNSPrimitives
 
 /// The messages from request tasks to the socket's thread, with a descriptor that wakes the thread.
 ///

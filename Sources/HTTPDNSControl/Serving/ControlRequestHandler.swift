@@ -1,15 +1,8 @@
+internal import Glibc
 internal import HTTPDNS
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 internal import Logging
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// The handler of requests, apart from the socket's thread.
 struct ControlRequestHandler: Sendable {

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// A lock on a folder (`flock(2)`) for changes of its sockets, which one process holds at a time, without a lock file.
 struct DirectoryLock {

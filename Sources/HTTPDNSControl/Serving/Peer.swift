@@ -1,10 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// The user at the other end of a connection, as reported by the kernel.
 struct Peer: Hashable, Sendable {
@@ -14,12 +8,6 @@ struct Peer: Hashable, Sendable {
 
     /// - Returns: Nil when the system does not report it.
     init?(of descriptor: Int32) {
-        #if canImport(Darwin)
-        var group = gid_t()
-        var user = uid_t()
-        guard getpeereid(descriptor, &user, &group) == 0 else { return nil }
-        userID = user
-        #else
         // struct ucred of unix(7): process, user and group, which glibc declares for _GNU_SOURCE only.
         var credentials: (pid: pid_t, user: uid_t, group: gid_t) = (0, 0, 0)
         var length = socklen_t(MemoryLayout.size(ofValue: credentials))
@@ -27,7 +15,6 @@ struct Peer: Hashable, Sendable {
             length == MemoryLayout.size(ofValue: credentials)
         else { return nil }
         userID = credentials.user
-        #endif
     }
 
     /// Whether the peer is the service's own user, or root.

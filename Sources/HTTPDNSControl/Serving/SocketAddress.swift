@@ -1,10 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// The address of a Unix socket with a name in the file system (`unix(7)`).
 struct SocketAddress {
@@ -32,42 +26,23 @@ struct SocketAddress {
     /// Returns a stream socket that child processes do not inherit.
     /// - Throws: The number of the system's error.
     static func newSocket(isBlocking: Bool) throws(SystemErrorNumber) -> Int32 {
-        #if canImport(Darwin)
-        let descriptor = socket(AF_UNIX, SOCK_STREAM, 0)
-        guard descriptor >= 0 else { throw SystemErrorNumber(errno) }
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        if !isBlocking { _ = fcntl(descriptor, F_SETFL, O_NONBLOCK) }
-        #else
         var type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         if !isBlocking { type |= Int32(SOCK_NONBLOCK.rawValue) }
         let descriptor = socket(AF_UNIX, type, 0)
         guard descriptor >= 0 else { throw SystemErrorNumber(errno) }
-        #endif
         return descriptor
     }
 
     func connect(_ descriptor: Int32) throws(SystemErrorNumber) {
         let result = withPointer { address, length in
-            #if canImport(Glibc)
             Glibc.connect(descriptor, address, length)
-            #elseif canImport(Musl)
-            Musl.connect(descriptor, address, length)
-            #else
-            Darwin.connect(descriptor, address, length)
-            #endif
         }
         guard result == 0 else { throw SystemErrorNumber(errno) }
     }
 
     func bind(_ descriptor: Int32) throws(SystemErrorNumber) {
         let result = withPointer { address, length in
-            #if canImport(Glibc)
             Glibc.bind(descriptor, address, length)
-            #elseif canImport(Musl)
-            Musl.bind(descriptor, address, length)
-            #else
-            Darwin.bind(descriptor, address, length)
-            #endif
         }
         guard result == 0 else { throw SystemErrorNumber(errno) }
     }

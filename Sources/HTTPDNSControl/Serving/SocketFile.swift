@@ -1,12 +1,5 @@
-internal import HTTPDNSPrimitives
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import HTTPDNSPrimitives
 
 /// A listening socket with a name in the file system.
 ///

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// The answers that one thread used last, from all caches.
 ///
@@ -62,13 +56,9 @@ struct NearAnswers {
         return pthread_key_create(&key, release) == 0 ? key : nil
     }()
 
-    #if canImport(Darwin)
-    private static let release: @convention(c) (UnsafeMutableRawPointer) -> Void = { end($0) }
-    #else
     private static let release: @convention(c) (UnsafeMutableRawPointer?) -> Void = {
         if let memory = $0 { end(memory) }
     }
-    #endif
 
     /// The answers of the present thread; nil when it has no memory for them.
     @inline(__always)

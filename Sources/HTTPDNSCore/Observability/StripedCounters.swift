@@ -1,12 +1,5 @@
-internal import Synchronization
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import Synchronization
 
 /// A row of counters that many threads increment concurrently, each mostly in its own stripe.
 ///
@@ -68,11 +61,7 @@ final class StripedCounters: @unchecked Sendable {
     /// whole pages apart, mostly at equal distances, and the multiplication by 2^64 / golden ratio distributes them evenly.
     @inline(__always)
     private var stripe: Int {
-        #if canImport(Darwin)
-        let thread = UInt64(UInt(bitPattern: pthread_self()))
-        #else
         let thread = UInt64(pthread_self())
-        #endif
         return Int(truncatingIfNeeded: ((thread >> 12) &* 0x9e37_79b9_7f4a_7c15) >> shift)
     }
 }

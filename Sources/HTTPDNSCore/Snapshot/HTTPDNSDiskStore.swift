@@ -1,12 +1,5 @@
-public import HTTPDNSPrimitives
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+public import HTTPDNSPrimitives
 
 /// A store that keeps answers in one file, so that the first requests after a restart need no lookup.
 ///

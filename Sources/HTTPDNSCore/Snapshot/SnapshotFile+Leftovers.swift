@@ -1,12 +1,5 @@
-internal import HTTPDNSPrimitives
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import HTTPDNSPrimitives
 
 extension SnapshotFile {
     /// The age from which a temporary file counts as left behind: no living process takes that long to write some MiB.
@@ -31,11 +24,7 @@ extension SnapshotFile {
             guard fstatat(descriptor, found, &status, AT_SYMLINK_NOFOLLOW) == 0, status.isRegularFile,
                 status.st_uid == user
             else { continue }
-            #if canImport(Darwin)
-            let changed = Int64(status.st_mtimespec.tv_sec)
-            #else
             let changed = Int64(status.st_mtim.tv_sec)
-            #endif
             guard .milliseconds(wallNow) - .seconds(changed) > Self.leftoverAge else { continue }
             _ = unlinkat(descriptor, found, 0)
         }

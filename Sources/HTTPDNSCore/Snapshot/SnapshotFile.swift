@@ -1,12 +1,5 @@
-internal import HTTPDNSPrimitives
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import HTTPDNSPrimitives
 
 /// The path of a snapshot, and its file system errors. All calls block.
 struct SnapshotFile: Sendable {

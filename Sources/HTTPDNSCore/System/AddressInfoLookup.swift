@@ -1,12 +1,5 @@
-internal import HTTPDNSPrimitives
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import HTTPDNSPrimitives
 
 /// The blocking call of `getaddrinfo`, with addresses in the order that the system returns (RFC 6724).
 ///
@@ -26,11 +19,7 @@ enum AddressInfoLookup {
             default: AF_UNSPEC
             }
         // One entry per address; with socket type 0 there is one for each of TCP, UDP and raw.
-        #if canImport(Glibc)
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        #else
-        hints.ai_socktype = SOCK_STREAM
-        #endif
 
         var list: UnsafeMutablePointer<addrinfo>?
         let status = getaddrinfo(nodeName(of: host), nil, &hints, &list)
@@ -97,12 +86,7 @@ enum AddressInfoError {
         }
     }
 
-    #if canImport(Darwin)
-    private static let noData = EAI_NODATA
-    private static let noAddressOfFamily = EAI_ADDRFAMILY
-    #else
     // In <netdb.h> behind a feature macro that Swift does not set; the numbers are the same in glibc and musl.
     private static let noData: Int32 = -5
     private static let noAddressOfFamily: Int32 = -9
-    #endif
 }

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// A dedicated thread for blocking calls, outside Swift's cooperative pool, which has one thread per core.
 package enum DetachedThread {
@@ -33,13 +27,8 @@ package enum DetachedThread {
         defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
 
         let box = Unmanaged.passRetained(Body(body))
-        #if canImport(Darwin)
-        var thread: pthread_t?
-        let result = pthread_create(&thread, &attributes, { Self.enter($0) }, box.toOpaque())
-        #else
         var thread = pthread_t()
         let result = pthread_create(&thread, &attributes, { Self.enter($0) }, box.toOpaque())
-        #endif
         guard result == 0 else {
             box.release()
             return false

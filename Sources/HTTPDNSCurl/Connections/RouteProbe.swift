@@ -1,13 +1,6 @@
 internal import CHTTPDNSCurl
-internal import HTTPDNSPrimitives
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import HTTPDNSPrimitives
 
 /// The IPv6 routes of the machine, checked at most every ten seconds: routes change.
 package struct RouteProbe {
@@ -72,11 +65,7 @@ package struct RouteProbe {
     /// Returns whether the kernel has a route to an IPv6 address. Connecting a datagram socket checks that without sending
     /// anything.
     static func systemHasRoute(to address: HTTPDNSAddress) -> Bool {
-        #if os(Linux)
         let (descriptor, _) = openSocket(AF_INET6, Int32(SOCK_DGRAM.rawValue), 0)
-        #else
-        let (descriptor, _) = openSocket(AF_INET6, SOCK_DGRAM, 0)
-        #endif
         guard descriptor >= 0 else { return false }
         defer { _ = closeSocket(descriptor) }
         var target = sockaddr_in6()

@@ -1,13 +1,6 @@
 internal import CHTTPDNSCurl
-internal import HTTPDNSPrimitives
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import HTTPDNSPrimitives
 
 extension EasyHandle {
     /// Binds a new socket to the local address that its transfer requires. libcurl's own option would look the address up like
@@ -51,21 +44,13 @@ extension EasyHandle {
 /// - Returns: The system's error number; 0 on success.
 private func bindSocket(_ descriptor: Int32, to address: HTTPDNSAddress) -> Int32 {
     // Without this the kernel would reserve a port immediately, and one address has only a limited number.
-    #if os(Linux)
     var one: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, &one, socklen_t(MemoryLayout<Int32>.size))
-    #endif
     let text = address.description
     func bound<Address>(_ socketAddress: inout Address) -> Int32 {
         withUnsafePointer(to: &socketAddress) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                #if canImport(Glibc)
                 Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
-                #elseif canImport(Musl)
-                Musl.bind(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
-                #else
-                Darwin.bind(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
-                #endif
             }
         }
     }

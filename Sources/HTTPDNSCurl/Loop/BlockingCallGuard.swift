@@ -1,10 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// The threads that others wait for: those of loops, and those that do the work of blocking calls. A blocking wait on such a
 /// thread, for work that only this thread can do, never ends.

@@ -1,10 +1,5 @@
-#if os(Linux)
 internal import CHTTPDNSCurl
-#if canImport(Glibc)
 internal import Glibc
-#else
-internal import Musl
-#endif
 
 /// epoll_ctl(2).
 typealias EpollControl = @Sendable (Int32, Int32, Int32, UnsafeMutablePointer<epoll_event>?) -> Int32
@@ -185,4 +180,3 @@ final class EpollDriver: LoopDriver {
         timerDeadline = milliseconds < 0 ? .max : now + Int64(milliseconds) * 1_000_000
     }
 }
-#endif

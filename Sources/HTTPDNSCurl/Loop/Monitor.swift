@@ -1,12 +1,5 @@
-package import HTTPDNSPrimitives
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+package import HTTPDNSPrimitives
 
 /// A value that threads can wait for.
 ///
@@ -19,16 +12,12 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
     package init(_ value: Value) {
         self.value = value
         pthread_mutex_init(mutex, nil)
-        #if canImport(Darwin)
-        pthread_cond_init(condition, nil)
-        #else
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
         // The default, the calendar clock, may be set during a wait.
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         pthread_cond_init(condition, &attributes)
         pthread_condattr_destroy(&attributes)
-        #endif
     }
 
     deinit {
@@ -65,16 +54,11 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
     /// not. The remaining time is therefore computed again after each wake-up, which happens at least once an hour.
     private func sleep(for duration: Duration) {
         let nanoseconds = min(duration, .seconds(3600)).wholeNanoseconds
-        #if canImport(Darwin)
-        var time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
-        pthread_cond_timedwait_relative_np(condition, mutex, &time)
-        #else
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         let sum = Int64(time.tv_nsec) + nanoseconds
         time.tv_sec += Int(sum / 1_000_000_000)
         time.tv_nsec = Int(sum % 1_000_000_000)
         pthread_cond_timedwait(condition, mutex, &time)
-        #endif
     }
 }

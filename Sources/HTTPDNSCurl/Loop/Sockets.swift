@@ -1,21 +1,9 @@
-internal import HTTPDNSPrimitives
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import HTTPDNSPrimitives
 
 /// Opens a socket that child processes do not inherit; -1 and the error number on failure.
 func openSocket(_ family: Int32, _ type: Int32, _ transportProtocol: Int32) -> (descriptor: Int32, error: Int32) {
-    #if os(Linux)
     let descriptor = socket(family, type | Int32(SOCK_CLOEXEC.rawValue), transportProtocol)
-    #else
-    let descriptor = socket(family, type, transportProtocol)
-    if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-    #endif
     return (descriptor, descriptor < 0 ? errno : 0)
 }
 
@@ -91,7 +79,6 @@ struct SendingState: Equatable {
 
 /// Returns the kernel's report about a connection; `nil` for one that is not TCP, and elsewhere than on Linux.
 func sendingState(of descriptor: Int32) -> SendingState? {
-    #if os(Linux)
     var info = tcp_info()
     var length = socklen_t(MemoryLayout<tcp_info>.size)
     guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &length) == 0 else { return nil }
@@ -103,16 +90,11 @@ func sendingState(of descriptor: Int32) -> SendingState? {
         sinceAcknowledgment: Int64(info.tcpi_last_ack_recv) * 1_000_000,
         sinceTransmission: Int64(info.tcpi_last_data_sent) * 1_000_000
     )
-    #else
-    return nil
-    #endif
 }
 
 /// Bounds the time that sent bytes may stay unacknowledged (RFC 5482); without effect elsewhere than on Linux.
 /// - Parameter limit: `nil` means the kernel's own limit.
 func setUserTimeout(of descriptor: Int32, _ limit: Duration?) {
-    #if os(Linux)
     var value = limit.map { UInt32(min(max(1, $0.wholeNanoseconds / 1_000_000), Int64(Int32.max))) } ?? 0
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &value, socklen_t(MemoryLayout<UInt32>.size))
-    #endif
 }

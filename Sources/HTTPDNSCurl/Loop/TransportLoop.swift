@@ -125,7 +125,6 @@ final class TransportLoop {
         room.keep(besides: 0, in: multi)
         _ = ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.maximumStreams)
         switch configuration.driver {
-        #if os(Linux)
         case .epoll:
             driver = try EpollDriver(
                 multi: multi,
@@ -134,7 +133,6 @@ final class TransportLoop {
                 clock: clock,
                 control: configuration.epollControl
             )
-        #endif
         case .poll: driver = PollDriver(multi: multi, waker: waker, room: room, clock: clock)
         }
     }

@@ -1,12 +1,5 @@
 internal import CHTTPDNSCurl
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// A descriptor that becomes readable when another thread has work for a sleeping loop.
 ///
@@ -18,20 +11,9 @@ final class Waker: Sendable {
 
     /// - Throws: ``TransferFailure`` when the system has no free descriptor.
     init() throws(TransferFailure) {
-        #if os(Linux)
         descriptor = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
         writeEnd = descriptor
         guard descriptor >= 0 else { throw TransferFailure.noDescriptor(errno) }
-        #else
-        var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw TransferFailure.noDescriptor(errno) }
-        for end in ends {
-            _ = fcntl(end, F_SETFL, O_NONBLOCK)
-            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-        }
-        descriptor = ends[0]
-        writeEnd = ends[1]
-        #endif
     }
 
     func wake() {

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// The properties of a file that change when it is replaced or written to.
 struct FileSignature: Hashable, Sendable {
@@ -21,12 +15,7 @@ struct FileSignature: Hashable, Sendable {
         device = UInt64(truncatingIfNeeded: status.st_dev)
         inode = UInt64(truncatingIfNeeded: status.st_ino)
         size = Int64(status.st_size)
-        #if canImport(Darwin)
-        modified = [status.st_mtimespec.tv_sec, status.st_mtimespec.tv_nsec]
-        changed = [status.st_ctimespec.tv_sec, status.st_ctimespec.tv_nsec]
-        #else
         modified = [Int(status.st_mtim.tv_sec), Int(status.st_mtim.tv_nsec)]
         changed = [Int(status.st_ctim.tv_sec), Int(status.st_ctim.tv_nsec)]
-        #endif
     }
 }

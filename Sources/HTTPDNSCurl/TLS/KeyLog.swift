@@ -1,12 +1,5 @@
 internal import CHTTPDNSCurl
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// The file of TLS secrets that libcurl writes if the environment has `SSLKEYLOGFILE`.
 enum KeyLog {

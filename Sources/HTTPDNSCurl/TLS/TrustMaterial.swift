@@ -1,13 +1,6 @@
 internal import CHTTPDNSCurl
-internal import HTTPDNSPrimitives
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import HTTPDNSPrimitives
 
 /// The trust material for libcurl from one reading of the files behind ``HTTPDNSTrust``: all connections of one loop use the
 /// same.

@@ -1,12 +1,5 @@
 internal import CHTTPDNSCurl
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// A test whether libcurl can use a ``TrustMaterial``. It detects authorities that are not PEM, a key of another certificate,
 /// and a wrong password.
@@ -70,11 +63,7 @@ enum TrustMaterialCheck {
     }
 
     private static var stream: Int32 {
-        #if canImport(Glibc)
         Int32(SOCK_STREAM.rawValue)
-        #else
-        SOCK_STREAM
-        #endif
     }
 
     /// - Returns: The port that the system chose; `nil` on failure.

@@ -1,12 +1,5 @@
 internal import CHTTPDNSCurl
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// Names with letters outside ASCII, as the A-labels of DNS (RFC 5891), under any locale of the process.
 package enum InternationalName {

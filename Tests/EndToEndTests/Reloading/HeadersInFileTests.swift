@@ -1,4 +1,4 @@
-#if YAML && os(Linux)
+#if YAML
 import HTTPDNS
 import HTTPDNSConfiguration
 import ServerRig

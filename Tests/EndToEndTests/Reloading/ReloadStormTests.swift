@@ -1,4 +1,4 @@
-#if YAML && os(Linux)
+#if YAML
 import Foundation
 import HTTPDNS
 import HTTPDNSConfiguration

@@ -1,13 +1,10 @@
+import Glibc
 import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing
-
-#if canImport(Glibc)
-import Glibc
-#endif
 
 /// A client with much in its cache that nobody uses. In real time, see `NeverWaitingTests`.
 @Suite(

@@ -1,4 +1,3 @@
-#if os(Linux)
 import Foundation
 import HTTPDNSConfiguration
 import HTTPDNSPrimitives
@@ -246,4 +245,3 @@ struct RealFileTests {
         }
     }
 }
-#endif

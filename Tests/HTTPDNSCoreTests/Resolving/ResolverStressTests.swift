@@ -1,16 +1,9 @@
+import Glibc
 import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Synchronization
 import Testing
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 private final class Tally: Sendable {
     let count = Atomic(0)

@@ -1,14 +1,7 @@
+import Glibc
 import Testing
 
 @testable import HTTPDNSCore
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 @Suite("Errors of getaddrinfo")
 struct AddressInfoErrorTests {
