@@ -1,5 +1,4 @@
 package import HTTPDNSPrimitives
-internal import Synchronization
 
 /// The cached answers and the lookups in flight, in shards with a lock each.
 ///
@@ -41,9 +40,6 @@ package struct AnswerCache: Sendable {
     }
 
     let shards: [Shard]
-    /// The number that distinguishes the cache from all others of the process.
-    private let number: UInt64
-    private static let lastNumber = Atomic<UInt64>(0)
     /// The shift that leaves the high bits of a hash, which select the shard.
     private let shift: UInt64
 
@@ -59,7 +55,6 @@ package struct AnswerCache: Sendable {
     package init(entries: Int, bytes: Int) {
         var count = Self.maximumShards
         while count > 1, entries / count < Self.placesPerShard { count /= 2 }
-        number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
         shift = UInt64(64 - count.trailingZeroBitCount)
         // The remainder is distributed, so that the sum is exactly the limit.
         shards = (0..<count).map { number in
@@ -76,18 +71,11 @@ package struct AnswerCache: Sendable {
     }
 
     /// Returns the answer for a key, marked as used, if it is known to be usable under the settings with this version.
-    ///
-    /// Answers that the thread has used before are found without a lock.
     package func find(_ key: CacheKey, epoch: UInt16 = 0) -> CachedAnswer? {
-        let tag = NearAnswers.tag(of: key, in: number, epoch: epoch)
-        let near = NearAnswers.ofThisThread
-        if let answer = near?.find(key, tag: tag) { return answer }
-        let answer = shard(for: key).state.withLock { state -> CachedAnswer? in
+        shard(for: key).state.withLock { state in
             guard let (answer, known) = state.table.findWithEpoch(key), known == epoch else { return nil }
             return answer
         }
-        if let answer { near?.keep(answer, tag: tag) }
-        return answer
     }
 
     /// Adds an answer from before a restart, unless a newer one is known.

@@ -7,8 +7,7 @@ internal import HTTPDNSPrimitives
 /// passes through the short queue alone. Names recently evicted from it are remembered by 16 bits of their hash, and enter
 /// the long queue directly when they are queried again.
 ///
-/// The bit is in the answer itself, where threads that hold the answer set it too (``NearAnswers``). Answers are found by
-/// open addressing with linear probing.
+/// The bit is in the answer itself. Answers are found by open addressing with linear probing.
 struct AnswerTable: Sendable {
     private struct Slot: Sendable {
         var answer: CachedAnswer?
@@ -94,7 +93,6 @@ struct AnswerTable: Sendable {
         var change = Change()
         if let (place, old) = occupant(key) {
             byteCount -= old.byteCount
-            old.supersede()
             guard let answer else {
                 byteCount -= Self.bytesPerSlot
                 remove(place)
@@ -132,7 +130,6 @@ struct AnswerTable: Sendable {
 
     /// Removes everything.
     mutating func removeAll() {
-        for answer in answers { answer.supersede() }
         self = AnswerTable(capacity: capacity, byteLimit: byteLimit)
     }
 
@@ -252,7 +249,6 @@ struct AnswerTable: Sendable {
                 departed[Int(hash) % departed.count] = UInt16(truncatingIfNeeded: hash >> 16 | 1)
             }
             byteCount -= answer.byteCount + Self.bytesPerSlot
-            answer.supersede()
             remove(place)
             return
         }

@@ -6,8 +6,8 @@ internal import Synchronization
 /// The name and the addresses are bytes after the fields, so that a name with two addresses takes about 110 bytes. Rarely
 /// used fields are in ``AnswerDetails``. The first of the bytes has the marks that the cache sets.
 ///
-/// Sharing is safe, although `ManagedBuffer` is not `Sendable`: only ``pack(_:_:)`` and ``copied()`` write header and bytes,
-/// before the reference is shared, and all later accesses read. The marks are accessed as an atomic.
+/// Sharing is safe, although `ManagedBuffer` is not `Sendable`: only ``pack(_:_:)`` writes header and bytes, before the
+/// reference is shared, and all later accesses read. The marks are accessed as an atomic.
 package struct CachedAnswer: @unchecked Sendable {
     private let storage: ManagedBuffer<Header, UInt8>
 
@@ -139,22 +139,6 @@ package struct CachedAnswer: @unchecked Sendable {
                 marks: UnsafeMutableRawPointer(bytes).assumingMemoryBound(to: Atomic<UInt8>.self),
                 name: UnsafePointer(bytes + CachedAnswer.nameStart)
             )
-        }
-    }
-
-    /// Returns whether both are the same object.
-    func isIdentical(to other: CachedAnswer) -> Bool { storage === other.storage }
-
-    /// Returns a copy in another memory block, without marks.
-    func copied() -> CachedAnswer {
-        storage.withUnsafeMutablePointers { header, bytes in
-            let count = byteCountOfTail(header.pointee)
-            let copy = ManagedBuffer<Header, UInt8>.create(minimumCapacity: count) { _ in header.pointee }
-            copy.withUnsafeMutablePointerToElements { target in
-                target.initialize(to: 0)
-                (target + 1).initialize(from: bytes + 1, count: count - 1)
-            }
-            return CachedAnswer(storage: copy)
         }
     }
 
