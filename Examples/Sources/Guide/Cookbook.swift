@@ -21,7 +21,7 @@ enum Cookbook {
         )
         guard probe.status == .ok else { return }
 
-        // The next request of the whole process uses the new address.
+        // The next request of this client uses the new address.
         let generation = try client.mappings.apply { $0["img.shop.example"] = .addresses(["203.0.113.9"]) }
         print("mappings generation \(generation)")
     }
