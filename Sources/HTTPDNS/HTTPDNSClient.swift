@@ -1,5 +1,5 @@
 public import HTTPDNSCore
-internal import HTTPDNSCurl
+package import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 public import HTTPTypes
 internal import Logging
@@ -273,4 +273,109 @@ public final class HTTPDNSClient: Sendable {
     /// The time that a shutdown leaves the watcher of a file to end, after the draining time. A watcher that does not
     /// hang ends within a few milliseconds.
     private static let watchEndLimit = Duration.milliseconds(100)
+}
+
+extension HTTPDNSClient {
+    /// Sends a GET request and returns when its response head has arrived.
+    /// - Parameters:
+    ///   - url: The absolute http or https URL.
+    ///   - headerFields: The header fields.
+    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
+    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - deadline: The time for the call with its body.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    public func get(
+        _ url: String,
+        headerFields: HTTPFields = [:],
+        pinnedTo addresses: [String]? = nil,
+        bypass: Bool = false,
+        deadline: HTTPDNSClient.TimeLimit = .inherited
+    ) async throws -> HTTPDNSClient.Response {
+        var request = HTTPDNSClient.Request(url: url, headerFields: headerFields)
+        request.take(pinnedTo: addresses, bypass: bypass, deadline: deadline)
+        return try await execute(request)
+    }
+
+    /// Sends a POST request and returns when its response head has arrived.
+    /// - Parameters:
+    ///   - url: The absolute http or https URL.
+    ///   - headerFields: The header fields.
+    ///   - body: The body.
+    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
+    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - deadline: The time for the call with its body.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    public func post(
+        _ url: String,
+        headerFields: HTTPFields = [:],
+        body: HTTPDNSClient.Request.Body,
+        pinnedTo addresses: [String]? = nil,
+        bypass: Bool = false,
+        deadline: HTTPDNSClient.TimeLimit = .inherited
+    ) async throws -> HTTPDNSClient.Response {
+        var request = HTTPDNSClient.Request(method: .post, url: url, headerFields: headerFields, body: body)
+        request.take(pinnedTo: addresses, bypass: bypass, deadline: deadline)
+        return try await execute(request)
+    }
+}
+
+extension HTTPDNSClient.Request {
+    /// Most calls set none of these options, and their request then has no options at all.
+    fileprivate mutating func take(pinnedTo addresses: [String]?, bypass: Bool, deadline: HTTPDNSClient.TimeLimit) {
+        guard addresses != nil || bypass || !deadline.isInherited else { return }
+        options.pinnedTo = addresses
+        options.bypass = bypass
+        options.deadline = deadline
+    }
+}
+
+extension HTTPDNSClient {
+    /// Excludes all open connections from later requests. Idle connections are closed soon; transfers in flight finish
+    /// on theirs.
+    public func retireConnections() {
+        sender.retireConnections()
+        pipeline.choice.forgetHeld()
+    }
+
+    /// Excludes the open connections to one host from later requests.
+    public func retireConnections(host: HTTPDNSName) {
+        sender.retireConnections(host: host.description)
+        pipeline.choice.forgetHeld()
+    }
+
+    /// The connection records of addresses, sorted by address. For each of the client's trust settings there are at
+    /// most 4,096 records of connection attempts, and as many of ejected addresses.
+    public var endpointRecords: [HTTPDNSClient.EndpointRecord] { sender.endpointRecords }
+
+    /// The open connections: the largest pools first, then by host. On a shared transport, it includes the connections
+    /// of other clients with the same trust settings, because they are shared.
+    public var connectionPools: [HTTPDNSClient.ConnectionPool] {
+        sender.connectionPools.filter { $0.connections > 0 }
+    }
+
+    /// The counters of requests that went elsewhere than to the first address they were given.
+    public var connectionCounters: HTTPDNSClient.ConnectionCounters { pipeline.choice.counters }
+
+    /// The number of requests that wait for a connection: this client's, and those of all clients of a transport that
+    /// limits them.
+    public var requestsWaiting: Int { pipeline.waiting }
+}
+
+extension HTTPDNSClient {
+    /// An executor that runs tasks on the client's loop thread, which saves two changes of thread for each request.
+    ///
+    /// ```swift
+    /// try await withTaskExecutorPreference(client.executor) {
+    ///     let response = try await client.get("https://img.shop.example/a.jpg")
+    ///     try await store(response.body.collect(upTo: .mebibytes(4)))
+    /// }
+    /// ```
+    ///
+    /// It is for a few short steps between requests. Code that runs there delays **all** transfers of the client, and
+    /// those of clients that share its transport and trust. Default actors and async sequences that such a task calls
+    /// run there as well, and so do interceptors. Run long computations and blocking code elsewhere; a blocking call is
+    /// refused (``HTTPDNSClientError/Code/blockingRefused``).
+    ///
+    /// After the end of the client, tasks that prefer it continue on the default executor.
+    public var executor: any TaskExecutor { lane?.executor ?? globalConcurrentExecutor }
 }

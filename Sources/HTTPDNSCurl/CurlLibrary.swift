@@ -31,3 +31,55 @@ package enum CurlLibrary {
         return information.pointee.version_num < 0x080100
     }()
 }
+
+/// The results of setting libcurl's options, with the first refused one. A transfer requires all of its options. Without a key
+/// pin, a client certificate or a callback it would be less secure than its settings.
+struct OptionResults {
+    /// The first option that was refused; nil while none was.
+    private var refused: (option: CURLoption, code: CURLcode)?
+
+    mutating func set(_ option: CURLoption, _ value: Int, of curl: UnsafeMutableRawPointer) {
+        note(ccurl_set_long(curl, option, value), option)
+    }
+
+    mutating func set(_ option: CURLoption, _ value: String?, of curl: UnsafeMutableRawPointer) {
+        note(ccurl_set_string(curl, option, value), option)
+    }
+
+    /// - Parameter bytes: They must outlive every transfer and connection of the handle.
+    mutating func set(_ option: CURLoption, _ bytes: UnsafeMutableRawBufferPointer, of curl: UnsafeMutableRawPointer) {
+        note(ccurl_set_blob(curl, option, bytes.baseAddress, bytes.count), option)
+    }
+
+    /// Records the result of setting an option.
+    mutating func note(_ code: CURLcode, _ option: CURLoption) {
+        guard code != CURLE_OK, refused == nil, !OptionResults.isDispensable(option) else { return }
+        refused = (option, code)
+    }
+
+    /// - Throws: ``TransferFailure`` with code `transport` when an option was refused since the last call.
+    mutating func check() throws(TransferFailure) {
+        guard let refused else { return }
+        self.refused = nil
+        let name = curl_easy_option_by_id(refused.option).map { "CURLOPT_\(String(cString: $0.pointee.name))" }
+        let reason = String(cString: curl_easy_strerror(refused.code))
+        var failure = TransferFailure(
+            code: .transport,
+            phase: .queue,
+            message:
+                "libcurl \(CurlLibrary.version) refused \(name ?? "option \(refused.option.rawValue)"): \(reason). "
+                + "Nothing was sent without it"
+        )
+        failure.curlCode = Int32(refused.code.rawValue)
+        throw failure
+    }
+
+    /// Returns whether a transfer is equally secure without the option. A libcurl without HTTP/2 sends HTTP/1.1. One with
+    /// another TLS library than OpenSSL has no folder of authorities and does not keep them parsed. It also does not list the
+    /// names in a refused certificate.
+    private static func isDispensable(_ option: CURLoption) -> Bool {
+        [
+            CURLOPT_HTTP_VERSION, CURLOPT_CA_CACHE_TIMEOUT, CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH, CURLOPT_CERTINFO,
+        ].contains(option)
+    }
+}

@@ -108,3 +108,95 @@ package struct DNSResponse: Hashable, Sendable {
         }
     }
 }
+
+/// The twelve octets at the start of a response (RFC 1035 section 4.1.1).
+struct DNSResponseHeader {
+    let responseCode: UInt16
+    let questionCount: UInt16
+    let answerCount: UInt16
+    let authorityCount: UInt16
+    let additionalCount: UInt16
+
+    /// Reads the header and checks that it belongs to a complete response to a standard query with ID 0.
+    init(_ reader: inout DNSMessageReader) throws(DNSMessageError) {
+        guard reader.remaining >= DNSWireFormat.headerOctets else {
+            throw DNSMessageError(
+                .truncated,
+                at: reader.remaining,
+                "\(reader.remaining) octets; the header alone has \(DNSWireFormat.headerOctets)"
+            )
+        }
+        let id = try reader.readUInt16()
+        let flags = try reader.readUInt16()
+        guard flags & DNSWireFormat.Flag.response != 0 else {
+            throw DNSMessageError(.notAResponse, at: 2, "it is a query (the QR flag is clear)")
+        }
+        guard flags & DNSWireFormat.Flag.operationCode == 0 else {
+            let code = (flags & DNSWireFormat.Flag.operationCode) >> 11
+            throw DNSMessageError(.notAResponse, at: 2, "operation code \(code); it must be 0, a standard query")
+        }
+        guard id == 0 else {
+            throw DNSMessageError(.wrongID, at: 0, "ID \(id); the query had 0 (RFC 8484 section 4.1)")
+        }
+        guard flags & DNSWireFormat.Flag.truncated == 0 else {
+            throw DNSMessageError(.truncationFlag, at: 2, "the server cut it (the TC flag is set)")
+        }
+        responseCode = flags & DNSWireFormat.Flag.responseCode
+        questionCount = try reader.readUInt16()
+        answerCount = try reader.readUInt16()
+        authorityCount = try reader.readUInt16()
+        additionalCount = try reader.readUInt16()
+    }
+
+    /// Whether the query failed: neither NOERROR nor NXDOMAIN.
+    var saysThatQueryFailed: Bool {
+        responseCode != DNSResponseCode.noError.number && responseCode != DNSResponseCode.nameError.number
+    }
+}
+
+/// The server's result for a query as a whole: the header's RCODE with EDNS's upper bits (RFC 6891 section 6.1.3).
+package struct DNSResponseCode: Hashable, Sendable, CustomStringConvertible {
+    package let number: UInt16
+
+    package init(number: UInt16) { self.number = number }
+
+    package static let noError = DNSResponseCode(number: 0)
+    package static let serverFailure = DNSResponseCode(number: 2)
+    /// NXDOMAIN: the name at the end of the alias chain does not exist (RFC 6604 section 3).
+    package static let nameError = DNSResponseCode(number: 3)
+    package static let refused = DNSResponseCode(number: 5)
+
+    /// The mnemonic in the IANA registry for those that resolvers send to clients; `RCODE 23` for others.
+    package var description: String {
+        switch number {
+        case 0: "NOERROR"
+        case 1: "FORMERR"
+        case 2: "SERVFAIL"
+        case 3: "NXDOMAIN"
+        case 4: "NOTIMP"
+        case 5: "REFUSED"
+        case 9: "NOTAUTH"
+        case 16: "BADVERS"
+        default: "RCODE \(number)"
+        }
+    }
+}
+
+/// The numbers of the wire format that the encoder and the parser share.
+package enum DNSWireFormat {
+    /// The number of octets in a message's header (RFC 1035 section 4.1.1).
+    package static let headerOctets = 12
+    /// The maximum length of a message: the length is a 16-bit number on every transport (RFC 8484 section 6).
+    package static let maximumMessageOctets = 65_535
+    /// Class IN, the Internet (RFC 1035 section 3.2.4).
+    package static let internetClass: UInt16 = 1
+
+    /// Flag bits of the header's second word (RFC 1035 section 4.1.1).
+    package enum Flag {
+        package static let response: UInt16 = 0x8000
+        package static let operationCode: UInt16 = 0x7800
+        package static let truncated: UInt16 = 0x0200
+        package static let recursionDesired: UInt16 = 0x0100
+        package static let responseCode: UInt16 = 0x000f
+    }
+}

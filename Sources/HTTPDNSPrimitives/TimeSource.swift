@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Synchronization
 
 /// A clock for a resolver: the system's clock in production, a manual one in tests.
 public protocol TimeSource: Sendable {
@@ -46,4 +47,148 @@ public struct SystemTimeSource: TimeSource {
         if let executor = CallWork.executor { return try await executor.sleep(until: deadline) }
         while deadline > now() { try await SleepQueue.shared.sleep(until: deadline) }
     }
+}
+
+/// A time on a monotonic clock, in nanoseconds since an origin that only that clock defines.
+///
+/// Lifetimes and deadlines use this type, never the calendar time.
+public struct MonotonicTime: Hashable, Comparable, Sendable {
+    /// Nanoseconds since the clock's origin.
+    public var nanoseconds: Int64
+
+    /// Creates a time from nanoseconds since the clock's origin.
+    @inlinable
+    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    /// Returns whether the left time is earlier.
+    @inlinable
+    public static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
+
+    /// Returns the time `duration` later, saturating at the end of the range.
+    @inlinable
+    public static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
+        let (sum, overflow) = time.nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
+        return MonotonicTime(nanoseconds: overflow ? (duration < .zero ? .min : .max) : sum)
+    }
+
+    /// Returns the time `duration` earlier, saturating at the beginning of the range.
+    @inlinable
+    public static func - (time: MonotonicTime, duration: Duration) -> MonotonicTime {
+        let (difference, overflow) = time.nanoseconds.subtractingReportingOverflow(duration.wholeNanoseconds)
+        return MonotonicTime(nanoseconds: overflow ? (duration < .zero ? .max : .min) : difference)
+    }
+
+    /// Returns the duration since `earlier`; negative if this time is before it. It saturates at 292 years either way.
+    @inlinable
+    public static func - (later: MonotonicTime, earlier: MonotonicTime) -> Duration {
+        let (difference, overflow) = later.nanoseconds.subtractingReportingOverflow(earlier.nanoseconds)
+        return .nanoseconds(overflow ? (later < earlier ? .min : .max) : difference)
+    }
+}
+
+extension Duration {
+    /// The duration in whole nanoseconds, saturating at the limits of `Int64` (292 years).
+    @inlinable
+    package var wholeNanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !overflow else { return seconds < 0 ? .min : .max }
+        let (sum, carry) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return carry ? (seconds < 0 ? .min : .max) : sum
+    }
+
+    /// The duration in seconds, for display and for JSON.
+    package var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+}
+
+extension Duration {
+    /// The readable duration, in the unit that keeps it short: `0.3 ms`, `8.1 ms`, `12 ms`, `1.5 s`, `41 s`, `10 min`.
+    ///
+    /// It is rounded to one decimal below 10 of a unit, and to whole numbers above.
+    package var shortText: String {
+        let nanoseconds = wholeNanoseconds
+        if nanoseconds < 0 { return nanoseconds == .min ? "-292 years" : "-\((.zero - self).shortText)" }
+        // Each limit is the value at which rounding would give 1 of the next unit.
+        switch nanoseconds {
+        case ..<999_500_000: return Duration.text(nanoseconds, of: 1_000_000, "ms")
+        case ..<119_500_000_000: return Duration.text(nanoseconds, of: 1_000_000_000, "s")
+        default: return Duration.text(nanoseconds, of: 60_000_000_000, "min")
+        }
+    }
+
+    private static func text(_ nanoseconds: Int64, of unit: Int64, _ name: String) -> String {
+        let tenth = unit / 10
+        let tenths = nanoseconds / tenth + (nanoseconds % tenth >= tenth / 2 ? 1 : 0)
+        if tenths < 100, tenths % 10 != 0 { return "\(tenths / 10).\(tenths % 10) \(name)" }
+        return "\((tenths + 5) / 10) \(name)"
+    }
+}
+
+/// A clock of the time since boot as of the kernel's last tick.
+///
+/// Linux has no coarse form of `CLOCK_BOOTTIME`. Its difference from `CLOCK_MONOTONIC`, the suspended time, changes only when
+/// the machine wakes up, and that moves the coarse clock. So the difference is measured once a tick.
+package struct CoarseClock: ~Copyable, Sendable {
+    /// The tick for which the suspended time was measured last.
+    private let measuredTick = Atomic<Int64>(.min)
+    /// The suspended time. It only grows, so that the sum does not go back whichever thread measured last.
+    private let timeAsleep = Atomic<Int64>(0)
+
+    package init() {}
+
+    /// Returns the time at a tick, both in nanoseconds.
+    /// - Parameter measure: A function that returns the suspended time, too small rather than too large. Called once a tick,
+    ///   seldom more often.
+    package borrowing func time(at tick: Int64, asleep measure: () -> Int64) -> Int64 {
+        if tick != measuredTick.load(ordering: .acquiring) {
+            timeAsleep.max(measure(), ordering: .relaxed)
+            // Stored last: a thread that reads the tick as measured also reads the measured time.
+            measuredTick.store(tick, ordering: .releasing)
+        }
+        return tick + timeAsleep.load(ordering: .relaxed)
+    }
+}
+
+extension CoarseClock {
+    private static let ofThisMachine = CoarseClock()
+
+    static func now() -> MonotonicTime {
+        let time = ofThisMachine.time(at: read(CLOCK_MONOTONIC_COARSE)) {
+            // In this order a pause between both readings makes the difference too small, and a later measurement corrects it.
+            // A difference that is too large would stay.
+            let sinceBoot = read(CLOCK_BOOTTIME)
+            return sinceBoot - read(CLOCK_MONOTONIC)
+        }
+        return MonotonicTime(nanoseconds: time)
+    }
+
+    private static func read(_ clock: clockid_t) -> Int64 {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}
+
+/// A source of calendar time, only for times that are stored or exchanged with other processes.
+///
+/// It may be wrong, and may jump in either direction at any moment. Lifetimes and deadlines use ``MonotonicTime``.
+public struct WallClock: Sendable {
+    private let reading: @Sendable () -> Int64
+
+    /// The system's clock (`CLOCK_REALTIME`).
+    public static let system = WallClock {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    /// Creates a clock from a function that returns milliseconds since 1970-01-01 00:00 UTC.
+    ///
+    /// `reading` may be called from any thread.
+    public init(_ reading: @escaping @Sendable () -> Int64) { self.reading = reading }
+
+    /// Returns the present time in milliseconds since 1970-01-01 00:00 UTC, without leap seconds.
+    public func now() -> Int64 { reading() }
 }

@@ -1,4 +1,8 @@
 internal import ArgumentParser
+internal import Dispatch
+internal import Foundation
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
 
 /// One run of the program: it parses the command, performs it, and converts every outcome to output and an exit status.
 struct Invocation: Sendable {
@@ -83,4 +87,101 @@ struct Invocation: Sendable {
 
     /// Read from the unparsed arguments, because a usage error leaves no parsed ones.
     private var wantsJSON: Bool { arguments.prefix { $0 != "--" }.contains("--json") }
+}
+
+/// The handling of Ctrl-C and similar signals: the first cancels the work, so that temporary files are removed and connections
+/// are closed; the second ends the process.
+final class Interruption: Sendable {
+    private struct State {
+        var received: Int32?
+        var sources: [any DispatchSourceSignal] = []
+    }
+
+    private let state = Lock(State())
+
+    /// The exit status after a signal: 130 for Ctrl-C.
+    var exitStatus: Int32? { state.withLock { $0.received.map(ExitStatus.signal) } }
+
+    func cancelOnSignal(_ work: Task<Int32, Never>) {
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            // The default action would end the process before the source receives the signal. A signal that was ignored before
+            // the program began stays ignored: nohup and shells without job control use that.
+            guard !Self.isIgnore(signal(number, SIG_IGN)) else { continue }
+            state.withLock { state in
+                let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+                source.setEventHandler { [self] in received(number, work) }
+                source.resume()
+                state.sources.append(source)
+            }
+        }
+    }
+
+    private static func isIgnore(_ action: sighandler_t?) -> Bool {
+        unsafeBitCast(action, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+
+    private func received(_ number: Int32, _ work: Task<Int32, Never>) {
+        state.withLock { $0.received = $0.received ?? number }
+        signal(number, SIG_DFL)
+        work.cancel()
+    }
+
+    /// Ends the program like others whose reader has gone (`| head`): no message, 141 in the shell.
+    static func endAsBrokenPipe() -> Never {
+        signal(SIGPIPE, SIG_DFL)
+        raise(SIGPIPE)
+        exit(ExitStatus.signal(SIGPIPE))
+    }
+}
+
+/// The arguments that contain a password, such as `https://user:password@host/`.
+///
+/// An error that repeats one would appear on terminals and in logs of build servers.
+struct SecretArguments {
+    private let shown: [(secret: String, text: String)]
+
+    init(_ arguments: [String]) {
+        shown = arguments.compactMap { argument in
+            // The value of `--doh=URL`, or the whole argument.
+            let value = argument.hasPrefix("--") ? argument.drop { $0 != "=" }.dropFirst() : argument[...]
+            guard !value.hasPrefix("@"), let at = value.lastIndex(of: "@"), value[..<at].contains(":") else {
+                return nil
+            }
+            return (String(value), URLText.forErrors(String(value)))
+        }
+    }
+
+    /// Returns the failure without the user information of any argument.
+    func hidden(in failure: CommandFailure) -> CommandFailure {
+        var failure = failure
+        failure.message = hidden(in: failure.message)
+        failure.hint = failure.hint.map(hidden)
+        failure.host = failure.host.map(hidden)
+        return failure
+    }
+
+    private func hidden(in text: String) -> String {
+        shown.reduce(text) { $0.replacing($1.secret, with: $1.text) }
+    }
+}
+
+/// The conversion of ArgumentParser's messages, which may have several lines, to one line.
+enum UsageError {
+    static func text(_ message: String, arguments: [String]) -> String {
+        var lines = message.split(separator: "\n", omittingEmptySubsequences: true).map { line in
+            line.drop { $0 == " " }
+        }
+        lines = lines.filter { line in
+            // The command's own help contains these lines; the hint names it.
+            !line.hasPrefix("Usage:") && !line.hasPrefix("help:") && !line.hasPrefix("See '")
+        }
+        var text = lines.map(String.init).joined(separator: " ")
+        if text.hasPrefix("Error: ") { text.removeFirst("Error: ".count) }
+        if let first = arguments.first, first.hasPrefix("-"),
+            text.contains("'\(first)'") || text.hasPrefix("Unknown option")
+        {
+            text += "; options stand behind the command: resolve-test COMMAND \(PrintableText.line(first))"
+        }
+        return text.isEmpty ? "the arguments cannot be read" : text
+    }
 }

@@ -92,3 +92,143 @@ extension HTTPDNSClient.Proxy {
         public var customMirror: Mirror { Mirror(self, children: []) }
     }
 }
+
+extension HTTPDNSClient.Proxy {
+    /// Parses a proxy as curl does: `[scheme://][user[:password]@]host[:port]`.
+    ///
+    /// Without a scheme it is an HTTP proxy; `socks` is `socks4`. Without a port it is 443 for `https` and 1080 for all
+    /// others, which are curl's defaults. Bytes of user and password may be percent-encoded. A path is ignored.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`; its message leaves user and password out.
+    public init(_ text: String) throws(HTTPDNSClientError) {
+        func refusal(_ reason: String) -> HTTPDNSClientError {
+            .configuration(
+                "the proxy \"\(HTTPDNSClient.Proxy.shown(text))\" cannot be used: \(reason)",
+                hint:
+                    "write it as http://proxy.example:3128; schemes are http, https, socks4, socks4a, socks5 and socks5h"
+            )
+        }
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
+            throw refusal("it has a space or a control character")
+        }
+        var rest = text[...]
+        var kind = HTTPDNSClient.Proxy.Kind.http
+        if let end = text.utf8.firstRange(of: "://".utf8) {
+            let scheme = text[..<end.lowerBound].lowercased()
+            guard let known = scheme == "socks" ? .socks4 : HTTPDNSClient.Proxy.Kind(rawValue: scheme) else {
+                // The text here may be a user and a password.
+                throw refusal("its scheme is unknown")
+            }
+            kind = known
+            rest = text[end.upperBound...]
+        }
+        // The last at-sign counts: a password may contain one, and also a slash that was not encoded.
+        var login: Substring?
+        if let at = rest.utf8.lastIndex(of: UInt8(ascii: "@")) {
+            login = rest[..<at]
+            rest = rest[rest.utf8.index(after: at)...]
+        }
+        rest = rest[..<(rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex)]
+        let (host, portText) = HTTPDNSClient.Proxy.split(rest)
+        var port: UInt16 = kind == .https ? 443 : 1080
+        if let portText {
+            guard let number = UInt16(portText), number > 0 else { throw refusal("its port is not 1 to 65535") }
+            port = number
+        }
+        do {
+            self.init(kind, host: try HTTPDNSRewriter.host(String(host)), port: port)
+        } catch {
+            // The error contains the host's text, which may be a user and a password.
+            let hasColon = host.utf8.contains(UInt8(ascii: ":"))
+            throw refusal(hasColon ? "its host is no name and no address; IPv6 stands in brackets" : error.message)
+        }
+        if let login {
+            do {
+                credential = try HTTPDNSClient.Proxy.Credential(login, kind)
+            } catch {
+                throw refusal(error.message)
+            }
+        }
+    }
+
+    /// Returns the text without a possible password. If its at-sign is missing or was encoded, the password is the text
+    /// after a colon that is not a port.
+    private static func shown(_ text: String) -> String {
+        let shown = URLText.forErrors(text)
+        guard !text.utf8.contains(UInt8(ascii: "@")) else { return shown }
+        var rest = shown[...]
+        if let end = rest.utf8.firstRange(of: "://".utf8), !rest[..<end.lowerBound].utf8.contains(UInt8(ascii: ":")) {
+            rest = rest[end.upperBound...]
+        }
+        if rest.hasPrefix("["), let end = rest.firstIndex(of: "]") { rest = rest[end...] }
+        guard let colon = rest.utf8.firstIndex(of: UInt8(ascii: ":")) else { return shown }
+        let port = rest[rest.utf8.index(after: colon)...].prefix { $0 != "/" }
+        guard !port.allSatisfy(\.isWholeNumber) else { return shown }
+        return shown[...colon] + "..."
+    }
+
+    /// - Returns: The host, with an IPv6 address without brackets, and the text after the colon.
+    private static func split(_ text: Substring) -> (host: Substring, port: Substring?) {
+        if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
+            let rest = text[text.index(after: end)...]
+            guard rest.isEmpty || rest.hasPrefix(":") else { return (text, nil) }
+            return (text[text.index(after: text.startIndex)..<end], rest.isEmpty ? nil : rest.dropFirst())
+        }
+        guard let colon = text.lastIndex(of: ":") else { return (text, nil) }
+        return (text[..<colon], text[text.index(after: colon)...])
+    }
+}
+
+extension HTTPDNSClient.Proxy.Credential {
+    /// Parses `user[:password]`, percent-encoded.
+    fileprivate init(_ text: Substring, _ kind: HTTPDNSClient.Proxy.Kind) throws(HTTPDNSClientError) {
+        let colon = text.utf8.firstIndex(of: UInt8(ascii: ":"))
+        guard let user = PercentEncoding.decoded(text[..<(colon ?? text.endIndex)]),
+            let password = PercentEncoding.decoded(colon.map { text[text.utf8.index(after: $0)...] } ?? "")
+        else { throw .configuration("user or password is not UTF-8, or has a control character") }
+        self.init(user: user, password: password.isEmpty ? nil : .text(password))
+        try check(for: kind)
+    }
+
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration` for a user that cannot be sent.
+    func check(for kind: HTTPDNSClient.Proxy.Kind) throws(HTTPDNSClientError) {
+        guard user.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }), !user.isEmpty || password == nil else {
+            throw .configuration("the user is empty or has a control character")
+        }
+        guard !kind.isHTTP || !user.utf8.contains(UInt8(ascii: ":")) else {
+            throw .configuration("the user has a colon, which ends the user in a Basic credential (RFC 7617)")
+        }
+    }
+}
+
+/// Texts with `%41` for a byte (RFC 3986 section 2.1).
+private enum PercentEncoding {
+    /// Decodes a text; nil when the result is not UTF-8 or has a control character. A percent sign without two digits
+    /// is kept.
+    static func decoded(_ text: Substring) -> String? {
+        let octets = Array(text.utf8)
+        var result: [UInt8] = []
+        var index = 0
+        while index < octets.count {
+            if octets[index] == UInt8(ascii: "%"), index + 2 < octets.count,
+                let high = digit(octets[index + 1]), let low = digit(octets[index + 2])
+            {
+                result.append(high << 4 | low)
+                index += 3
+            } else {
+                result.append(octets[index])
+                index += 1
+            }
+        }
+        guard result.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else { return nil }
+        return String(validating: result, as: UTF8.self)
+    }
+
+    private static func digit(_ octet: UInt8) -> UInt8? {
+        switch octet {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): octet - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): octet - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): octet - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

@@ -1,5 +1,5 @@
-internal import HTTPDNSCurl
-internal import HTTPDNSPrimitives
+package import HTTPDNSCurl
+package import HTTPDNSPrimitives
 
 /// A value that counts the clients of each trust setting in use.
 struct TrustRegistry {
@@ -83,5 +83,29 @@ struct TrustRegistry {
     mutating func close() -> [TrustedTransport] {
         isClosed = true
         return transports
+    }
+}
+
+/// The file and line of trust settings, for errors about their files: `httpdns.yaml:7:3: client.ca_file`.
+package struct TrustOrigin: Sendable {
+    /// The position of the trust roots.
+    package var authorities: String?
+    /// The position of the client certificate.
+    package var certificate: String?
+
+    package init() {}
+
+    /// Returns the prefix of an error about one of the files.
+    func prefix(_ code: TransferFailure.Code) -> String {
+        let place = code == .clientCertificateUnusable ? certificate : authorities
+        return place.map { "\($0): " } ?? ""
+    }
+}
+
+extension HTTPDNSClient.Configuration {
+    /// Returns the trust settings for a host: those of ``trustByHost``, or ``trust``.
+    /// - Parameter name: The name in the certificate, in lower case.
+    package func trust(forHost name: String) -> HTTPDNSTrust {
+        HostTable(trustByHost)[ParsedURL.Host.name(name)] ?? trust
     }
 }

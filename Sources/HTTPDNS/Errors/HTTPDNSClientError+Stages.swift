@@ -130,3 +130,204 @@ extension HTTPDNSClientError {
         return error
     }
 }
+
+extension HTTPDNSClientError {
+    static func redirectRefused(
+        _ base: ParsedURL,
+        _ status: RedirectStatus,
+        _ reason: String,
+        hint: String? = nil
+    ) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .redirectRefused,
+            stage: .redirect,
+            message: "the redirect (\(status.rawValue)) of \(base.authority) was not followed: \(reason)",
+            host: base.hostText,
+            hint: hint ?? "with options.redirects = .never the \(status.rawValue) is the response"
+        )
+        error.requestMayHaveBeenSent = true
+        return error
+    }
+
+    /// `Location` is not a list (RFC 9110 section 10.2.2): none of several values is the right one.
+    static func differingLocations(_ base: ParsedURL, _ status: RedirectStatus) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .protocolViolation,
+            stage: .redirect,
+            message: "the redirect (\(status.rawValue)) of \(base.authority) has Location fields that differ",
+            host: base.hostText,
+            hint: "with options.redirects = .never the \(status.rawValue) is the response"
+        )
+        error.requestMayHaveBeenSent = true
+        return error
+    }
+
+    static func tooManyRedirects(_ limit: Int, at base: ParsedURL) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .tooManyRedirects,
+            stage: .redirect,
+            message: "\(base.authority) redirects once more, after the \(limit) redirects that a call follows",
+            host: base.hostText,
+            hint:
+                "options.redirects = .never shows where each leads; options.redirects and client.redirects.limit set the number"
+        )
+        error.requestMayHaveBeenSent = true
+        return error
+    }
+
+    static func redirectLoop(at base: ParsedURL, to target: ParsedURL) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .redirectLoop,
+            stage: .redirect,
+            message: "\(base.authority) redirects to a request that this call has sent before, to \(target.authority)",
+            host: base.hostText,
+            hint: "the server may expect a cookie; a redirectHook can add it"
+        )
+        error.requestMayHaveBeenSent = true
+        return error
+    }
+
+    /// Returns the error for a redirect to an internal address, by a name or address that only the server vouches for.
+    static func redirectInside(_ address: HTTPDNSAddress, _ what: String, from scope: String, host: String)
+        -> HTTPDNSClientError
+    {
+        HTTPDNSClientError(
+            code: .policyRefused,
+            stage: .policy,
+            message:
+                "a redirect to \(host) leads to \(address), which is \(what), and the server that redirects there is \(scope)",
+            host: host,
+            hint: "allow it with \(address) in policy.allow, or map the name"
+        )
+    }
+
+    /// Creates the error for an error that the redirect hook threw.
+    init(hookError error: any Error) {
+        self.init(
+            code: .interceptorFailed,
+            stage: .redirect,
+            message: "the redirect hook threw \(type(of: error))",
+            hint: "the error itself is in underlying"
+        )
+        requestMayHaveBeenSent = true
+        underlying = error
+    }
+}
+
+// Refusals by the client's policy; those of the resolver arrive as its errors.
+extension HTTPDNSClientError {
+    /// Returns the error for an answer of which the policy refuses every address.
+    static func allRefused(_ what: String, of host: HTTPDNSHost, _ reason: String) -> HTTPDNSClientError {
+        HTTPDNSClientError(
+            code: .policyRefused,
+            stage: .policy,
+            message: "\(what) for \(host) are refused: \(reason)",
+            host: host.description
+        )
+    }
+
+    /// Returns the error for a proxy at an address that the policy denies.
+    static func deniedProxy(_ proxy: HTTPDNSClient.Proxy, _ reason: String) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .policyRefused,
+            stage: .policy,
+            message: "the address of the proxy \(proxy) is refused: \(reason)"
+        )
+        error.proxy = proxy.description
+        return error
+    }
+
+    /// Returns the error for a hop outside the networks that it may reach.
+    /// - Parameter what: The destination of the hop.
+    static func beyond(_ networks: HTTPDNSClient.ReachableNetworks, _ what: String, _ host: HTTPDNSHost)
+        -> HTTPDNSClientError
+    {
+        HTTPDNSClientError(
+            code: .policyRefused,
+            stage: .policy,
+            message: "the request to \(host) is refused: \(what), and reachable_networks is \(networks)",
+            host: host.description,
+            hint: "to allow it, set options.reachableNetworks of the request, or client.reachable_networks, to any"
+        )
+    }
+
+    /// Returns the error for a name that a proxy resolves, so that the client cannot know its address.
+    static func beyond(
+        _ networks: HTTPDNSClient.ReachableNetworks,
+        _ host: HTTPDNSHost,
+        throughResolving proxy: HTTPDNSClient.Proxy
+    )
+        -> HTTPDNSClientError
+    {
+        var error = beyond(networks, "the proxy \(proxy) looks the name up itself", host)
+        error.hint =
+            "let the client look it up (resolve: local, Proxy.resolvesLocally); or, for a proxy that refuses other networks "
+            + "itself, set enforces_reachable_networks (Proxy.enforcesReachableNetworks)"
+        error.proxy = proxy.description
+        return error
+    }
+}
+
+extension HTTPDNSClientError {
+    /// Creates the error of a request that got no connection permit. Nothing of it was sent.
+    /// - Parameter call: The times of the call.
+    init(_ failure: AdmissionFailure, _ call: CallTime) {
+        let place = "\(failure.origin.host):\(failure.origin.port)"
+        let limits = failure.limits.queue
+        let (code, text, hint): (Code, String, String?) =
+            switch failure.reason {
+            case .deadline:
+                (
+                    .timedOut, "waited \(failure.waited.shortText) for a connection until the call's deadline",
+                    "\(HTTPDNSClientError.callTimeHint); \(HTTPDNSClientError.relief)"
+                )
+            case .waitedTooLong:
+                (
+                    .timedOut, "waited \(failure.waited.shortText) for a connection",
+                    "connections.queueWait bounds it; \(HTTPDNSClientError.relief)"
+                )
+            case .full:
+                (
+                    .limitReached, "found the queue full",
+                    "wait for answers before sending more, or raise connections.maximumQueued"
+                )
+            case .displaced:
+                (
+                    .limitReached, "had to leave the full queue for a more urgent one",
+                    "wait for answers before sending more, or raise connections.maximumQueued"
+                )
+            case .shutDown:
+                (.shutDown, "waited for a connection when the client was shut down", HTTPDNSClientError.shutDownHint)
+            }
+        let bounds = [
+            limits.perHost < .max ? "\(limits.perHost) for a host" : nil,
+            limits.total < .max ? "\(limits.total) in all" : nil,
+        ].compactMap(\.self).joined(separator: " and ")
+        let others = "\(failure.waitingForHost) others wait for this host, \(failure.waiting) in all"
+        self.init(
+            code: code,
+            stage: .queue,
+            message: "the request to \(place) \(text); connections are limited to \(bounds); \(others)",
+            host: failure.origin.host.description,
+            hint: hint
+        )
+        elapsed = call.elapsed
+        switch failure.reason {
+        case .deadline: (limit, isCallDeadline) = (call.firstLimit, true)
+        case .waitedTooLong: limit = failure.limits.wait
+        default: break
+        }
+    }
+
+    private static let relief = "raise connections.perHost or connections.total if the server can take more"
+
+    /// The error of a call that would block the thread that its own work needs.
+    static var blockingRefused: HTTPDNSClientError {
+        HTTPDNSClientError(
+            code: .blockingRefused,
+            stage: .request,
+            message: "a blocking call on a thread that carries the client's own work would never end",
+            hint: "here, on client.executor or in an interceptor of a blocking call, use try await execute(_:)"
+        )
+    }
+}

@@ -1,3 +1,7 @@
+internal import HTTPDNSCore
+public import HTTPDNSPrimitives
+internal import HTTPTypes
+
 extension HTTPDNSClient {
     /// An interceptor around the rest of the pipeline. It may change the request, call `next` never, once or several
     /// times, change the response, or answer without sending.
@@ -43,4 +47,115 @@ extension HTTPDNSClient {
             next: Next
         ) async throws -> HTTPDNSClient.Response
     }
+}
+
+extension HTTPDNSClient {
+    /// The context that accompanies a request through the interceptors. It is never sent.
+    public struct InterceptionContext: Sendable {
+        /// A number for the call, unique in the process.
+        public let callID: UInt64
+        /// The number of this hop in the call, from 0: a second `next` of an application interceptor begins hop 1.
+        /// Application interceptors themselves, which are outside all hops, see 0.
+        public internal(set) var hop: Int
+        /// The moment at which the whole call ends, with its body, on `SystemTimeSource`; nil when the call as a whole
+        /// has no limit.
+        public let deadline: MonotonicTime?
+        /// The depth of this call inside other calls of the same client, from 0.
+        public let depth: Int
+
+        /// Whether this interceptor's request is for another origin than ``initialOrigin``.
+        ///
+        /// A redirect has led there, or an outer interceptor has changed the URL. The target of a redirect is untrusted
+        /// input: an interceptor that adds a credential must not add it while this is true. It is false again when a
+        /// redirect leads back to the first origin, with a path that the other server has chosen. Scheme and port are
+        /// part of an origin, so an upgrade from http to https changes it.
+        public var isCrossOrigin: Bool {
+            guard requestURL != initialURL else { return false }
+            guard let initial = initialOrigin, let own = HTTPDNSClient.Origin(requestURL) else { return true }
+            return own != initial
+        }
+
+        /// The origin of the call; nil for an unreadable URL, which fails the call. For network interceptors it is the
+        /// origin of the request that the application interceptors passed on. For application interceptors it is the
+        /// origin of the caller's request.
+        public var initialOrigin: HTTPDNSClient.Origin? { HTTPDNSClient.Origin(initialURL) }
+
+        /// The URL at the start of the call. Empty for a call without interceptors, where it is not read.
+        var initialURL = ""
+        /// The URL of the request that the interceptor receives.
+        var requestURL = ""
+
+        /// The request as an outer rewriter has rewritten it. Only the interceptors that receive this copy see it: a
+        /// second `next` of an interceptor outside that rewriter starts without it.
+        package internal(set) var rewritten: HTTPDNSRewriter.RewrittenRequest?
+        /// The tag of the rewritten request.
+        package var tag: HTTPDNSRewriter.Tag? { rewritten?.tag }
+
+        /// The constraints on this hop from the hops before it.
+        var way = HopConstraints()
+        var call: CallTime
+        /// The networks that the call's own request may reach.
+        let reachableNetworks: HTTPDNSClient.ReachableNetworks
+        /// The compressed body; nil for a call that compresses nothing.
+        let compressed: CompressedOnce?
+        /// The frame of the call; nil for a client without interceptors, whose calls cannot nest.
+        let frame: CallFrame?
+        /// The number of the settings of the hop, see ``Pipeline/isStale(_:)``; nil for a connection without a request.
+        var settingsNumber: UInt64?
+        /// The header fields that the client added to the hop's request from these settings.
+        var addedFields = HTTPFields()
+        /// The hop's connection permit; nil where connections are not limited.
+        var place: ConnectionPermit?
+    }
+}
+
+/// The start of a call and its time limits.
+struct CallTime: Sendable {
+    let start: MonotonicTime
+    /// The limit for the call with its body.
+    let limit: Duration?
+    /// The limit for the response head, from ``headStart`` on.
+    let headLimit: Duration?
+    private var headStart: MonotonicTime
+
+    /// - Parameters:
+    ///   - own: The limit of the request.
+    ///   - settings: The settings of the client, for a request without a limit of its own.
+    init(_ own: HTTPDNSClient.TimeLimit, _ settings: CallSettings) {
+        start = SystemTimeSource().now()
+        headStart = start
+        limit = own.duration(inheriting: settings.total)
+        headLimit = own.isInherited ? settings.responseHead : nil
+    }
+
+    /// The moment at which the body must have ended.
+    var deadline: MonotonicTime? { limit.map { start + $0 } }
+    /// The moment at which the head must have arrived.
+    var headDeadline: MonotonicTime? { headLimit.map { headStart + $0 } }
+    /// The moment at which everything before the head must have ended.
+    var firstDeadline: MonotonicTime? {
+        guard let head = headDeadline else { return deadline }
+        return deadline.map { min($0, head) } ?? head
+    }
+    /// The limit that ``firstDeadline`` is computed from.
+    var firstLimit: Duration? { firstDeadline == deadline ? limit : headLimit }
+    var elapsed: Duration { SystemTimeSource().now() - start }
+
+    /// Restarts the time for the head after a hop.
+    /// - Parameter request: The request of the hop. A long body must not use the time of the next hop.
+    mutating func nextHop(after request: HTTPDNSClient.Request) {
+        if !request.body.isEmpty { headStart = SystemTimeSource().now() }
+    }
+}
+
+/// The constraints of a redirect or a retry on the next hop, besides its request.
+struct HopConstraints: Sendable {
+    /// The network scope of the server that issued the redirect; `nil` for the caller's own URL.
+    var redirectedFrom: HTTPDNSAddressPolicy.Scope?
+    /// Whether the hop is for another origin than the caller's.
+    var isForeign = false
+    /// The time, on the resolver's clock, before which answers of providers are too old for this hop.
+    var freshAfter: MonotonicTime?
+    /// The header fields that were dropped on earlier hops.
+    var droppedFields: [HTTPField.Name] = []
 }

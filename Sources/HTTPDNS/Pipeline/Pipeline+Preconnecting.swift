@@ -1,6 +1,6 @@
-internal import HTTPDNSCore
+package import HTTPDNSCore
 internal import HTTPDNSCurl
-internal import HTTPDNSPrimitives
+public import HTTPDNSPrimitives
 internal import Synchronization
 
 extension Pipeline {
@@ -48,6 +48,81 @@ extension Pipeline {
             code: .transportFailed,
             stage: .connect,
             message: "the connection to \(rewritten.content.url.host) could not be kept"
+        )
+    }
+}
+
+extension HTTPDNSClient {
+    /// Makes connections for later requests, TLS included, and sends nothing on them. The name is resolved and its
+    /// addresses are tried as for a request. Interceptors do not run.
+    ///
+    /// ```swift
+    /// try await client.preconnect(to: "https://img.shop.example/")
+    /// ```
+    ///
+    /// A connection that is not used within ``Configuration/Connections/idle`` is closed. Over HTTP/2 one connection
+    /// serves all requests. A connection that is already idle counts.
+    /// - Parameters:
+    ///   - url: Any URL of the origin; only its scheme, host and port count.
+    ///   - connections: The number of concurrent connections for HTTP/1.1: 1 to 64; a larger number means 64. No more
+    ///     are made than ``Configuration/Connections/perHost`` and ``Configuration/Connections/total`` leave beside the
+    ///     requests in flight.
+    ///   - options: The deadline, addresses and HTTP versions, as for a request.
+    /// - Returns: The endpoints of the connections.
+    /// - Throws: ``HTTPDNSClientError`` of the first connection that failed; others may have been made.
+    ///   `CancellationError`.
+    @discardableResult
+    public func preconnect(
+        to url: String,
+        connections: Int = 1,
+        options: HTTPDNSClient.Request.Options = HTTPDNSClient.Request.Options()
+    ) async throws -> [HTTPDNSEndpoint] {
+        var request = HTTPDNSClient.Request(method: .head, url: url, options: options)
+        request.options.stopsBeforeSending = true
+        request.options.keepsConnection = true
+        let pipeline = pipeline
+        return try await withThrowingTaskGroup(of: HTTPDNSEndpoint.self) { [request] tasks in
+            for _ in 0..<min(max(1, connections), 64) { tasks.addTask { try await pipeline.preconnect(request) } }
+            var endpoints: [HTTPDNSEndpoint] = []
+            for try await endpoint in tasks { endpoints.append(endpoint) }
+            return endpoints
+        }
+    }
+}
+
+extension HTTPDNSClient {
+    /// Connects to an address and verifies with TLS that it serves the name, with certificate and SNI as for a request.
+    /// The connection is closed before a byte of a request is sent.
+    /// - Parameters:
+    ///   - host: The name.
+    ///   - endpoint: The address to verify, and the port to connect to.
+    ///   - timeLimit: The total time; the client's own limits apply as well.
+    /// - Returns: The time that it took.
+    /// - Throws: ``HTTPDNSClientError`` with code `certificateRefused` when the certificate is not valid for the name,
+    ///   `policyRefused`, `connectFailed`, `timedOut`; `CancellationError`.
+    package func proveIdentity(
+        of host: HTTPDNSName,
+        at endpoint: HTTPDNSEndpoint,
+        timeLimit: Duration
+    ) async throws -> Duration {
+        var request = HTTPDNSClient.Request(method: .head, url: "https://\(host):\(endpoint.port)/")
+        request.options.pinnedTo = ["\(endpoint)"]
+        request.options.deadline = HTTPDNSClient.TimeLimit(timeLimit)
+        request.options.stopsBeforeSending = true
+        do {
+            _ = try await execute(request)
+        } catch {
+            guard let error = error as? HTTPDNSClientError, let failure = error.underlying as? TransferFailure,
+                failure.code == .heldBack
+            else { throw error }
+            return failure.elapsed
+        }
+        // A request that is never sent has no response.
+        throw HTTPDNSClientError(
+            code: .transportFailed,
+            stage: .tls,
+            message: "the connection to \(endpoint) proved nothing",
+            host: host.description
         )
     }
 }

@@ -114,3 +114,87 @@ enum FileContents {
 private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
     read(descriptor, buffer.baseAddress, buffer.count)
 }
+
+/// Paths of files in the configuration.
+enum FilePath {
+    /// Returns the path relative to the folder of the configuration file.
+    static func resolve(_ path: String, besideFile file: String) -> String {
+        guard !path.hasPrefix("/"), let slash = file.lastIndex(of: "/") else { return path }
+        return file[...slash] + path
+    }
+
+    /// Returns the absolute path; nil when the working directory was removed.
+    static func absolute(_ path: String) -> String? {
+        if path.hasPrefix("/") { return path }
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        guard getcwd(&buffer, buffer.count) != nil else { return nil }
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) + "/" + path
+    }
+
+    /// Returns the last part of a path.
+    static func name(_ path: String) -> Substring {
+        path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
+    }
+
+    /// Returns the system's reason that a file cannot be read; nil when it can.
+    static func whyUnreadable(_ path: String) -> String? {
+        var status = stat()
+        guard !path.utf8.contains(0) else { return "the path holds a NUL" }
+        guard stat(path, &status) == 0, access(path, R_OK) == 0 else { return FileContents.reason(errno) }
+        return status.st_mode & S_IFMT == S_IFDIR ? "it is a folder" : nil
+    }
+
+    /// Returns the reason that a path can never be that of a file; nil when it can, whether or not there is one yet.
+    static func whyNoFile(_ path: String) -> String? {
+        guard !path.utf8.contains(0) else { return "the path holds a NUL" }
+        var status = stat()
+        if path.hasSuffix("/") { return "it is a folder" }
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR ? "it is a folder" : nil
+    }
+}
+
+/// The permissions of other users on a configuration file. A user with write access decides where requests go.
+enum FilePermissions {
+    /// Returns the reason that users other than the owner may change the file of the path; nil when none may.
+    ///
+    /// It checks the file, its folder, and for a link the link's folder too.
+    static func fault(_ path: String) -> (reason: String, hint: String)? {
+        guard let file = status(path), isWritableByOthers(file) else {
+            let target = realpath(path, nil)
+            defer { free(target) }
+            let paths = [path] + (target.map { [String(cString: $0)] } ?? [])
+            return paths.lazy.compactMap { folderFault(folder(of: $0)) }.first
+        }
+        return ("others may write it (mode \(octal(file.st_mode)))", "chmod go-w \(path)")
+    }
+
+    private static func folderFault(_ folder: String) -> (reason: String, hint: String)? {
+        // With the sticky bit only the owner of a file may replace it (chmod(2)).
+        guard let status = status(folder), status.st_mode & S_ISVTX == 0, isWritableByOthers(status) else { return nil }
+        return (
+            "others may replace it: they may write the folder \(folder) (mode \(octal(status.st_mode)))",
+            "chmod go-w \(folder)"
+        )
+    }
+
+    private static func isWritableByOthers(_ status: stat) -> Bool {
+        if status.st_mode & S_IWOTH != 0 { return true }
+        // A user's own group has the same number as the user, where each user has one.
+        return status.st_mode & S_IWGRP != 0 && status.st_gid != status.st_uid
+    }
+
+    /// Returns nil as well on a read-only file system, such as a ConfigMap's.
+    private static func status(_ path: String) -> stat? {
+        var (status, system) = (stat(), statvfs())
+        guard stat(path, &status) == 0 else { return nil }
+        guard statvfs(path, &system) != 0 || system.f_flag & UInt(ST_RDONLY) == 0 else { return nil }
+        return status
+    }
+
+    private static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private static func octal(_ mode: mode_t) -> String { "0" + String(mode & 0o7777, radix: 8) }
+}

@@ -1,5 +1,6 @@
 internal import HTTPDNS
 internal import HTTPDNSPrimitives
+internal import HTTPTypes
 
 extension SettingsReader {
     /// The limits for a time-out.
@@ -71,5 +72,93 @@ extension SettingsReader {
             if let limit { timeouts[keyPath: property] = limit }
         }
         return timeouts
+    }
+}
+
+/// The settings for additional hops of a call: redirects and retries.
+extension SettingsReader {
+    /// The limits for the number of redirects or retries of a call.
+    package static let hopLimit = 0...100
+    /// The limits for the waits between attempts.
+    package static let retryDelay: ClosedRange<Duration> = .zero...(.seconds(3600))
+    /// The limits for a budget's share of calls: more than ten retries for each call are of no use.
+    package static let budgetPercent = 0...1000
+    /// The limits for the rate at which a budget grows per second.
+    package static let budgetPerSecond = 0...100_000
+    /// The statuses that can be retried: those of failures (RFC 9110 sections 15.5 and 15.6).
+    package static let retriedStatuses = 400...599
+
+    mutating func readRedirects(_ node: ConfigurationNode) -> HTTPDNSClient.RedirectPolicy {
+        var policy = HTTPDNSClient.RedirectPolicy()
+        guard let fields = fields(of: node, .redirects, path: "client.redirects") else { return policy }
+        if let node = fields["limit"],
+            let limit = number(of: node, in: Self.hopLimit, path: "client.redirects.limit")
+        {
+            policy.limit = limit
+        }
+        if let node = fields["downgrade"], let allows = truth(of: node, path: "client.redirects.downgrade") {
+            policy.allowsDowngrade = allows
+        }
+        if let node = fields["secret_fields"] {
+            policy.secretFields.formUnion(readFieldNames(node, path: "client.redirects.secret_fields"))
+        }
+        if let node = fields["cross_origin_fields"] {
+            policy.crossOriginFields = Set(readFieldNames(node, path: "client.redirects.cross_origin_fields"))
+        }
+        return policy
+    }
+
+    mutating func readFieldNames(_ node: ConfigurationNode, path: String) -> [HTTPField.Name] {
+        var names: [HTTPField.Name] = []
+        for node in elements(of: node, path: path, "names of header fields, one or a list") ?? [] {
+            let name = value(of: node, path: path, "the name of a header field") { text throws(ValueMistake) in
+                guard let name = HTTPField.Name(text) else {
+                    throw ValueMistake("\(quoted(text)) is no name of a header field; allowed: such as X-Tenant-Token")
+                }
+                return name
+            }
+            if let name { names.append(name) }
+        }
+        return names
+    }
+
+    /// Reads the retry policy of the file. The key alone enables retries.
+    mutating func readRetries(_ node: ConfigurationNode) -> HTTPDNSClient.RetryPolicy {
+        guard !node.isEmpty, let fields = fields(of: node, .retries, path: "client.retries") else { return .never }
+        var policy = HTTPDNSClient.RetryPolicy.standard
+        if let node = fields["limit"], let limit = number(of: node, in: Self.hopLimit, path: "client.retries.limit") {
+            policy.limit = limit
+        }
+        let durations: [(String, WritableKeyPath<HTTPDNSClient.RetryPolicy, Duration>)] = [
+            ("delay", \.delay), ("max_delay", \.maximumDelay), ("max_retry_after", \.maximumRetryAfter),
+        ]
+        for (key, property) in durations {
+            guard let node = fields[key],
+                let duration = duration(of: node, in: Self.retryDelay, path: "client.retries.\(key)")
+            else { continue }
+            policy[keyPath: property] = duration
+        }
+        if let node = fields["statuses"] {
+            let nodes = elements(of: node, path: "client.retries.statuses", "statuses, one or a list") ?? []
+            policy.statuses = Set(
+                nodes.compactMap { number(of: $0, in: Self.retriedStatuses, path: "client.retries.statuses") }
+            )
+        }
+        if let node = fields["budget"] { readBudget(node, into: &policy.budget) }
+        return policy
+    }
+
+    private mutating func readBudget(_ node: ConfigurationNode, into budget: inout HTTPDNSClient.RetryPolicy.Budget) {
+        guard let fields = fields(of: node, .retryBudget, path: "client.retries.budget") else { return }
+        if let node = fields["percent"],
+            let percent = number(of: node, in: Self.budgetPercent, path: "client.retries.budget.percent")
+        {
+            budget.percent = percent
+        }
+        if let node = fields["per_second"],
+            let number = number(of: node, in: Self.budgetPerSecond, path: "client.retries.budget.per_second")
+        {
+            budget.perSecond = number
+        }
     }
 }

@@ -34,3 +34,111 @@ extension SettingsReader {
         }
     }
 }
+
+extension SettingsReader {
+    /// The limits for the number of names in the cache; at 200 bytes a name the upper one is 2 GB.
+    package static let cacheEntries = 1...10_000_000
+    /// The limits for the cache's times to live and stale times. RFC 8767 section 4 recommends caps of days, as here.
+    package static let cacheTimeToLive: ClosedRange<Duration> = .zero...(.seconds(7 * 24 * 3600))
+    /// The limits for the wait before a stale answer is served. RFC 8767 section 5 recommends 1.8 s, and no caller waits a
+    /// minute.
+    package static let staleAfter: ClosedRange<Duration> = .zero...(.seconds(60))
+    /// The limits for the cache's bytes: below 64 KiB not even the tables fit.
+    package static let cacheBytes = (64 << 10)...(1 << 40)
+
+    mutating func readCache(_ node: ConfigurationNode, into settings: inout FileSettings) {
+        guard let fields = fields(of: node, .cache, path: "cache") else { return }
+        if let node = fields["entries"], let entries = number(of: node, in: Self.cacheEntries, path: "cache.entries") {
+            settings.cache.entries = entries
+        }
+        if let node = fields["bytes"] {
+            let bytes = value(of: node, path: "cache.bytes", "a byte count such as 8MiB") {
+                text throws(ValueMistake) in try ByteCountText.parse(text, in: Self.cacheBytes)
+            }
+            if let bytes { settings.cache.bytes = .bytes(bytes) }
+        }
+        if let node = fields["ttl"] { readTimeToLive(node, into: &settings.cache) }
+        if let node = fields["stale"], let limit = duration(of: node, in: Self.cacheTimeToLive, path: "cache.stale") {
+            settings.cache.staleLimit = limit
+        }
+        if let node = fields["stale_after"],
+            let wait = duration(of: node, in: Self.staleAfter, path: "cache.stale_after")
+        {
+            settings.cache.staleAfter = wait
+        }
+        if let node = fields["refresh_ahead"], let refreshes = truth(of: node, path: "cache.refresh_ahead") {
+            settings.cache.refreshesAhead = refreshes
+        }
+        if let node = fields["refresh_idle_names"] {
+            // Only names in use are refreshed: the only allowed word is the actual behavior.
+            _ = word(of: node, .idleRefresh, path: "cache.refresh_idle_names")
+        }
+        if let node = fields["preresolve"] { settings.preresolve = readNames(node, path: "cache.preresolve") }
+        if let node = fields["snapshot"] { settings.snapshotFile = readSnapshot(node) }
+    }
+
+    private mutating func readTimeToLive(
+        _ node: ConfigurationNode,
+        into cache: inout HTTPDNSResolver.Configuration.Cache
+    ) {
+        guard let bounds = fields(of: node, .cacheTimeToLive, path: "cache.ttl") else { return }
+        let minimum = bounds["min"].flatMap { duration(of: $0, in: Self.cacheTimeToLive, path: "cache.ttl.min") }
+        let maximum = bounds["max"].flatMap { duration(of: $0, in: Self.cacheTimeToLive, path: "cache.ttl.max") }
+        cache.minimumTimeToLive = minimum ?? cache.minimumTimeToLive
+        cache.maximumTimeToLive = maximum ?? cache.maximumTimeToLive
+        let system = bounds["system"].flatMap { duration(of: $0, in: Self.cacheTimeToLive, path: "cache.ttl.system") }
+        cache.systemTimeToLive = system ?? cache.systemTimeToLive
+        guard cache.minimumTimeToLive > cache.maximumTimeToLive else { return }
+        let low = DurationText.write(cache.minimumTimeToLive)
+        let high = DurationText.write(cache.maximumTimeToLive)
+        mistakes.add(
+            "cache.ttl: min (\(low)) is above max (\(high)\(bounds["max"] == nil ? ", the default" : ""))",
+            at: node.position
+        )
+    }
+
+    mutating func readNames(_ node: ConfigurationNode, path: String) -> [HTTPDNSName] {
+        var names: [HTTPDNSName] = []
+        for node in elements(of: node, path: path, "names, one or a list") ?? [] {
+            let name = value(of: node, path: path, "a name") { text throws(ValueMistake) in
+                try HostKeyText.parseName(text, addressHint: "an address needs no resolving")
+            }
+            guard let name else { continue }
+            if names.contains(name) {
+                mistakes.add("\(path): \(name) is listed twice", at: node.position)
+            } else {
+                names.append(name)
+            }
+        }
+        return names
+    }
+
+    private mutating func readSnapshot(_ node: ConfigurationNode) -> String? {
+        if node.isEmpty { return nil }
+        if let text = node.text {
+            mistakes.add(
+                "cache.snapshot: found \(node.found); allowed: a mapping with the keys file",
+                at: node.position,
+                hint: "write { file: \(text) }"
+            )
+            return nil
+        }
+        guard let fields = fields(of: node, .snapshot, path: "cache.snapshot") else { return nil }
+        guard let node = fields["file"] else {
+            mistakes.add(
+                "cache.snapshot: the key \"file\" is missing",
+                at: node.position,
+                hint: "write { file: PATH }, or leave snapshot out"
+            )
+            return nil
+        }
+        let file = file
+        let allowed = "the path of a file that may be written"
+        return value(of: node, path: "cache.snapshot.file", allowed) { text throws(ValueMistake) in
+            guard !text.isEmpty else { throw ValueMistake("the path is empty; allowed: \(allowed)") }
+            let path = FilePath.resolve(text, besideFile: file)
+            guard let reason = FilePath.whyNoFile(path) else { return path }
+            throw ValueMistake("\(quoted(path)) cannot be written: \(reason)", hint: "name a file inside it")
+        }
+    }
+}

@@ -263,3 +263,20 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
             "the file changes while it is read; wait until it is written, or move a new file into its place"
     }
 }
+
+/// A digest that distinguishes contents of a file without keeping them: 128 bits, by a hash with keys of this process.
+struct ContentDigest: Hashable, Sendable {
+    private let high: Int
+    private let low: Int
+
+    init(_ bytes: [UInt8]) {
+        func hash(_ salt: UInt8) -> Int {
+            var hasher = Hasher()
+            hasher.combine(salt)
+            bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+            return hasher.finalize()
+        }
+        high = hash(0)
+        low = hash(1)
+    }
+}

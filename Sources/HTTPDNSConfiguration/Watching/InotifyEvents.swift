@@ -1,4 +1,5 @@
 internal import Glibc
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// Linux events for one path: for the names that lead to the file, in their folders, and for the file itself.
@@ -92,5 +93,101 @@ extension FolderWatches {
             offset = end
         }
         return events
+    }
+}
+
+/// The descriptor of an inotify instance, and its pending events.
+final class InotifyInstance: Sendable {
+    /// Valid until the instance is closed.
+    let descriptor: Int32
+    /// Reading and reporting events is one step: they are reported in order. When ``drain()`` returns, they have been reported,
+    /// regardless of the reading thread.
+    private let state = Lock(State())
+    private let closing = OneShot<Void>()
+
+    private struct State: Sendable {
+        var tell: (@Sendable (Slice<UnsafeRawBufferPointer>) -> Void)?
+        var isClosed = false
+    }
+
+    /// - Returns: nil when the system has none left.
+    init?() {
+        descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
+        guard descriptor >= 0 else { return nil }
+    }
+
+    /// Sets the handler for the read bytes; it must not call back.
+    func tell(_ handler: @escaping @Sendable (Slice<UnsafeRawBufferPointer>) -> Void) {
+        state.withLock { $0.tell = handler }
+    }
+
+    /// Reports all changes before the call, and returns after that.
+    func drain() {
+        state.withLock { state in
+            guard !state.isClosed, let tell = state.tell else { return }
+            withUnsafeTemporaryAllocation(byteCount: 4096, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
+                while true {
+                    let count = read(descriptor, buffer.baseAddress, buffer.count)
+                    if count < 0, errno == EINTR { continue }
+                    guard count > 0 else { return }
+                    tell(UnsafeRawBufferPointer(buffer)[..<count])
+                }
+            }
+        }
+    }
+
+    /// Closes the descriptor, which no thread may wait on any more: its number may be reused from now on. Idempotent.
+    func close() {
+        let isFirst = state.withLock { state in
+            defer { state = State(tell: nil, isClosed: true) }
+            if !state.isClosed { closeDescriptor(descriptor) }
+            return !state.isClosed
+        }
+        if isFirst { closing.deliver(()) }
+    }
+
+    /// Waits for the end. For one task only.
+    func closed() async { await closing.value() }
+}
+
+/// `close` under a name that the method above does not shadow.
+private func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
+
+/// File systems that other machines or programs change without the kernel's knowledge, so that it sends no events.
+enum RemoteFileSystem {
+    private static let types: Set<Substring> = [
+        "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "afs", "lustre", "coda", "ocfs2", "gfs2", "fuse",
+    ]
+
+    /// Returns whether the file, or its folder if it is missing, is on one of them.
+    static func holds(_ path: String) -> Bool {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        let devices = [path, folder].compactMap(device)
+        guard let mounts = try? FileContents.reading("/proc/self/mountinfo"), !devices.isEmpty else { return false }
+        return holds(devices: devices, mounts: String(decoding: mounts.bytes, as: UTF8.self))
+    }
+
+    /// Returns whether one of the devices (`8:1`) has such a type in the lines of `/proc/self/mountinfo`, see proc(5).
+    ///
+    /// The third field is the device, the one after the lone dash the type.
+    static func holds(devices: [String], mounts: String) -> Bool {
+        mounts.split(separator: "\n").contains { line in
+            let fields = line.split(separator: " ")
+            guard fields.count > 2, devices.contains(String(fields[2])),
+                let dash = fields.firstIndex(of: "-"), fields.indices.contains(dash + 1)
+            else { return false }
+            let type = fields[dash + 1]
+            return types.contains(type) || type.hasPrefix("fuse.")
+        }
+    }
+
+    private static func device(of path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        // As makedev(3) packs them.
+        let number = UInt64(status.st_dev)
+        let major = (number >> 8 & 0xfff) | (number >> 32 & ~0xfff)
+        let minor = (number & 0xff) | (number >> 12 & ~0xff)
+        return "\(major):\(minor)"
     }
 }

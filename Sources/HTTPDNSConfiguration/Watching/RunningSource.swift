@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Glibc
 
 /// A running dispatch source that any owner may end.
 ///
@@ -40,4 +41,16 @@ final class RunningSource: @unchecked Sendable {
     func cancel() { source.cancel() }
 
     deinit { cancel() }
+}
+
+/// A handler for SIGHUP. While it exists, the signal does not end the process.
+final class HangUpSignal: Sendable {
+    private let source: RunningSource
+
+    init(_ handler: @escaping @Sendable () -> Void) {
+        source = RunningSource.signal(SIGHUP, handler)
+    }
+
+    /// Ends the calls. Idempotent.
+    func end() { source.cancel() }
 }

@@ -1,4 +1,5 @@
 package import HTTPDNSCore
+internal import HTTPDNSPrimitives
 
 /// A request to a service through its control socket: one line of JSON.
 package struct ControlRequest: Hashable, Sendable {
@@ -46,6 +47,173 @@ package struct ControlRequest: Hashable, Sendable {
         case .turn: "switch"
         case .refresh: "refresh"
         case .watch: "watch"
+        }
+    }
+}
+
+extension ControlRequest {
+    /// Parses a line, without its line feed. Every input is a request or a fault.
+    /// - Throws: ``ControlFault`` with a code of ``ControlFault/Code/badRequest``, ``ControlFault/Code/unsupportedVersion``,
+    ///   ``ControlFault/Code/unknownCommand`` or ``ControlFault/Code/lineTooLong``.
+    package init(line: [UInt8]) throws(ControlFault) {
+        guard line.count <= ControlProtocol.maximumLine else { throw .lineTooLong }
+        let value: JSONValue
+        do {
+            value = try JSONReader.read(line)
+        } catch {
+            throw .bad("the line is not JSON: \(error)")
+        }
+        guard case .object(let members) = value else {
+            throw .bad("the line is \(value.kind), and a request is an object")
+        }
+        var fields = RequestFields(members)
+        try fields.requireVersion()
+        let word = try fields.text("command", isRequired: true) ?? ""
+        switch word {
+        case "ping": command = .ping
+        case "dump": command = .dump(try fields.selection())
+        case "switch": command = .turn(isOn: try fields.state(), route: try fields.route())
+        case "refresh": command = .refresh(try fields.hosts())
+        case "watch": command = .watch(interval: try fields.interval(), try fields.selection())
+        default:
+            throw ControlFault(
+                .unknownCommand,
+                "there is no command \"\(word.escaped(limit: 40))\"",
+                hint: "commands are ping, dump, switch, refresh and watch"
+            )
+        }
+        try fields.requireNothingLeft(of: word)
+    }
+}
+
+extension ControlFault {
+    static func bad(_ message: String) -> ControlFault {
+        ControlFault(
+            .badRequest,
+            message,
+            hint: "such as {\"version\":\(ControlProtocol.version),\"command\":\"ping\"}"
+        )
+    }
+
+    static var lineTooLong: ControlFault {
+        ControlFault(
+            .lineTooLong,
+            "the line is longer than \(ControlProtocol.maximumLine) octets",
+            hint: "name fewer hosts in one request"
+        )
+    }
+}
+
+/// The members of a request that were not read yet.
+private struct RequestFields {
+    private var members: [String: JSONValue]
+
+    init(_ members: [String: JSONValue]) { self.members = members }
+
+    mutating func requireVersion() throws(ControlFault) {
+        guard let value = members.removeValue(forKey: "version") else { throw .bad("\"version\" is missing") }
+        guard value == .number(Double(ControlProtocol.version)) else {
+            throw ControlFault(
+                .unsupportedVersion,
+                "this service speaks version \(ControlProtocol.version) of the control protocol",
+                hint: "use a resolve-test of the service's own release"
+            )
+        }
+    }
+
+    mutating func text(_ key: String, isRequired: Bool = false) throws(ControlFault) -> String? {
+        guard let value = members.removeValue(forKey: key) else {
+            guard !isRequired else { throw .bad("\"\(key)\" is missing") }
+            return nil
+        }
+        guard let text = value.text else { throw .bad("\"\(key)\" is \(value.kind), and a string belongs there") }
+        return text
+    }
+
+    mutating func selection() throws(ControlFault) -> ControlRequest.Selection {
+        var selection = ControlRequest.Selection()
+        if let number = try number("limit", in: 0...Double(ControlRequest.Selection.maximumLimit)) {
+            guard let limit = Int(exactly: number) else { throw .bad("\"limit\" is no whole number") }
+            selection.limit = limit
+        }
+        selection.names = try patterns("names")
+        return selection
+    }
+
+    mutating func state() throws(ControlFault) -> Bool {
+        switch try text("state", isRequired: true) {
+        case "on": return true
+        case "off": return false
+        default: throw .bad("\"state\" is neither \"on\" nor \"off\"")
+        }
+    }
+
+    mutating func route() throws(ControlFault) -> HTTPDNSRoute.Pattern? {
+        guard let text = try text("route") else { return nil }
+        return try pattern(text, "route")
+    }
+
+    mutating func hosts() throws(ControlFault) -> [HTTPDNSName]? {
+        guard let texts = try texts("names") else { return nil }
+        guard texts.count <= ControlProtocol.maximumRefresh else {
+            throw .bad("\"names\" has more than \(ControlProtocol.maximumRefresh) names")
+        }
+        var hosts: [HTTPDNSName] = []
+        for text in texts {
+            guard let host = try? HTTPDNSName(text) else {
+                throw .bad("\"\(text.escaped(limit: 80))\" in \"names\" is not a host name")
+            }
+            hosts.append(host)
+        }
+        return hosts
+    }
+
+    mutating func interval() throws(ControlFault) -> Duration {
+        .seconds(try number("interval", in: ControlProtocol.watchInterval) ?? 1)
+    }
+
+    func requireNothingLeft(of command: String) throws(ControlFault) {
+        guard let key = members.keys.min() else { return }
+        throw .bad("\"\(key.escaped(limit: 40))\" is no member of a \(command) request")
+    }
+
+    private mutating func number(_ key: String, in range: ClosedRange<Double>) throws(ControlFault) -> Double? {
+        guard let value = members.removeValue(forKey: key) else { return nil }
+        guard case .number(let number) = value, range.contains(number) else {
+            throw .bad("\"\(key)\" is not a number from \(short(range.lowerBound)) to \(short(range.upperBound))")
+        }
+        return number
+    }
+
+    private func short(_ bound: Double) -> String { Int(exactly: bound).map { "\($0)" } ?? "\(bound)" }
+
+    private mutating func patterns(_ key: String) throws(ControlFault) -> [HTTPDNSRoute.Pattern]? {
+        guard let texts = try texts(key) else { return nil }
+        var patterns: [HTTPDNSRoute.Pattern] = []
+        for text in texts { patterns.append(try pattern(text, key)) }
+        return patterns
+    }
+
+    private mutating func texts(_ key: String) throws(ControlFault) -> [String]? {
+        guard let value = members.removeValue(forKey: key) else { return nil }
+        guard case .array(let elements) = value else {
+            throw .bad("\"\(key)\" is \(value.kind), and a list of strings belongs there")
+        }
+        var texts: [String] = []
+        for element in elements {
+            guard let text = element.text else {
+                throw .bad("\"\(key)\" has \(element.kind) in it, and strings belong there")
+            }
+            texts.append(text)
+        }
+        return texts
+    }
+
+    private func pattern(_ text: String, _ key: String) throws(ControlFault) -> HTTPDNSRoute.Pattern {
+        do {
+            return try HTTPDNSRoute.Pattern(text)
+        } catch {
+            throw .bad("\"\(text.escaped(limit: 80))\" in \"\(key)\" is not a name, a suffix such as *.shop.test, or *")
         }
     }
 }

@@ -124,3 +124,145 @@ struct CacheEntry: Sendable {
         )
     }
 }
+
+/// The rarely used fields of a cached answer.
+final class AnswerDetails: Sendable {
+    let canonicalName: HTTPDNSName?
+    let failedAttempts: [HTTPDNSResolver.ProviderAttempt]
+    /// The families that failed while another had addresses.
+    let failedFamilies: HTTPDNSAddress.Families
+    let services: ServiceRoute?
+    /// The reason that there is no address, for a negative answer.
+    let negative: HTTPDNSResolver.Error?
+    /// The failure of a refresh since the answer was received.
+    let failure: AnswerFailure?
+    let clientSubnet: HTTPDNSAddressBlock?
+    /// Whether queries with any client subnet may use the answer.
+    let holdsForAllClients: Bool
+
+    init(
+        canonicalName: HTTPDNSName?,
+        failedAttempts: [HTTPDNSResolver.ProviderAttempt],
+        failedFamilies: HTTPDNSAddress.Families,
+        services: ServiceRoute?,
+        negative: HTTPDNSResolver.Error?,
+        failure: AnswerFailure?,
+        clientSubnet: HTTPDNSAddressBlock?,
+        holdsForAllClients: Bool
+    ) {
+        self.canonicalName = canonicalName
+        self.failedAttempts = failedAttempts
+        self.failedFamilies = failedFamilies
+        self.services = services
+        self.negative = negative
+        self.failure = failure
+        self.clientSubnet = clientSubnet
+        self.holdsForAllClients = holdsForAllClients
+    }
+
+    var isEmpty: Bool {
+        canonicalName == nil && failedAttempts.isEmpty && failedFamilies.isEmpty && services == nil && negative == nil
+            && failure == nil
+            && clientSubnet == nil && !holdsForAllClients
+    }
+
+    /// The approximate memory: the object, and texts at their length with an allocation each.
+    var byteCount: Int {
+        let texts =
+            failedAttempts.flatMap { [$0.provider, $0.failure] } + (canonicalName.map { [$0.description] } ?? [])
+        let lengths = texts.reduce(0) { $0 + $1.utf8.count + Self.allocationBytes }
+        let errors = [negative, failure?.error].reduce(0) { $0 + ($1.map(Self.byteCount) ?? 0) }
+        let endpoints = (services?.endpoints.count ?? 0) * MemoryLayout<HTTPDNSEndpoint>.stride
+        let protocols = (services?.applicationProtocols ?? []) + (services?.unavailable.map { [$0] } ?? [])
+        let serviceTexts = protocols.reduce(0) { $0 + $1.utf8.count + Self.allocationBytes }
+        return MemoryLayout<Self>.size + Self.fieldBytes + lengths + errors + endpoints + serviceTexts
+    }
+
+    private static func byteCount(of error: HTTPDNSResolver.Error) -> Int {
+        error.host.utf8.count + error.message.utf8.count + (error.hint?.utf8.count ?? 0)
+            + error.attempts.reduce(0) {
+                $0 + $1.provider.utf8.count + $1.failure.utf8.count + 2 * Self.allocationBytes
+            } + 3 * allocationBytes
+    }
+
+    /// The header of a string's or array's storage, with the allocator's own.
+    private static let allocationBytes = 48
+    /// The object's own fields.
+    private static let fieldBytes = 480
+}
+
+/// The number of failed lookups in a row, and the time before which the name is not looked up again.
+package struct AnswerFailure: Sendable {
+    var count: Int
+    var error: HTTPDNSResolver.Error
+    var failedAt: MonotonicTime
+    var retryAt: MonotonicTime
+    /// Whether the system resolver was not queried, because a stale answer could be served.
+    var spared = false
+}
+
+/// The result of a name's HTTPS records for requests to its own port (RFC 9460).
+struct ServiceRoute: Hashable, Sendable {
+    /// The port that the records of a bare name apply to (RFC 9460 section 9.1); other ports have their own names.
+    static let port: UInt16 = 443
+
+    /// The endpoints to connect to, in the order to try.
+    var endpoints: [HTTPDNSEndpoint]
+    /// The protocols that the record behind the first endpoint offers.
+    var applicationProtocols: [String]
+    /// The reason that no connection is possible, when the owner of the name declares it.
+    var unavailable: String?
+}
+
+/// The lifetimes of answers without a time to live, and the limits for those with one.
+enum Lifetimes {
+    /// The limits of a negative answer's lifetime.
+    ///
+    /// RFC 2308 section 5 derives the lifetime from the SOA. A wrong negative answer must not make a service unreachable for
+    /// long, and a 0 must not lead to constant queries for one name.
+    static let negative: ClosedRange<Duration> = .seconds(1) ... .seconds(300)
+    /// The lifetime of a negative answer without SOA (RFC 2308 section 5: such answers should not be cached; unbound uses 5 s).
+    static let negativeWithoutSOA: Duration = .seconds(5)
+    /// The time after which a family is queried again that failed while the other had addresses.
+    ///
+    /// It is doubled with each further failure.
+    static let partial: Duration = .seconds(10)
+
+    /// Returns the time before the end of a lifetime in which a use refreshes the answer: a tenth of it, 2 s at least, never
+    /// more than half.
+    static func refreshWindow(of life: Duration) -> Duration {
+        min(max(life / 10, .seconds(2)), life / 2)
+    }
+
+    /// Returns the time from which a use of an answer refreshes it.
+    /// - Parameter chance: A number in -1...1.
+    static func refreshMoment(of answer: KnownAnswer, chance: Double) -> MonotonicTime {
+        answer.expiresAt - refreshWindow(of: answer.life) * (1 + refreshJitter * chance)
+    }
+
+    /// The random variation of the window, so that answers received together are not all refreshed together.
+    static let refreshJitter: Double = 0.1
+
+    /// Returns the back-off after a number of failures in a row: 1 s, doubled each time, 30 s at most.
+    ///
+    /// RFC 9520 section 3.2 requires 1 s at least and 5 minutes at most.
+    /// - Parameter jitter: A number in 0...1 that makes it up to a tenth longer, so that names that failed together are not
+    ///   queried together.
+    static func backoff(afterFailures count: Int, jitter: Double = 0) -> Duration {
+        .seconds(min(1 << min(max(count - 1, 0), 5), 30)) * (1 + backoffJitter * jitter)
+    }
+
+    private static let backoffJitter: Double = 0.1
+
+    /// Returns a positive answer's lifetime, within the limits of the cache. A minimum above zero also raises a time to live of
+    /// 0.
+    static func positive(_ timeToLive: Duration, within limits: HTTPDNSResolver.Configuration.Cache) -> Duration {
+        min(max(timeToLive, limits.minimumTimeToLive, .zero), limits.maximumTimeToLive)
+    }
+
+    /// Returns a negative answer's lifetime.
+    static func negative(_ timeToLive: Duration?) -> Duration {
+        guard let timeToLive else { return negativeWithoutSOA }
+        return min(max(timeToLive, negative.lowerBound), negative.upperBound)
+    }
+}

@@ -255,3 +255,72 @@ package struct CachedAnswer: @unchecked Sendable {
     /// The two words before an object's fields: its type and its reference counts.
     private static let objectBytes = 16
 }
+
+/// The marks that the cache and its users set on a cached answer: one byte, without a lock.
+private enum Mark {
+    /// It was used since the cache last checked.
+    static let used: UInt8 = 1
+    /// An event was sent that the answer is served past its lifetime.
+    static let toldStale: UInt8 = 2
+}
+
+extension CachedAnswer {
+    /// Marks the answer as used. The mark is written only once, because other threads read the same memory.
+    func noteUse() {
+        if !wasUsed { places.marks.pointee.bitwiseOr(Mark.used, ordering: .relaxed) }
+    }
+
+    /// Whether it was used since its cache last checked.
+    var wasUsed: Bool { places.marks.pointee.load(ordering: .relaxed) & Mark.used != 0 }
+
+    /// Whether an event was sent that it is served past its lifetime.
+    var isToldStale: Bool { places.marks.pointee.load(ordering: .relaxed) & Mark.toldStale != 0 }
+
+    /// Records that an event is sent that it is served past its lifetime.
+    /// - Returns: Whether none was sent before.
+    @discardableResult
+    func noteToldStale() -> Bool {
+        places.marks.pointee.bitwiseOr(Mark.toldStale, ordering: .relaxed).oldValue & Mark.toldStale == 0
+    }
+
+    /// Clears the mark of use.
+    func forgetUse() { places.marks.pointee.bitwiseAnd(~Mark.used, ordering: .relaxed) }
+}
+
+extension CachedAnswer {
+    /// The parts of an answer as pointers.
+    ///
+    /// Reads through them need no reference counting, which is most of a lookup's cost.
+    struct Places {
+        let header: UnsafePointer<Header>
+        let marks: UnsafeMutablePointer<Atomic<UInt8>>
+        let name: UnsafePointer<UInt8>
+
+        /// Returns whether the answer is the one for a key, whose hash was compared before.
+        @inline(__always)
+        func match(_ key: CacheKey) -> Bool {
+            guard header.pointee.families == key.families?.rawValue ?? 0, header.pointee.isBypass == key.isBypass,
+                header.pointee.isAbsolute == key.host.isAbsolute
+            else { return false }
+            let known = UnsafeBufferPointer(start: name, count: Int(header.pointee.nameCount))
+            let isEqual = key.host.withUTF8 { $0.count == known.count && memoryEquals($0, known) }
+            guard isEqual, header.pointee.details != nil || key.clientSubnet != nil else { return isEqual }
+            return header.pointee.details?.clientSubnet == key.clientSubnet
+        }
+    }
+}
+
+private func memoryEquals(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+    let (left, right) = (UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
+    var offset = 0
+    while offset + 8 <= left.count {
+        let first = left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        guard first == right.loadUnaligned(fromByteOffset: offset, as: UInt64.self) else { return false }
+        offset += 8
+    }
+    while offset < left.count {
+        guard left[offset] == right[offset] else { return false }
+        offset += 1
+    }
+    return true
+}

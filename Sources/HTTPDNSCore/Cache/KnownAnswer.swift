@@ -84,3 +84,106 @@ package struct KnownAnswer: Sendable {
         return answer
     }
 }
+
+/// The provider and route of an answer: one object for all answers of a provider by a route.
+package final class AnswerOrigin: Sendable {
+    let source: HTTPDNSResolver.Resolution.Source
+    /// The provider's name; nil for the system resolver.
+    let provider: String?
+    let providerScope: HTTPDNSAddressPolicy.Scope?
+    /// The identity of the route's settings, which the answer depends on.
+    let basis: RouteIdentity
+    /// The counters of queries that it answers. They are stored here rather than read through ``basis``, because every
+    /// request uses them.
+    let counters: StripedCounters
+    /// The most private scope whose addresses may all be dialed when they come from this origin.
+    let admittedScope: HTTPDNSAddressPolicy.Scope?
+    /// The time past its lifetime that such an answer may be served.
+    let staleLimit: Duration
+
+    package init(
+        source: HTTPDNSResolver.Resolution.Source,
+        provider: String? = nil,
+        providerScope: HTTPDNSAddressPolicy.Scope? = nil,
+        route: HTTPDNSRoute?,
+        basis: RouteIdentity? = nil,
+        policy: HTTPDNSAddressPolicy,
+        staleLimit: Duration
+    ) {
+        self.source = source
+        self.provider = provider
+        self.providerScope = providerScope
+        let basis = basis ?? RouteIdentity(route)
+        self.basis = basis
+        counters = basis.counting.answers
+        self.staleLimit = staleLimit
+        admittedScope = policy.admittedScope(from: source, providerScope: providerScope, route: route)
+    }
+
+    /// The route that decided, as it is in the present settings; nil without one.
+    var route: HTTPDNSRoute? { basis.route }
+}
+
+/// The origins of a resolver's answers, each created once.
+struct AnswerOrigins: Sendable {
+    private struct Key: Hashable {
+        var provider: String?
+        var pattern: HTTPDNSRoute.Pattern?
+    }
+
+    private let known: [Key: AnswerOrigin]
+    private let policy: HTTPDNSAddressPolicy
+    private let staleLimit: Duration
+
+    init(_ configuration: HTTPDNSResolver.Configuration, _ routes: RouteTable) {
+        policy = configuration.policy
+        staleLimit = configuration.cache.staleLimit
+        var known: [Key: AnswerOrigin] = [:]
+        let scopes = Dictionary(
+            configuration.providers.map { ($0.name, $0.answerScope) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        for route in configuration.routes.map(Optional.some) + [nil] {
+            var names: [String?] = [nil]
+            if case .providers(let own, _) = route?.action { names += own.map(Optional.some) }
+            for name in names {
+                known[Key(provider: name, pattern: route?.pattern)] = AnswerOrigin(
+                    source: name == nil ? .system : .provider,
+                    provider: name,
+                    providerScope: name == nil ? route?.fallbackScope { scopes[$0] } : name.flatMap { scopes[$0] },
+                    route: route,
+                    basis: routes.basis(of: route?.pattern),
+                    policy: policy,
+                    staleLimit: route?.staleLimit ?? staleLimit
+                )
+            }
+        }
+        self.known = known
+    }
+
+    /// Returns the origin of a provider's answers by a route.
+    func provider(_ provider: any HTTPDNSProvider, _ route: HTTPDNSRoute?) -> AnswerOrigin {
+        known[Key(provider: provider.name, pattern: route?.pattern)]
+            ?? AnswerOrigin(
+                source: .provider,
+                provider: provider.name,
+                providerScope: provider.answerScope,
+                route: route,
+                policy: policy,
+                staleLimit: route?.staleLimit ?? staleLimit
+            )
+    }
+
+    /// Returns the origin of the system resolver's answers for names of a route, or of none.
+    func system(_ route: HTTPDNSRoute?) -> AnswerOrigin {
+        known[Key(provider: nil, pattern: route?.pattern)]
+            ?? AnswerOrigin(
+                source: .system,
+                // Providers that are not in the settings count as public.
+                providerScope: route?.fallbackScope { _ in nil },
+                route: route,
+                policy: policy,
+                staleLimit: route?.staleLimit ?? staleLimit
+            )
+    }
+}

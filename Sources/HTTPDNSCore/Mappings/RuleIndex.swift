@@ -74,3 +74,155 @@ extension HTTPDNSName {
         }
     }
 }
+
+/// A layer of rules, indexed by name: a lookup hashes the exact name and, if there are suffix rules, the rest after each dot.
+///
+/// Immutable, so that it can be built without a lock.
+final class RuleLayer: Sendable {
+    enum Entry: Sendable {
+        case rule(IndexedRule)
+        /// Hides the rule of the layer below, without a rule here.
+        case hidden
+    }
+
+    /// The rules for one name or suffix.
+    struct PortRules: Sendable {
+        var anyPort: Entry?
+        var byPort: [UInt16: Entry] = [:]
+    }
+
+    static let empty = RuleLayer([:], .overlay)
+
+    let rules: [HTTPDNSMapping.Key: HTTPDNSMapping]
+    /// Keys whose rules in the layer below are not in effect.
+    let hidden: Set<HTTPDNSMapping.Key>
+    /// The keys whose rules lead to other names, which a change elsewhere can break.
+    let viaKeys: [HTTPDNSMapping.Key]
+    private let exact: [HTTPDNSName: PortRules]
+    /// Keyed by the text after `*.`, as a slice, so that a lookup need not copy the rest of a name.
+    private let suffixes: [Substring: PortRules]
+
+    init(
+        _ rules: [HTTPDNSMapping.Key: HTTPDNSMapping],
+        _ origin: HTTPDNSMapping.Origin,
+        hiding hidden: Set<HTTPDNSMapping.Key> = []
+    ) {
+        self.rules = rules
+        self.hidden = hidden
+        var exact: [HTTPDNSName: PortRules] = [:]
+        var suffixes: [Substring: PortRules] = [:]
+        var viaKeys: [HTTPDNSMapping.Key] = []
+        exact.reserveCapacity(rules.count)
+        func add(_ key: HTTPDNSMapping.Key, _ entry: Entry) {
+            switch key.pattern {
+            case .exact(let name): exact[name, default: PortRules()].add(entry, port: key.port)
+            case .suffix(let name): suffixes[name.description[...], default: PortRules()].add(entry, port: key.port)
+            case .any: break
+            }
+        }
+        for key in hidden { add(key, .hidden) }
+        for (key, mapping) in rules {
+            add(key, .rule(IndexedRule(key, mapping, origin)))
+            if case .via = mapping.action { viaKeys.append(key) }
+        }
+        self.exact = exact
+        self.suffixes = suffixes
+        self.viaKeys = viaKeys
+    }
+
+    var isEmpty: Bool { rules.isEmpty && hidden.isEmpty }
+    var hasSuffixes: Bool { !suffixes.isEmpty }
+
+    func exact(_ host: HTTPDNSName) -> PortRules? { exact.isEmpty ? nil : exact[host] }
+
+    func suffix(_ zone: Substring) -> PortRules? { suffixes.isEmpty ? nil : suffixes[zone] }
+
+    /// Returns the ports of rules that match `host`.
+    func ports(for host: HTTPDNSName) -> Set<UInt16> {
+        var ports = Set<UInt16>(exact(host)?.byPort.keys.map { $0 } ?? [])
+        guard hasSuffixes else { return ports }
+        for zone in host.zonesAbove { ports.formUnion(suffixes[zone]?.byPort.keys.map { $0 } ?? []) }
+        return ports
+    }
+}
+
+extension RuleLayer.PortRules {
+    fileprivate mutating func add(_ entry: RuleLayer.Entry, port: UInt16?) {
+        if let port { byPort[port] = entry } else { anyPort = entry }
+    }
+}
+
+/// A rule in the index, with its prepared answers.
+final class IndexedRule: Sendable {
+    let key: HTTPDNSMapping.Key
+    let mapping: HTTPDNSMapping
+    /// The layer of the rule.
+    let origin: HTTPDNSMapping.Origin
+    /// One answer for each order of the targets. Empty for rules without addresses, and for more than two targets with weights,
+    /// which have too many orders.
+    private let answers: [MappedAddresses]
+    private let weights: [UInt64]
+    /// The address families of its targets.
+    let families: HTTPDNSAddress.Families
+    /// The most private scope among its addresses.
+    let widestScope: HTTPDNSAddressPolicy.Scope
+
+    init(_ key: HTTPDNSMapping.Key, _ mapping: HTTPDNSMapping, _ origin: HTTPDNSMapping.Origin) {
+        self.key = key
+        self.mapping = mapping
+        self.origin = origin
+        guard case .addresses(let targets) = mapping.action, !targets.isEmpty else {
+            (answers, weights, families, widestScope) = ([], [], [], .special)
+            return
+        }
+        families = targets.reduce(into: []) { $0.insert($1.address.family == .v4 ? .v4 : .v6) }
+        widestScope = targets.map { HTTPDNSAddressPolicy.Scope(of: $0.address) }.max() ?? .special
+        let rule = HTTPDNSResolver.AppliedMapping(
+            key: key,
+            origin: origin,
+            location: mapping.location,
+            targets: targets
+        )
+        let details = ResolutionDetails(ResolutionDetails.Fields(rule: rule))
+        let orders: [[HTTPDNSMapping.Target]]
+        if targets.count == 1 || !targets.areWeighted {
+            orders = [targets]
+        } else {
+            orders = targets.count == 2 ? [targets, targets.reversed()] : []
+        }
+        answers = orders.map { MappedAddresses($0, details: details, timeToLive: mapping.timeToLive) }
+        weights = targets.map(\.share)
+    }
+
+    /// Whether the rule has a prepared answer.
+    var isPrepared: Bool { !answers.isEmpty }
+
+    /// Returns the prepared answer for one query; nil when there is none.
+    /// - Parameter random: As for ``WeightedOrder/arrange(_:random:)``, and called as often.
+    func answer(random: (UInt64) -> UInt64) -> MappedAddresses? {
+        guard answers.count > 1 else { return answers.first }
+        return answers[random(weights[0] + weights[1]) < weights[0] ? 0 : 1]
+    }
+}
+
+/// The answer of a rule with addresses, created once with the set of rules and passed by reference.
+///
+/// Most requests that a mapping decides need nothing more.
+final class MappedAddresses: Sendable {
+    /// The targets, in the order to try.
+    private let targets: [HTTPDNSMapping.Target]
+    /// The details of a resolution by the rule other than its addresses.
+    let details: ResolutionDetails
+    /// Nanoseconds; `Int64.max` means no expiry.
+    let life: Int64
+    init(_ targets: [HTTPDNSMapping.Target], details: ResolutionDetails, timeToLive: Duration?) {
+        self.targets = targets
+        self.details = details
+        life = timeToLive?.wholeNanoseconds ?? .max
+    }
+
+    /// Returns the endpoints for a query on a port.
+    func endpoints(port: UInt16) -> [HTTPDNSEndpoint] {
+        targets.map { HTTPDNSEndpoint(address: $0.address, port: $0.port ?? port) }
+    }
+}

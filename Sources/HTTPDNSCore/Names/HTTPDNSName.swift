@@ -1,5 +1,5 @@
 internal import HTTPDNSCurl
-internal import HTTPDNSPrimitives
+public import HTTPDNSPrimitives
 
 /// A validated, canonical DNS name: lower-case A-labels, no trailing dot.
 ///
@@ -158,4 +158,77 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
     private static let zonesOutsideDNS = ["onion", "invalid", "alt"].map { HTTPDNSName(canonical: $0) }
 
     private static let internalZones = ["local", "internal", "home.arpa"].map { HTTPDNSName(canonical: $0) }
+}
+
+extension HTTPDNSName {
+    /// An error in the text of a host name.
+    public struct Error: Swift.Error, Hashable, Sendable, CustomStringConvertible {
+        /// The name as it was given, cut to 80 characters, control characters escaped.
+        public let text: String
+        /// The mistake, and the characters or lengths that are allowed.
+        public let reason: String
+
+        /// Creates an error with the beginning of `text`, at most one line: the text may be untrusted.
+        package init(text: String, reason: String) {
+            self.text = text.escaped(limit: 80)
+            self.reason = reason
+        }
+
+        /// One line with text and reason.
+        public var description: String { "\"\(text)\" is not a host name: \(reason)" }
+    }
+}
+
+/// The host of a URL: a name or an address literal.
+public enum HTTPDNSHost: Hashable, Sendable, CustomStringConvertible {
+    /// A DNS name.
+    case name(HTTPDNSName)
+    /// An address literal, which needs no lookup.
+    case address(HTTPDNSAddress)
+
+    /// The canonical text; an IPv6 address has no brackets.
+    public var description: String {
+        switch self {
+        case .name(let name): name.description
+        case .address(let address): address.description
+        }
+    }
+}
+
+/// The hash of a name, computed once when the name is parsed: its high bits select the shard, its low bits the position.
+///
+/// It folds eight bytes at a time with a 64 x 64 multiplication. Its keys are random in each process, so that an attacker who
+/// chooses names cannot choose their positions.
+enum NameHash {
+    private static let start = UInt64.random(in: .min ... .max)
+    private static let multiplier = UInt64.random(in: .min ... .max) | 1
+
+    /// Returns the hash of a name together with the other parts of a key.
+    static func hash(_ name: HTTPDNSName, salt: UInt64) -> UInt64 {
+        salt == 0 ? name.nameHash : fold(name.nameHash ^ salt, multiplier)
+    }
+
+    static func hash(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64 {
+        let multiplier = multiplier
+        let start = start
+        var state = start ^ UInt64(truncatingIfNeeded: bytes.count)
+        let raw = UnsafeRawBufferPointer(bytes)
+        var offset = 0
+        while offset + 8 <= raw.count {
+            state = fold(state ^ raw.loadUnaligned(fromByteOffset: offset, as: UInt64.self), multiplier)
+            offset += 8
+        }
+        var tail: UInt64 = 0
+        while offset < raw.count {
+            tail = tail << 8 | UInt64(raw[offset])
+            offset += 1
+        }
+        state = fold(state ^ tail, multiplier)
+        return fold(state, multiplier ^ start)
+    }
+
+    private static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
+        let product = left.multipliedFullWidth(by: right)
+        return product.high ^ product.low
+    }
 }

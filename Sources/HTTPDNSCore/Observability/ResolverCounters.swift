@@ -133,3 +133,163 @@ extension HTTPDNSResolver {
         }
     }
 }
+
+extension HTTPDNSResolver.Counters {
+    /// The plain numbers by their names, for output. A test compares them with the existing ones.
+    package static let named: KeyValuePairs<String, any WritableKeyPath<HTTPDNSResolver.Counters, Int> & Sendable> = [
+        "hits": \.hits, "staleHits": \.staleHits, "negativeHits": \.negativeHits, "failureHits": \.failureHits,
+        "immediate": \.immediate, "misses": \.misses, "joined": \.joined, "overloaded": \.overloaded,
+        "staleServedAfterWait": \.staleServedAfterWait, "policyRefusals": \.policyRefusals,
+        "refreshesStarted": \.refreshesStarted, "refreshesSucceeded": \.refreshesSucceeded,
+        "refreshesFailed": \.refreshesFailed, "changes": \.changes, "evictions": \.evictions, "restored": \.restored,
+        "systemQueries": \.systemQueries, "systemFailures": \.systemFailures, "cacheEntries": \.cacheEntries,
+        "cacheBytes": \.cacheBytes, "shadowAgreed": \.shadowAgreed, "shadowDiffered": \.shadowDiffered,
+        "shadowFailed": \.shadowFailed, "lastResort": \.lastResort, "switchedOff": \.switchedOff,
+        "rolledOut": \.rolledOut, "heldBack": \.heldBack,
+    ]
+
+    /// The numbers by their names.
+    package var byName: [String: Int] {
+        Dictionary(HTTPDNSResolver.Counters.named.map { ($0.key, self[keyPath: $0.value]) }, uniquingKeysWith: { $1 })
+    }
+
+    /// Creates counters from numbers by name; unknown names are ignored.
+    package init(byName numbers: [String: Int]) {
+        self.init()
+        for (name, field) in HTTPDNSResolver.Counters.named { self[keyPath: field] = numbers[name] ?? 0 }
+    }
+}
+
+extension HTTPDNSResolver.Counters {
+    /// The counters of queries for the names of one route, since the resolver was created.
+    ///
+    /// Mappings, address literals and addresses named by the request itself are not counted.
+    public struct Route: Hashable, Sendable {
+        /// Queries answered with addresses of a provider within their time to live, cached or not.
+        public var fresh = 0
+        /// Queries answered with addresses past their time to live.
+        public var stale = 0
+        /// Queries answered by the system resolver: as fallback, by a bypass, outside a rollout, or turned off by the kill
+        /// switch.
+        public var system = 0
+        /// Queries without addresses, by error code. Codes without a query are left out.
+        public var failures: [HTTPDNSResolver.Error.Code: Int] = [:]
+
+        /// Creates counters that are zero.
+        public init() {}
+
+        /// The number of all queries.
+        public var questions: Int { failures.values.reduce(fresh + stale + system, +) }
+
+        /// Returns the sum of both.
+        public static func + (left: HTTPDNSResolver.Counters.Route, right: HTTPDNSResolver.Counters.Route)
+            -> HTTPDNSResolver.Counters.Route
+        { left.combined(with: right, +) }
+
+        /// Returns the difference between the snapshots `earlier` and `later`.
+        public static func - (later: HTTPDNSResolver.Counters.Route, earlier: HTTPDNSResolver.Counters.Route)
+            -> HTTPDNSResolver.Counters.Route
+        {
+            later.combined(with: earlier, -)
+        }
+
+        private func combined(with other: HTTPDNSResolver.Counters.Route, _ combine: (Int, Int) -> Int)
+            -> HTTPDNSResolver.Counters.Route
+        {
+            var result = HTTPDNSResolver.Counters.Route()
+            result.fresh = combine(fresh, other.fresh)
+            result.stale = combine(stale, other.stale)
+            result.system = combine(system, other.system)
+            result.failures = failures.combined(with: other.failures, combine)
+            return result
+        }
+    }
+}
+
+extension HTTPDNSResolver.Counters {
+    /// The counters of one provider, since its resolver was created or between two snapshots.
+    public struct Provider: Hashable, Sendable {
+        /// Queries sent, hedges and probes included.
+        ///
+        /// Queries that are not yet among answers, negatives, failures and cancelled ones are in flight.
+        public var queries = 0
+        /// Queries that were answered with addresses.
+        public var answers = 0
+        /// Queries that were answered with "no such name" or "no addresses".
+        public var negatives = 0
+        /// Failed queries by kind of failure; kinds without failures are left out. See ``HTTPDNSProviderError/Code/other``.
+        public var failures: [HTTPDNSProviderError.Code: Int] = [:]
+        /// Queries that were cancelled because no caller needed their answer any more, mostly because another provider was
+        /// faster.
+        public var cancelled = 0
+        /// Queries sent because an earlier provider was slow.
+        public var hedges = 0
+        /// Queries sent to check whether a quarantined provider has recovered.
+        public var probes = 0
+        /// The total latency of all answers and negatives.
+        public var answerTime: Duration = .zero
+
+        /// Creates counters that are zero.
+        public init() {}
+
+        /// The number of queries in flight.
+        public var queriesInFlight: Int { queries - answers - negatives - cancelled - failures.values.reduce(0, +) }
+
+        /// The mean latency of an answer; nil when there was none.
+        public var meanAnswerTime: Duration? {
+            answers + negatives > 0 ? answerTime / (answers + negatives) : nil
+        }
+
+        /// Returns the sum of both.
+        public static func + (left: HTTPDNSResolver.Counters.Provider, right: HTTPDNSResolver.Counters.Provider)
+            -> HTTPDNSResolver.Counters.Provider
+        {
+            left.combined(with: right, +, +)
+        }
+
+        /// Returns the difference between the snapshots `earlier` and `later`.
+        public static func - (later: HTTPDNSResolver.Counters.Provider, earlier: HTTPDNSResolver.Counters.Provider)
+            -> HTTPDNSResolver.Counters.Provider
+        {
+            later.combined(with: earlier, -, -)
+        }
+
+        private func combined(
+            with other: HTTPDNSResolver.Counters.Provider,
+            _ combine: (Int, Int) -> Int,
+            _ combineTimes: (Duration, Duration) -> Duration
+        ) -> HTTPDNSResolver.Counters.Provider {
+            var result = HTTPDNSResolver.Counters.Provider()
+            let fields: [WritableKeyPath<HTTPDNSResolver.Counters.Provider, Int>] = [
+                \.queries, \.answers, \.negatives, \.cancelled, \.hedges, \.probes,
+            ]
+            for field in fields { result[keyPath: field] = combine(self[keyPath: field], other[keyPath: field]) }
+            result.failures = failures.combined(with: other.failures, combine)
+            result.answerTime = combineTimes(answerTime, other.answerTime)
+            return result
+        }
+    }
+}
+
+extension Dictionary where Value == Int {
+    /// Returns the entries of both. Missing entries count as zero, and results of zero are left out.
+    func combined(with other: Self, _ combine: (Int, Int) -> Int) -> Self {
+        var result: Self = [:]
+        for key in Set(keys).union(other.keys) {
+            let value = combine(self[key] ?? 0, other[key] ?? 0)
+            if value != 0 { result[key] = value }
+        }
+        return result
+    }
+}
+
+extension HTTPDNSProviderError.Code {
+    /// An error of a type other than ``HTTPDNSProviderError``: the provider violated its contract.
+    public static let other = HTTPDNSProviderError.Code(description: "other")
+
+    /// All kinds of failure.
+    package static let all: [HTTPDNSProviderError.Code] = [
+        .timedOut, .unreachable, .httpStatus, .badResponse, .serverFailure, .refused, .rateLimited, .accountRefused,
+        .serviceDisabled, .notConfigured, .shutDown, .other,
+    ]
+}

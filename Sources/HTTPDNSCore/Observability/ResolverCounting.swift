@@ -154,3 +154,165 @@ package final class ResolverCounting: Sendable {
         return counters
     }
 }
+
+/// The counters of the names of one route, or of those without one.
+///
+/// Counts of every request are kept only here: the resolver's own counters are the sums over all of these.
+package final class RouteCounting: Sendable {
+    /// The counters of ``AnswerCount``.
+    let answers = StripedCounters(
+        count: AnswerCount.allCases.count,
+        stripes: min(StripedCounters.defaultStripes, RouteCounting.maximumStripes)
+    )
+    private let failures = CounterRow(HTTPDNSResolver.Error.Code.all.count)
+
+    /// 2 KiB for each route: it is unlikely that many threads use many routes with full traffic at the same time.
+    private static let maximumStripes = 16
+
+    package init() {}
+
+    /// Counts a query without addresses.
+    package func countFailure(_ code: HTTPDNSResolver.Error.Code) {
+        guard let number = HTTPDNSResolver.Error.Code.all.firstIndex(of: code) else { return }
+        failures.add(1, to: number)
+    }
+
+    /// The counts up to now.
+    var snapshot: HTTPDNSResolver.Counters.Route {
+        func sum(_ kinds: AnswerCount...) -> Int { kinds.reduce(0) { $0 + answers.sum($1.rawValue) } }
+        var counters = HTTPDNSResolver.Counters.Route()
+        counters.fresh = sum(.hitFromProvider, .awaitedProvider)
+        counters.stale = sum(
+            .staleHitFromProvider,
+            .staleHitFromSystem,
+            .staleAfterWaitFromProvider,
+            .staleAfterWaitFromSystem
+        )
+        counters.system = sum(.hitFromSystem, .awaitedSystem)
+        for (number, code) in HTTPDNSResolver.Error.Code.all.enumerated() where failures[number] != 0 {
+            counters.failures[code] = failures[number]
+        }
+        return counters
+    }
+}
+
+/// The outcomes of queries that are counted for every request, one for each answer.
+///
+/// ``ResolverCounting`` keeps them in ``StripedCounters``, whose stripe has room for exactly 16.
+package enum AnswerCount: Int, CaseIterable, Sendable {
+    /// Fresh and cached, from a provider.
+    case hitFromProvider
+    /// Fresh and cached, from the system resolver.
+    case hitFromSystem
+    /// Served immediately past its time to live, because the name or its providers are in back-off.
+    case staleHitFromProvider
+    /// As ``staleHitFromProvider``, of the system resolver.
+    case staleHitFromSystem
+    /// A cached "no such name" or "no addresses".
+    case negativeHit
+    /// A cached failure, while the name is in back-off.
+    case failureHit
+    /// The request named its addresses.
+    case pinned
+    /// A rule of the mappings had the addresses.
+    case mapped
+    /// The URL had an address, or `localhost`.
+    case literal
+    /// Not cached: the query started a lookup.
+    case miss
+    /// Not cached: the query joined a lookup in flight.
+    case joined
+    /// A lookup that the query waited for returned addresses of a provider.
+    case awaitedProvider
+    /// A lookup that the query waited for returned addresses of the system resolver.
+    case awaitedSystem
+    /// The wait for a new answer ended, and a stale one of a provider was served.
+    case staleAfterWaitFromProvider
+    /// As ``staleAfterWaitFromProvider``, of the system resolver.
+    case staleAfterWaitFromSystem
+    /// There were addresses, and the address policy refused all of them.
+    case policyRefusal
+
+    /// Returns the count for an answer that was served immediately from the cache.
+    package static func hit(fromSystem: Bool, isStale: Bool) -> AnswerCount {
+        switch (fromSystem, isStale) {
+        case (false, false): .hitFromProvider
+        case (true, false): .hitFromSystem
+        case (false, true): .staleHitFromProvider
+        case (true, true): .staleHitFromSystem
+        }
+    }
+
+    /// Returns the count for the answer to a query that waited.
+    package static func awaited(fromSystem: Bool, isStale: Bool) -> AnswerCount {
+        switch (fromSystem, isStale) {
+        case (false, false): .awaitedProvider
+        case (true, false): .awaitedSystem
+        case (false, true): .staleAfterWaitFromProvider
+        case (true, true): .staleAfterWaitFromSystem
+        }
+    }
+
+    /// Returns the count for a query that needed neither cache nor lookup; nil for a source that always does.
+    package static func immediate(_ source: HTTPDNSResolver.Resolution.Source) -> AnswerCount? {
+        switch source {
+        case .request: .pinned
+        case .mapping: .mapped
+        case .literal: .literal
+        default: nil
+        }
+    }
+}
+
+/// The occurrences in a resolver other than answers, rare enough for one plain counter each.
+package enum OccurrenceCount: Int, CaseIterable, Sendable {
+    /// A refresh of a cached answer was started.
+    case refreshStarted
+    /// A refresh received an answer, positive or negative.
+    case refreshSucceeded
+    /// A refresh received no answer.
+    case refreshFailed
+    /// An answer was evicted from the cache to make room.
+    case eviction
+    /// An answer was restored from the store.
+    case restored
+    /// The addresses of a name changed.
+    case change
+    /// A query was refused, because too many lookups were in flight.
+    case overload
+    /// The system resolver was queried.
+    case systemQuery
+    /// The system resolver failed. A name that does not exist is no failure.
+    case systemFailure
+    /// Providers and system resolver agreed on a name of a route in shadow mode.
+    case shadowAgreed
+    /// Providers and system resolver disagreed.
+    case shadowDiffered
+    /// No provider had a usable answer to compare.
+    case shadowFailed
+    /// Addresses of last resort were served.
+    case lastResort
+    /// The kill switch sent a query to the system resolver.
+    case switchedOff
+    /// A query was within its route's rollout.
+    case rolledOut
+    /// A query was outside its route's rollout.
+    case heldBack
+}
+
+/// The counts of one provider. A query ends with exactly one of ``answer``, ``negative``, ``cancelled`` and a failure, which is
+/// counted by its code.
+package enum ProviderCount: Int, CaseIterable, Sendable {
+    /// A query was sent.
+    case query
+    /// It returned addresses.
+    case answer
+    /// It reported that the name, or an address of it, does not exist.
+    case negative
+    /// Its answer was not needed any more: another provider was faster, or there were no waiters left.
+    case cancelled
+    /// A query was sent because an earlier provider was slow.
+    case hedge
+    /// A query was sent to check whether the provider has recovered.
+    case probe
+}

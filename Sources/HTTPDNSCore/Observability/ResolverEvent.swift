@@ -47,3 +47,136 @@ extension HTTPDNSResolver {
         }
     }
 }
+
+extension HTTPDNSResolver.Event {
+    /// The kind of an event. More kinds may be added.
+    public struct Kind: Hashable, Sendable, CustomStringConvertible {
+        /// A short identifier for logs and metric labels.
+        public let description: String
+
+        /// A lookup returned an answer: addresses, or that there are none. Sent once for all queries that waited for it.
+        public static let answered = Kind(description: "answered")
+        /// A lookup returned no answer.
+        public static let failed = Kind(description: "failed")
+        /// A cached answer is refreshed in the background, before or after the end of its time to live.
+        public static let refreshStarted = Kind(description: "refresh-started")
+        /// The refresh received an answer.
+        public static let refreshed = Kind(description: "refreshed")
+        /// The refresh received no answer. The cached answer stays for the rest of its lifetime.
+        public static let refreshFailed = Kind(description: "refresh-failed")
+        /// An answer past its time to live began to serve a name. Sent once, not for each query that it serves.
+        public static let servedStale = Kind(description: "served-stale")
+        /// A new answer has other addresses than the previous one. Their order does not matter.
+        public static let changed = Kind(description: "changed")
+        /// A query to a provider failed.
+        public static let providerFailed = Kind(description: "provider-failed")
+        /// A provider failed so often that it receives no queries but probes.
+        public static let providerQuarantined = Kind(description: "provider-quarantined")
+        /// A quarantined provider answers again.
+        public static let providerRecovered = Kind(description: "provider-recovered")
+        /// Answers left the cache to make room.
+        public static let evicted = Kind(description: "evicted")
+        /// Answers were restored from the store.
+        public static let restored = Kind(description: "restored")
+        /// The cache was written to the store.
+        public static let snapshotSaved = Kind(description: "snapshot-saved")
+        /// The store could not be read or written. The resolver continues without it.
+        public static let storeFailed = Kind(description: "store-failed")
+        /// Other settings are in use.
+        public static let reloaded = Kind(description: "reloaded")
+        /// The kill switch turned names off: those in ``HTTPDNSResolver/Event/message``, by the origin in
+        /// ``HTTPDNSResolver/Event/code``.
+        public static let switchedOff = Kind(description: "switched-off")
+        /// The kill switch turned names on again: those in ``HTTPDNSResolver/Event/message``, by the origin in
+        /// ``HTTPDNSResolver/Event/code``.
+        public static let switchedOn = Kind(description: "switched-on")
+        /// Providers and system resolver have different addresses for a name of a route in shadow mode.
+        ///
+        /// ``HTTPDNSResolver/Event/addresses`` are the providers', ``HTTPDNSResolver/Event/previousAddresses`` the system's. A
+        /// difference is reported once, until another one was seen in between.
+        public static let shadowDiffered = Kind(description: "shadow-differed")
+        /// All sources failed for a name, and addresses of last resort are served.
+        public static let lastResort = Kind(description: "last-resort")
+        /// All cached answers were removed.
+        public static let cleared = Kind(description: "cleared")
+
+        /// All kinds.
+        package static let all: [Kind] = [
+            .answered, .failed, .refreshStarted, .refreshed, .refreshFailed, .servedStale, .changed, .providerFailed,
+            .providerQuarantined, .providerRecovered, .evicted, .restored, .snapshotSaved, .storeFailed, .cleared,
+            .reloaded, .switchedOff, .switchedOn, .shadowDiffered, .lastResort,
+        ]
+    }
+}
+
+extension HTTPDNSResolver {
+    /// The events of a resolver, as they happen.
+    ///
+    /// Each `for await` listens separately, from the moment it begins, and receives every event in the same order. It never
+    /// delays the resolver: a slow listener loses its oldest events, and ``HTTPDNSResolver/Event/missedBefore`` has their
+    /// number. The iteration ends when the resolver is shut down and the last event was received, or when the listener's task
+    /// is cancelled. Without listeners, events cost next to nothing.
+    public struct Events: AsyncSequence, Sendable {
+        /// An event.
+        public typealias Element = HTTPDNSResolver.Event
+        /// Listening never fails.
+        public typealias Failure = Never
+
+        /// The default number of events that are buffered for a listener.
+        public static let defaultBufferLimit = 256
+
+        private let broadcast: EventBroadcast
+        private let limit: Int
+
+        package init(_ broadcast: EventBroadcast, bufferLimit: Int = HTTPDNSResolver.Events.defaultBufferLimit) {
+            self.broadcast = broadcast
+            limit = bufferLimit
+        }
+
+        /// Returns the same events, with a buffer of `limit` events for each listener; less than 1 counts as 1.
+        public func buffered(upTo limit: Int) -> HTTPDNSResolver.Events {
+            HTTPDNSResolver.Events(broadcast, bufferLimit: limit)
+        }
+
+        /// Starts listening: the iterator receives all events from now on.
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(listener: Listener(broadcast, limit: limit))
+        }
+
+        /// A listener. It receives events until the iterator is released.
+        public struct Iterator: AsyncIteratorProtocol {
+            fileprivate let listener: Listener
+
+            /// Returns the next event; nil after the end, and when the task is cancelled. After a cancellation it no longer
+            /// listens.
+            public mutating func next() async -> HTTPDNSResolver.Event? {
+                await listener.next()
+            }
+
+            /// Returns the next event, as ``next()`` does.
+            public mutating func next(isolation actor: isolated (any Actor)?) async -> HTTPDNSResolver.Event? {
+                await listener.next()
+            }
+        }
+
+        /// A listener, which is registered for as long as the object lives.
+        fileprivate final class Listener: Sendable {
+            private let broadcast: EventBroadcast
+            private let id: EventBroadcast.ListenerID
+
+            init(_ broadcast: EventBroadcast, limit: Int) {
+                self.broadcast = broadcast
+                id = broadcast.addListener(limit: limit)
+            }
+
+            deinit { broadcast.removeListener(id) }
+
+            func next() async -> HTTPDNSResolver.Event? {
+                let event = await broadcast.next(for: id)
+                // A cancelled task does not continue the iteration: its listener must not fill a buffer.
+                if event == nil { broadcast.removeListener(id) }
+                return event
+            }
+        }
+    }
+}

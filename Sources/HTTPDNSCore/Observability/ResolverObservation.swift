@@ -43,3 +43,189 @@ package final class ResolverObservation: Sendable {
     /// Ends the iterations of all listeners. Idempotent.
     package func end() { broadcast.end() }
 }
+
+/// An observer that counts queries to providers and sends their events, also when a quarantine begins or ends.
+final class AttemptObserver: Sendable {
+    private let observation: ResolverObservation
+    private let timeSource: any TimeSource
+    /// The quarantined providers, as far as an event was sent.
+    private let resting = Lock<Set<String>>([])
+
+    init(_ observation: ResolverObservation, timeSource: any TimeSource) {
+        self.observation = observation
+        self.timeSource = timeSource
+    }
+
+    /// Records a query that is sent. Called outside of all locks.
+    func noteSending(_ sending: QuerySending) {
+        let number = observation.counting.number(ofProvider: sending.provider)
+        observation.counting.count(.query, provider: number)
+        if sending.isHedge { observation.counting.count(.hedge, provider: number) }
+        if sending.isProbe { observation.counting.count(.probe, provider: number) }
+    }
+
+    /// Records the end of a query. Called outside of all locks.
+    func note(_ report: AttemptReport) {
+        let counting = observation.counting
+        let number = counting.number(ofProvider: report.provider)
+        // A query that failed before it was sent counts as both sent and failed, so that the difference is the number in
+        // flight.
+        if !report.wasSent { counting.count(.query, provider: number) }
+        switch report.outcome {
+        case .addresses, .batch: counting.count(.answer, provider: number, elapsed: report.elapsed)
+        case .nothing: counting.count(.negative, provider: number, elapsed: report.elapsed)
+        case .cancelled: counting.count(.cancelled, provider: number)
+        case .failed(let error):
+            counting.countFailure(error, provider: number)
+            observation.tell(.providerFailed) { event in
+                event.host = report.host
+                event.provider = report.provider
+                event.elapsed = report.elapsed
+                event.code = error.code.description
+                event.message = error.message
+            }
+        }
+        noteState(of: report)
+    }
+
+    /// Removes providers that are no longer in use: a later one of the same name starts without a quarantine.
+    func forget(_ providers: [String]) { resting.withLock { $0.subtract(providers) } }
+
+    private func noteState(of report: AttemptReport) {
+        switch report.state {
+        case .quarantined(let until, let why):
+            guard resting.withLock({ $0.insert(report.provider).inserted }) else { return }
+            observation.tell(.providerQuarantined) { event in
+                event.provider = report.provider
+                event.duration = max(until - self.timeSource.now(), .zero)
+                event.message = why
+                if case .failed(let error) = report.outcome { event.code = error.code.description }
+            }
+        case .healthy:
+            guard resting.withLock({ $0.remove(report.provider) != nil }) else { return }
+            observation.tell(.providerRecovered) { $0.provider = report.provider }
+        case .suspect:
+            break
+        }
+    }
+}
+
+/// The outcome of one query to one provider, for logs and metrics.
+struct AttemptReport: Sendable, Equatable {
+    enum Outcome: Sendable, Equatable {
+        /// The answer had addresses.
+        case addresses
+        /// The name does not exist, or has no addresses.
+        case nothing
+        /// At least one name of a batch had a definite answer.
+        case batch(answered: Int)
+        /// The answer was not needed any more.
+        case failed(HTTPDNSProviderError)
+        /// The answer was not needed any more.
+        case cancelled
+    }
+
+    var provider: String
+    /// The queried name; the first one of a batch.
+    var host: HTTPDNSName
+    /// The number of queried names.
+    var names: Int
+    var outcome: Outcome
+    /// The time from sending to the outcome; zero for a query that was not sent.
+    var elapsed: Duration
+    /// The time in the queue.
+    var queued: Duration
+    /// Whether it was sent because an earlier provider had not answered.
+    var isHedge: Bool
+    /// Whether it was sent to check whether the provider has recovered.
+    var isProbe: Bool
+    /// Whether its request had already ended or continued without it.
+    var isLate: Bool
+    /// Whether it was sent, and did not fail before that.
+    var wasSent: Bool
+    /// The state of the provider after it.
+    var state: HTTPDNSResolver.Status.Provider.State
+}
+
+/// The sending of a query to a provider, for metrics.
+struct QuerySending: Sendable, Equatable {
+    var provider: String
+    /// Whether it is sent because an earlier provider has not answered.
+    var isHedge: Bool
+    /// Whether it is sent to check whether the provider has recovered.
+    var isProbe: Bool
+}
+
+extension HTTPDNSResolver {
+    /// Counts the result of a lookup and sends its events. It runs outside of all locks.
+    func report(
+        _ landed: Landed,
+        _ result: FlightResult,
+        _ inquiry: UpstreamLookup,
+        isRefresh: Bool,
+        at now: MonotonicTime
+    ) {
+        if landed.change.evictions > 0 {
+            counting.count(.eviction, times: landed.change.evictions)
+            observation.tell(.evicted) { $0.count = landed.change.evictions }
+        }
+        if isRefresh { counting.count(result.failed ? .refreshFailed : .refreshSucceeded) }
+        var kind: HTTPDNSResolver.Event.Kind = result.failed ? .failed : .answered
+        if isRefresh { kind = result.failed ? .refreshFailed : .refreshed }
+        observation.tell(kind) { event in
+            self.describe(inquiry, landed.known, &event)
+            event.elapsed = now - result.sentAt
+            if let error = result.error { event.fill(with: error) }
+            if case .nothing(let error) = landed.known?.content { event.fill(with: error) }
+        }
+        reportChange(landed, inquiry)
+    }
+
+    private func reportChange(_ landed: Landed, _ inquiry: UpstreamLookup) {
+        guard let before = landed.before, before.kind == .addresses,
+            case .addresses(let addresses) = landed.known?.content
+        else { return }
+        let previous = (0..<before.addressCount).map(before.address(at:))
+        guard Set(previous) != Set(addresses) else { return }
+        counting.count(.change)
+        observation.tell(.changed) { event in
+            self.describe(inquiry, landed.known, &event)
+            event.previousAddresses = previous
+        }
+    }
+
+    private func describe(_ inquiry: UpstreamLookup, _ answer: KnownAnswer?, _ event: inout HTTPDNSResolver.Event) {
+        event.host = inquiry.host
+        event.route = inquiry.route?.pattern.description
+        guard let answer else { return }
+        event.provider = answer.origin.provider
+        event.source = answer.origin.source
+        event.duration = answer.life
+        if case .addresses(let addresses) = answer.content { event.addresses = addresses }
+    }
+}
+
+extension HTTPDNSResolver.Event {
+    fileprivate mutating func fill(with error: HTTPDNSResolver.Error) {
+        code = error.code.description
+        message = error.message
+    }
+}
+
+extension FlightResult {
+    fileprivate var error: HTTPDNSResolver.Error? {
+        switch self {
+        case .failure(let error, _, _), .busy(let error, _): error
+        case .answer, .fallback: nil
+        }
+    }
+
+    fileprivate var failed: Bool { error != nil }
+
+    fileprivate var sentAt: MonotonicTime {
+        switch self {
+        case .answer(let answer), .fallback(let answer, _): answer.sentAt
+        case .failure(_, let sentAt, _), .busy(_, let sentAt): sentAt
+        }
+    }
+}

@@ -54,3 +54,14 @@ public struct HTTPDNSProviderError: Error, Hashable, Sendable, CustomStringConve
     /// The message.
     public var description: String { message }
 }
+
+/// An error in the settings of a provider.
+public struct HTTPDNSProviderConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The provider's name.
+    public var provider: String
+    /// The mistake, and the suggested action.
+    public var message: String
+
+    /// One line with name and message.
+    public var description: String { "provider \"\(provider)\": \(message)" }
+}

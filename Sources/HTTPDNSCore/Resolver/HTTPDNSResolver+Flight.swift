@@ -1,4 +1,5 @@
 internal import HTTPDNSPrimitives
+internal import Synchronization
 
 extension HTTPDNSResolver {
     /// Starts the lookup that all queries for the key share.
@@ -323,4 +324,65 @@ extension ResolvingSettings {
         guard let answer = result.answer else { return false }
         return answer.origin.basis === (inquiry.key.isBypass ? routes.none : routes.basis(for: inquiry.host))
     }
+}
+
+/// The result of a lookup.
+enum FlightResult: Sendable {
+    /// A definite answer.
+    case answer(KnownAnswer)
+    /// The system resolver's answer, after all providers failed with the given error.
+    case fallback(KnownAnswer, HTTPDNSResolver.Error)
+    /// No source had a definite answer. `spared` means that the system resolver was not queried, because a stale answer is
+    /// served.
+    case failure(HTTPDNSResolver.Error, sentAt: MonotonicTime, spared: Bool)
+    /// No query was sent, because there was no thread for the lookup or no provider could send one. Nothing is known about the
+    /// name, and nothing is cached.
+    case busy(HTTPDNSResolver.Error, sentAt: MonotonicTime)
+}
+
+/// The task of a lookup.
+struct FlightWork: Sendable {
+    let task: Task<Void, Never>
+    /// Delivered when the system resolver is to be queried now, for a route with the system resolver as fallback.
+    let hurry: OneShot<Void>
+
+    func cancel() { task.cancel() }
+}
+
+extension FlightResult {
+    /// The answer, if there is one.
+    var answer: KnownAnswer? {
+        switch self {
+        case .answer(let answer), .fallback(let answer, _): answer
+        case .failure, .busy: nil
+        }
+    }
+}
+
+/// The number of lookups that may still be started, over all shards.
+final class FlightBudget: Sendable {
+    private let left: Atomic<Int>
+
+    init(_ maximum: Int) { left = Atomic(maximum) }
+
+    /// Takes one from the budget.
+    /// - Returns: Whether one was left.
+    func take() -> Bool {
+        if left.subtract(1, ordering: .relaxed).newValue >= 0 { return true }
+        left.add(1, ordering: .relaxed)
+        return false
+    }
+
+    func giveBack(_ count: Int) { left.add(count, ordering: .relaxed) }
+}
+
+/// The result that a waiter of a lookup receives.
+enum Delivery: Sendable {
+    case answer(CachedAnswer)
+    case failed(HTTPDNSResolver.Error)
+    case timedOut
+    case cancelled
+    case shutDown
+    /// The name was switched off.
+    case switchedOff
 }

@@ -1,4 +1,4 @@
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 
 /// A value that is delivered once, to one waiting task. The first of several deliveries wins.
 package final class OneShot<Value: Sendable>: Sendable {
@@ -42,6 +42,48 @@ package final class OneShot<Value: Sendable>: Sendable {
                 return nil
             }
             if let ready { continuation.resume(returning: ready) }
+        }
+    }
+}
+
+/// The outcome of an operation under a time limit.
+package enum LimitedWork<Success: Sendable>: Sendable {
+    case succeeded(Success)
+    case failed(any Error)
+    case timedOut
+    case cancelled
+
+    /// Runs `operation` until `deadline`.
+    ///
+    /// At the deadline, or when the calling task is cancelled, the operation's task is cancelled and this returns without
+    /// waiting for it. So the limit also holds for an operation that ignores cancellation.
+    package static func run(
+        until deadline: MonotonicTime,
+        on timeSource: any TimeSource,
+        operation: @escaping @Sendable () async throws -> Success
+    ) async -> LimitedWork<Success> {
+        let ending = OneShot<LimitedWork<Success>>()
+        // A detached task, because the operation serves all waiters and not only the first caller: task-local values of that
+        // caller must not be visible in it.
+        let work = CallWork.detached {
+            do {
+                ending.deliver(.succeeded(try await operation()))
+            } catch {
+                ending.deliver(.failed(error))
+            }
+        }
+        let timer = CallWork.detached {
+            guard (try? await timeSource.sleep(until: deadline)) != nil else { return }
+            ending.deliver(.timedOut)
+        }
+        defer {
+            work.cancel()
+            timer.cancel()
+        }
+        return await withTaskCancellationHandler {
+            await ending.value()
+        } onCancel: {
+            ending.deliver(.cancelled)
         }
     }
 }

@@ -248,3 +248,93 @@ extension HTTPDNSResolver.Resolution: Hashable {
         hasher.combine(source)
     }
 }
+
+extension HTTPDNSResolver.Resolution {
+    /// The reason that mappings or providers were skipped and the system resolver was used.
+    public struct Bypass: Hashable, Sendable, CustomStringConvertible {
+        private let reason: BypassReason
+
+        init(_ reason: BypassReason) { self.reason = reason == .internalName ? .noRoute : reason }
+
+        /// The request set ``HTTPDNSResolver/Query/bypass``.
+        public static var request: Bypass { Bypass(.request) }
+        /// A mapping rule for the name is a bypass.
+        public static var mapping: Bypass { Bypass(.mapping) }
+        /// The route of the name is a bypass.
+        public static var route: Bypass { Bypass(.route) }
+        /// No route covers the name.
+        public static var noRoute: Bypass { Bypass(.noRoute) }
+        /// The ``HTTPDNSResolver/KillSwitch`` has turned the name off.
+        public static var switchedOff: Bypass { Bypass(.switchedOff) }
+        /// The query is outside its route's ``HTTPDNSRoute/Rollout``.
+        public static var heldBack: Bypass { Bypass(.heldBack) }
+        /// The route is in ``HTTPDNSRoute/Mode/shadow`` mode.
+        public static var shadow: Bypass { Bypass(.shadow) }
+
+        /// A short identifier for logs and JSON.
+        public var description: String {
+            switch reason {
+            case .request: "request"
+            case .mapping: "mapping"
+            case .route: "route"
+            case .noRoute, .internalName: "no-route"
+            case .switchedOff: "switched-off"
+            case .heldBack: "held-back"
+            case .shadow: "shadow"
+            }
+        }
+    }
+}
+
+extension HTTPDNSResolver {
+    /// The mapping rule behind a resolution.
+    public struct AppliedMapping: Hashable, Sendable {
+        /// The rule's key.
+        public var key: HTTPDNSMapping.Key
+        /// The layer of the rule: the base (the file) or the overlay (``HTTPDNSMappingStore/apply(_:)``).
+        public var origin: HTTPDNSMapping.Origin
+        /// The position of the rule in its source.
+        public var location: HTTPDNSSourceLocation?
+        /// All targets of the rule, or of the rule that `via` led to, with their weights.
+        ///
+        /// Empty for `bypass`, for `via` to a name without addresses of its own, and for last resorts that are not needed.
+        public var targets: [HTTPDNSMapping.Target]
+        /// The names that `via` rules led through, in order.
+        public var via: [HTTPDNSName]
+
+        /// Creates a record of a rule.
+        public init(
+            key: HTTPDNSMapping.Key,
+            origin: HTTPDNSMapping.Origin = .base,
+            location: HTTPDNSSourceLocation?,
+            targets: [HTTPDNSMapping.Target] = [],
+            via: [HTTPDNSName] = []
+        ) {
+            self.key = key
+            self.origin = origin
+            self.location = location
+            self.targets = targets
+            self.via = via
+        }
+    }
+}
+
+/// The details of a resolution other than its addresses and times.
+///
+/// They are behind one reference, so that resolutions are cheap to pass on.
+final class ResolutionDetails: Sendable {
+    struct Fields: Hashable, Sendable {
+        var provider: String?
+        var canonicalName: HTTPDNSName?
+        var identity: HTTPDNSName?
+        var rule: HTTPDNSResolver.AppliedMapping?
+        var route: HTTPDNSRoute?
+        var failedAttempts: [HTTPDNSResolver.ProviderAttempt] = []
+        var applicationProtocols: [String] = []
+        var switchedOff: HTTPDNSResolver.KillSwitch.Off?
+    }
+
+    let fields: Fields
+
+    init(_ fields: Fields) { self.fields = fields }
+}

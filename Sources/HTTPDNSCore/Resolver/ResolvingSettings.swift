@@ -1,4 +1,5 @@
 internal import HTTPDNSPrimitives
+internal import Synchronization
 
 /// The settings for names that no mapping decides: routes, providers, policy, limits.
 ///
@@ -173,4 +174,66 @@ extension HTTPDNSRoute {
     var providerNames: [String] {
         if case .providers(let names, _) = action { names } else { [] }
     }
+}
+
+/// A reference that keeps a provider running: all provider pools with the provider share one lease.
+///
+/// When the settings no longer contain the provider, and the last lookup under settings with it has ended, the lease is
+/// released and shuts the provider down.
+final class ProviderLease: Sendable {
+    let provider: any HTTPDNSProvider
+    private let isRetired = Atomic(false)
+
+    init(_ provider: any HTTPDNSProvider) { self.provider = provider }
+
+    /// Records that the settings no longer contain the provider.
+    func retire() { isRetired.store(true, ordering: .releasing) }
+
+    deinit {
+        guard isRetired.load(ordering: .acquiring) else { return }
+        let provider = provider
+        Task.detached { await provider.shutdown() }
+    }
+}
+
+/// The leases and provider pools that reloads took out of use and that are still alive. A shutdown ends them as well.
+final class RetiredProviders: Sendable {
+    private struct Retired: Sendable {
+        weak let team: ProviderPool?
+        weak let lease: ProviderLease?
+    }
+
+    private let retired = Lock<[Retired]>([])
+
+    func add(team: ProviderPool?, leases: [ProviderLease]) {
+        let new = leases.map { Retired(team: nil, lease: $0) } + (team.map { [Retired(team: $0, lease: nil)] } ?? [])
+        retired.withLock { retired in
+            retired.removeAll { $0.team == nil && $0.lease == nil }
+            retired += new
+        }
+    }
+
+    /// The number that is left.
+    var count: Int { retired.withLock { $0.count { $0.team != nil || $0.lease != nil } } }
+
+    var teams: [ProviderPool] { retired.withLock { $0.compactMap(\.team) } }
+    var providers: [any HTTPDNSProvider] { retired.withLock { $0.compactMap { $0.lease?.provider } } }
+}
+
+/// The kind and scope of providers by name, including those that were replaced. It keeps no provider alive.
+package final class ProviderDirectory: Sendable {
+    private let known = Lock<[String: (kind: String, scope: HTTPDNSAddressPolicy.Scope)]>([:])
+
+    init() {}
+
+    func add(_ providers: [any HTTPDNSProvider]) {
+        let new = providers.map { ($0.name, ($0.kind, $0.answerScope)) }
+        known.withLock { $0.merge(new) { _, newer in newer } }
+    }
+
+    /// Returns the most private scope that a provider may answer.
+    package func scope(of name: String) -> HTTPDNSAddressPolicy.Scope? { known.withLock { $0[name]?.scope } }
+
+    /// Returns the kind of the provider with a name: `doh`, `json`; nil for one that never existed.
+    package func kind(of name: String) -> String? { known.withLock { $0[name]?.kind } }
 }

@@ -77,3 +77,109 @@ extension HTTPDNSStoredResolution {
         return freshest
     }
 }
+
+/// The request time and the end of the lifetime of a stored answer, on the clock of this process.
+package struct RestoredLife: Hashable, Sendable {
+    /// The time the query was sent, usually before this process began. Never in the future.
+    package var sentAt: MonotonicTime
+    /// The end of the lifetime; not after now for an answer that may only be served as stale.
+    package var expiresAt: MonotonicTime
+}
+
+extension HTTPDNSStoredResolution {
+    /// The maximum step back of the calendar time between saving and loading for an answer to count as fresh.
+    ///
+    /// Kerberos and many others tolerate the same difference between two clocks. NTP steps are smaller.
+    package static let toleratedClockDifference: Duration = .seconds(300)
+
+    /// Converts the answer's times from the calendar to the clock of this process.
+    ///
+    /// The calendar time is unreliable, so an error of it must never make an answer seem younger than it can be:
+    /// - An answer from the past has lost the time that passed.
+    /// - An answer from the future, by ``toleratedClockDifference`` at most, was written before the clock was set back. The
+    ///   time that really passed is unknown; the difference of the clocks is subtracted.
+    /// - An answer from further ahead is never fresh. It may be served as stale, as if its lifetime had ended just now.
+    ///
+    /// - Parameters:
+    ///   - wallNow: The calendar time, in milliseconds since 1970.
+    ///   - monotonicNow: The same time on the clock of this process.
+    ///   - staleLimit: The time past its lifetime that an answer may be served.
+    ///   - maximumTimeToLive: The maximum lifetime of any answer; the settings may have changed since it was saved.
+    /// - Returns: Nil when the answer can no longer be served, because its lifetime ended `staleLimit` ago or earlier.
+    package func restored(
+        wallNow: Int64,
+        monotonicNow: MonotonicTime,
+        staleLimit: Duration,
+        maximumTimeToLive: Duration
+    ) -> RestoredLife? {
+        let life = min(max(timeToLive, .zero), max(maximumTimeToLive, .zero))
+        let (difference, overflow) = wallNow.subtractingReportingOverflow(receivedAt)
+        let sinceReceived = Duration.milliseconds(overflow ? (wallNow < receivedAt ? .min : .max) : difference)
+
+        var age = sinceReceived
+        if age < .zero {
+            let ahead = .zero - age
+            age = ahead <= Self.toleratedClockDifference ? ahead : life
+        }
+        let left = life - age
+        guard left > .zero || .zero - left < staleLimit else { return nil }
+        return RestoredLife(sentAt: monotonicNow + (.zero - age), expiresAt: monotonicNow + left)
+    }
+}
+
+/// A store that keeps answers across restarts, or for other processes: see ``HTTPDNSDiskStore``.
+///
+/// A store is an optional copy, and no request depends on it. A resolver loads it once when it starts, saves to it at
+/// intervals, and continues without it when it is slow, empty or broken. Its contents are checked again before they are used:
+/// the address policy and the limits of the cache apply to them.
+public protocol HTTPDNSResolutionStore: Sendable {
+    /// Returns all answers that were saved last, in no particular order; none when nothing was saved yet.
+    /// - Throws: ``HTTPDNSResolutionStoreError`` when the contents cannot be read or cannot be trusted as a whole, and
+    ///   `CancellationError`.
+    func load() async throws -> [HTTPDNSStoredResolution]
+
+    /// Replaces the earlier contents. A store with limits keeps the answers that were received last.
+    ///
+    /// After an error the store has the earlier contents or the new ones, never a part of them.
+    /// - Throws: ``HTTPDNSResolutionStoreError``, and `CancellationError`. A save that has begun may still complete then.
+    func save(_ resolutions: [HTTPDNSStoredResolution]) async throws
+}
+
+/// An error while answers were loaded or saved. The resolver logs a warning and continues without the saved answers.
+public struct HTTPDNSResolutionStoreError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kind of failure.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        /// A short identifier for logs and metric labels.
+        public let description: String
+
+        /// The store could not be reached or read.
+        public static let notReadable = Code(description: "not-readable")
+        /// The store could not be written. The earlier contents are still there.
+        public static let notWritable = Code(description: "not-writable")
+        /// The stored data is truncated, altered, or in no known format. No part of it is used.
+        public static let corrupt = Code(description: "corrupt")
+        /// The stored data has a format that this version does not support.
+        public static let unsupportedVersion = Code(description: "unsupported-version")
+        /// The stored data is larger than the limit. No part of it is used.
+        public static let tooLarge = Code(description: "too-large")
+        /// The stored data can be altered by others: another owner, a file that others may write, a symbolic link.
+        public static let unsafePermissions = Code(description: "unsafe-permissions")
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// The file concerned; nil for a store that is no file.
+    public var path: String?
+    /// One readable line: where, the finding, the suggested action.
+    public var message: String
+
+    /// Creates an error.
+    public init(code: Code, path: String? = nil, message: String) {
+        self.code = code
+        self.path = path
+        self.message = message
+    }
+
+    /// The message.
+    public var description: String { message }
+}

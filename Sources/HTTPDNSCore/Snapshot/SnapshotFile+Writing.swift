@@ -100,3 +100,57 @@ extension SnapshotFile {
 private func writeSome(_ descriptor: Int32, _ octets: UnsafeRawBufferPointer) -> Int {
     write(descriptor, octets.baseAddress, octets.count)
 }
+
+extension SnapshotFile {
+    /// The age from which a temporary file counts as left behind: no living process takes that long to write some MiB.
+    static let leftoverAge: Duration = .seconds(600)
+
+    /// Removes temporary files of this snapshot whose writers ended before they completed.
+    ///
+    /// Failures are ignored, because nothing depends on the removal: a file that cannot be removed stays.
+    /// - Parameter wallNow: The calendar time in milliseconds, which the files' own times are compared with.
+    func removeLeftovers(wallNow: Int64) {
+        guard fault == nil, let stream = opendir(folder) else { return }
+        defer { closedir(stream) }
+        let descriptor = dirfd(stream)
+        while let entry = readdir(stream) {
+            let found = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: $0.pointee)) {
+                    String(cString: $0)
+                }
+            }
+            guard TemporaryName.isOne(found, for: name) else { continue }
+            var status = stat()
+            guard fstatat(descriptor, found, &status, AT_SYMLINK_NOFOLLOW) == 0, status.isRegularFile,
+                status.st_uid == user
+            else { continue }
+            let changed = Int64(status.st_mtim.tv_sec)
+            guard .milliseconds(wallNow) - .seconds(changed) > Self.leftoverAge else { continue }
+            _ = unlinkat(descriptor, found, 0)
+        }
+    }
+}
+
+/// The name of a file while it is written: the snapshot's name, 16 random hexadecimal digits, `.tmp`.
+struct TemporaryName: Hashable {
+    private static let digits = 16
+    private static let ending = ".tmp"
+
+    let text: String
+
+    /// Creates a unique name. If a file of that name exists nevertheless, `O_EXCL` refuses it.
+    init(for name: String) {
+        let number = String(UInt64.random(in: .min ... .max), radix: 16)
+        text = "\(name)." + String(repeating: "0", count: Self.digits - number.count) + number + Self.ending
+    }
+
+    /// Returns whether `text` is a name that this type could have created for the snapshot `name`.
+    static func isOne(_ text: String, for name: String) -> Bool {
+        guard text.hasPrefix("\(name)."), text.hasSuffix(ending) else { return false }
+        let middle = text.utf8.dropFirst(name.utf8.count + 1).dropLast(ending.utf8.count)
+        return middle.count == digits
+            && middle.allSatisfy {
+                UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
+            }
+    }
+}

@@ -1,4 +1,5 @@
 package import HTTPDNSPrimitives
+internal import HTTPTypes
 
 /// The order in which a request's endpoints are tried. Suspect, ejected and cooling endpoints always go last.
 package enum EndpointOrder: Hashable, Sendable {
@@ -67,5 +68,135 @@ extension EndpointOrder {
         result.remove(at: index)
         result.insert(endpoint, at: 0)
         return result
+    }
+}
+
+// The order of a request's endpoints, and the probes of endpoints beside it.
+extension TransportLoop {
+    func endpointsInOrder(of transfer: Transfer) -> [HTTPDNSEndpoint] {
+        var endpoints = EndpointOrder.unique(transfer.request.endpoints)
+        let origin = RaceOrigin(transfer)
+        switch transfer.order {
+        case .given: break
+        case .adaptive(let first):
+            if hasBothFamilies(endpoints) {
+                let hasIPv6 = routeProbe.hasIPv6(at: now)
+                endpoints = withRoute(endpoints, of: transfer)
+                endpoints = EndpointOrder.interleaved(endpoints, first: first ?? (hasIPv6 ? .v6 : .v4))
+            }
+            if let last = memory.lastCarrier(for: origin) { endpoints = EndpointOrder.leading(with: last, endpoints) }
+        case .roundRobin: endpoints = withRoute(memory.byTurns(endpoints, for: origin), of: transfer)
+        case .random:
+            endpoints = withRoute(EndpointOrder.shuffled(endpoints, random: configuration.random), of: transfer)
+        case .fastest: endpoints = withRoute(memory.byPace(endpoints, for: origin, at: now), of: transfer)
+        }
+        guard transfer.request.connectsToEndpoints else { return endpoints }
+        return mailbox.health.withLock { [endpoints, time] in
+            $0.ordered(endpoints, for: transfer.request.url.host, at: time)
+        }
+    }
+
+    private func hasBothFamilies(_ endpoints: [HTTPDNSEndpoint]) -> Bool {
+        endpoints.dropFirst().contains { $0.address.family != endpoints[0].address.family }
+    }
+
+    /// Returns the endpoints that this machine has a route to; all of them when a proxy connects to them.
+    private func withRoute(_ endpoints: [HTTPDNSEndpoint], of transfer: Transfer) -> [HTTPDNSEndpoint] {
+        guard transfer.request.connectsToEndpoints, hasBothFamilies(endpoints), !routeProbe.hasIPv6(at: now) else {
+            return endpoints
+        }
+        return EndpointOrder.withRoute(endpoints) { routeProbe.hasRoute(to: $0, at: now) }
+    }
+
+    /// Notes that a request begins with the first of these endpoints.
+    func noteUse(of endpoints: [HTTPDNSEndpoint], by transfer: Transfer) {
+        memory.begins(endpoints[0], RaceOrigin(transfer), transfer.order, at: now)
+        // A probe would connect directly, without the egress path.
+        guard transfer.request.passage == nil else { return }
+        probing?.used(endpoints, by: transfer.request, at: now, random: configuration.random)
+    }
+
+    // MARK: probes
+
+    /// Probes an endpoint after its cool-down, beside a request to another one. Until then no request tries it while there are
+    /// others. The request does not wait for the probe, and the probe's connection is closed before anything is sent.
+    func probe(insteadOf first: HTTPDNSEndpoint, _ endpoints: [HTTPDNSEndpoint], for transfer: Transfer) {
+        guard transfer.request.passage == nil else { return }
+        let host = transfer.request.url.host
+        let due = mailbox.health.withLock { [time] health -> HTTPDNSEndpoint? in
+            guard health.troubles > 0, health.standing(of: first, for: host, at: time) == .healthy else { return nil }
+            return endpoints.first { health.takeProbe(of: $0, for: host, at: time) }
+        }
+        guard let due else { return }
+        beginProbe(ProbeTarget(due, for: transfer.request))
+    }
+
+    /// Connects to recently used endpoints at intervals.
+    func probeIfDue() {
+        guard let nextAt = probing?.nextAt, now >= nextAt, !isDraining else { return }
+        for target in probing?.due(at: now, random: configuration.random) ?? [] {
+            beginProbe(target, isScheduled: true)
+        }
+    }
+
+    private func beginProbe(_ target: ProbeTarget, isScheduled: Bool = false) {
+        var request = TransferRequest(
+            method: .head,
+            url: target.url,
+            endpoints: [target.endpoint],
+            limits: target.limits,
+            versions: target.versions
+        )
+        request.stopsBeforeSending = true
+        request.withholdsCertificate = target.withholdsCertificate
+        let transfer = Transfer(request, mailbox: mailbox)
+        transfer.isProbe = true
+        begin(transfer, at: target.endpoint, nil, index: -1)
+        if isScheduled {
+            // A transfer without a handle failed to begin.
+            if let handle = transfer.handle { handle.probe = target } else { probing?.ended(target) }
+        }
+    }
+
+    /// Ends the probes: no caller waits for them, so the loop's end does not either.
+    func endProbes() {
+        for handle in active where handle.transfer?.isProbe == true { takeOut(handle) }
+    }
+
+    // MARK: responses
+
+    /// - Returns: Whether the response that begins is the request's.
+    func noteAnswer(_ handle: EasyHandle) -> Bool {
+        guard let transfer = handle.transfer, let pin = handle.pin else { return false }
+        if case .fastest = transfer.order, handle.mayHaveBeenSent {
+            let time = max(0, now - handle.sentAt)
+            memory.answered(pin.key.endpoint, RaceOrigin(transfer), in: time, at: now)
+        }
+        guard let run = transfer.race, run.race.isHedged, run.race.winner == nil else {
+            return transfer.race.map { $0.race.winner == handle.raceIndex } ?? true
+        }
+        _ = run.race.isAnswered(by: handle.raceIndex)
+        carry(run, by: handle, pin)
+        return true
+    }
+
+    /// Notes that a request got no response until its time limit, or until the response to another sending: it would have taken
+    /// longer than this.
+    func noteUnanswered(_ handle: EasyHandle) {
+        guard let transfer = handle.transfer, case .fastest = transfer.order, let pin = handle.pin,
+            handle.mayHaveBeenSent, handle.phase != .receiving
+        else { return }
+        memory.unanswered(pin.key.endpoint, RaceOrigin(transfer), for: max(0, now - handle.sentAt), at: now)
+    }
+
+    /// Notes the status of a response head, which may eject the endpoint.
+    func noteStatus(_ handle: EasyHandle) {
+        guard let ejection = configuration.ejection, let key = handle.pin?.key, let status = handle.status,
+            // Behind a proxy a response says nothing about the endpoint's address.
+            key.passage?.proxy == nil, key.isConnectedTo
+        else { return }
+        mailbox.health.withLock { [time] in
+            $0.answered(key.endpoint, for: key.host, status: status, ejection, at: time)
+        }
     }
 }

@@ -57,3 +57,110 @@ extension ProxyPassage {
         return Int(type.rawValue)
     }
 }
+
+// The failures of an egress path: libcurl has few codes of its own for proxies.
+extension EasyHandle {
+    /// Returns the failure; `nil` when it is not about the egress path.
+    func passageFailure(_ code: CURLcode) -> TransferFailure? {
+        guard let passage = pin?.key.passage else { return nil }
+        if code == CURLE_INTERFACE_FAILED, let source = passage.source {
+            return EasyHandle.unusable(source, "there is none of that name, or it has no address of the family")
+        }
+        if passage.unixSocket != nil, code == CURLE_COULDNT_CONNECT, socketError == 0 {
+            let number = long(CURLINFO_OS_ERRNO)
+            return TransferFailure(
+                code: .connectFailed,
+                phase: .connect,
+                message: "the Unix socket: \(number == 0 ? "connection failed" : systemErrorText(Int32(number)))"
+            )
+        }
+        guard let proxy = passage.proxy, !mayHaveBeenSent else { return nil }
+        return proxyFailure(code, proxy)
+    }
+
+    private func proxyFailure(_ code: CURLcode, _ proxy: ProxyPassage) -> TransferFailure? {
+        func failure(_ code: TransferFailure.Code, _ message: String, _ phase: TransferFailure.Phase = .connect)
+            -> TransferFailure
+        { TransferFailure(code: code, phase: phase, message: message) }
+
+        let status = long(CURLINFO_HTTP_CONNECTCODE)
+        if status == 407 { return failure(.proxyLoginRefused, loginMessage(proxy, "407")) }
+        if status >= 300 || status > 0 && status < 200 {
+            return failure(.proxyRefused, "the proxy refused CONNECT \(target(of: proxy)) with status \(status)")
+        }
+        switch code {
+        case CURLE_COULDNT_CONNECT where socketError == 0:
+            let number = long(CURLINFO_OS_ERRNO)
+            let reason = number == 0 ? "connection failed" : systemErrorText(Int32(number))
+            return failure(.proxyUnreachable, "the proxy cannot be connected to: \(reason)")
+        case CURLE_PROXY:
+            return socksFailure(proxy)
+        case CURLE_PEER_FAILED_VERIFICATION where proxy.kind == .https && status == 0,
+            CURLE_SSL_ISSUER_ERROR where proxy.kind == .https && status == 0:
+            return failure(.proxyUnreachable, "the proxy's certificate was refused: \(certificateMessage)", .tls)
+        case CURLE_SSL_CACERT_BADFILE where proxy.kind == .https && status == 0:
+            let file = (try? proxy.trust.authorityFile()) ?? nil
+            return failure(.trustRootsMissing, "the CA file \(file ?? "") is not PEM", .tls)
+        case CURLE_SSL_CONNECT_ERROR where proxy.kind == .https && status == 0:
+            return failure(
+                .proxyUnreachable,
+                "the TLS handshake with the proxy failed: \(curlText ?? "no reason")",
+                .tls
+            )
+        case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_WEIRD_SERVER_REPLY:
+            guard status == 0, phase == .connecting || proxy.kind == .https else { return nil }
+            return failure(.proxyUnreachable, "the proxy broke off before the connection stood")
+        default:
+            return nil
+        }
+    }
+
+    /// Returns the target that the proxy was asked for.
+    private func target(of proxy: ProxyPassage) -> String {
+        guard let pin else { return "" }
+        return proxy.endpoint == nil ? "\(transfer?.request.url.hostText ?? ""):\(pin.key.port)" : "\(pin.key.endpoint)"
+    }
+
+    private func loginMessage(_ proxy: ProxyPassage, _ word: String) -> String {
+        proxy.login == nil ? "the proxy wants a login (\(word))" : "the proxy refused the login (\(word))"
+    }
+
+    private func socksFailure(_ proxy: ProxyPassage) -> TransferFailure {
+        let number = CURLproxycode(rawValue: UInt32(truncatingIfNeeded: long(CURLINFO_PROXY_ERROR)))
+        let refusal: String? =
+            switch number {
+            case CURLPX_NO_AUTH, CURLPX_USER_REJECTED, CURLPX_RECV_AUTH, CURLPX_IDENTD, CURLPX_IDENTD_DIFFER: nil
+            case CURLPX_REPLY_NOT_ALLOWED: "its rules do not allow it"
+            case CURLPX_REPLY_NETWORK_UNREACHABLE: "network unreachable"
+            case CURLPX_REPLY_HOST_UNREACHABLE: "host unreachable"
+            case CURLPX_REPLY_CONNECTION_REFUSED: "connection refused"
+            case CURLPX_REPLY_TTL_EXPIRED: "time to live expired"
+            case CURLPX_REPLY_COMMAND_NOT_SUPPORTED: "command not supported"
+            case CURLPX_REPLY_ADDRESS_TYPE_NOT_SUPPORTED: "kind of address not supported"
+            case CURLPX_REPLY_GENERAL_SERVER_FAILURE: "general failure"
+            case CURLPX_LONG_USER, CURLPX_LONG_PASSWD: "user or password has more than 255 octets"
+            case CURLPX_LONG_HOSTNAME: "the name has more than 255 octets"
+            case CURLPX_REQUEST_FAILED, CURLPX_UNKNOWN_FAIL: "the request was rejected"
+            case CURLPX_CLOSED, CURLPX_RECV_CONNECT, CURLPX_RECV_REQACK, CURLPX_RECV_ADDRESS, CURLPX_SEND_AUTH,
+                CURLPX_SEND_CONNECT, CURLPX_SEND_REQUEST, CURLPX_BAD_VERSION:
+                ""
+            default: "SOCKS failure \(number.rawValue)"
+            }
+        guard let refusal else {
+            let message = loginMessage(proxy, "SOCKS")
+            return TransferFailure(code: .proxyLoginRefused, phase: .connect, message: message)
+        }
+        guard !refusal.isEmpty else {
+            return TransferFailure(
+                code: .proxyUnreachable,
+                phase: .connect,
+                message: "the proxy broke off, or does not speak \(proxy.kind)"
+            )
+        }
+        return TransferFailure(
+            code: .proxyRefused,
+            phase: .connect,
+            message: "the proxy did not connect to \(target(of: proxy)): \(refusal)"
+        )
+    }
+}

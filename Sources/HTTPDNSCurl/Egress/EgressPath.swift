@@ -1,3 +1,4 @@
+internal import CHTTPDNSCurl
 package import HTTPDNSPrimitives
 
 /// The egress path of a transfer that does not simply connect to one of its endpoints. Immutable; transfers with equal paths
@@ -106,4 +107,66 @@ extension PinKey {
 extension TransferRequest {
     /// Whether connections go to the request's endpoints themselves, see ``PinKey/isConnectedTo``.
     var connectsToEndpoints: Bool { passage == nil || passage?.unixSocket == nil && passage?.proxy?.endpoint == nil }
+}
+
+/// The trust settings for an HTTPS proxy. They belong to the egress path, because one loop carries the requests of clients that
+/// trust different proxies.
+package struct ProxyTrust: Hashable, Sendable {
+    private let roots: HTTPDNSTrust.Roots
+    private let verification: HTTPDNSTrust.Verification
+    private let minimumVersion: HTTPDNSTrust.TLSVersion
+
+    /// Creates trust settings like those for servers. The client's own certificate and key pins are not used with the proxy.
+    package init(_ settings: HTTPDNSTrust = HTTPDNSTrust()) {
+        roots = settings.roots
+        verification = settings.verification
+        minimumVersion = settings.minimumVersion
+    }
+
+    /// Returns the CA file; `nil` when no certificate is checked.
+    /// - Throws: ``TransferFailure`` with code `trustRootsMissing`.
+    func authorityFile() throws(TransferFailure) -> String? {
+        verification == .chainAndName ? try CertificateBundle.path(for: roots) : nil
+    }
+
+    /// - Parameter serverAuthorities: The CA file for servers on the same handle; `nil` for none.
+    /// - Throws: ``TransferFailure`` with code `trustRootsMissing`.
+    func apply(
+        to curl: UnsafeMutableRawPointer,
+        besides serverAuthorities: String?,
+        _ options: inout OptionResults
+    ) throws(TransferFailure) {
+        if let authorityFile = try authorityFile() {
+            options.set(CURLOPT_PROXY_CAINFO, authorityFile, of: curl)
+            if authorityFile != serverAuthorities {
+                // The owner of the servers' file does not check this one for changes.
+                options.set(CURLOPT_CA_CACHE_TIMEOUT, ProxyTrust.secondsPerDay, of: curl)
+            }
+        } else {
+            options.set(CURLOPT_PROXY_SSL_VERIFYPEER, 0, of: curl)
+            options.set(CURLOPT_PROXY_SSL_VERIFYHOST, 0, of: curl)
+        }
+        options.set(CURLOPT_PROXY_CAPATH, nil, of: curl)
+        let version = minimumVersion == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2
+        options.set(CURLOPT_PROXY_SSLVERSION, Int(version), of: curl)
+    }
+
+    /// The default of CURLOPT_CA_CACHE_TIMEOUT in libcurl.
+    private static let secondsPerDay = 86_400
+}
+
+/// The login of the client at a proxy. Its texts appear in no description, dump or error.
+package struct ProxyLogin: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
+{
+    let user: String
+    let password: String
+
+    package init(user: String, password: String) {
+        self.user = user
+        self.password = password
+    }
+
+    package var description: String { "a login" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,3 +1,6 @@
+internal import CHTTPDNSCurl
+internal import Glibc
+
 /// An object that waits for sockets and lets libcurl act on them. One loop has one driver; it lives on the loop's thread.
 protocol LoopDriver: AnyObject {
     /// Lets libcurl process everything due: new transfers, and its own timers.
@@ -19,4 +22,254 @@ protocol LoopDriver: AnyObject {
 
     /// Releases libcurl, before the multi handle is freed.
     func detach()
+}
+
+/// epoll_ctl(2).
+typealias EpollControl = @Sendable (Int32, Int32, Int32, UnsafeMutablePointer<epoll_event>?) -> Int32
+
+/// The Linux driver: `curl_multi_socket_action` on epoll, with lazy deregistration.
+///
+/// libcurl withdraws its interest in a socket and registers it again around each keep-alive request. A socket without
+/// interest stays registered here until it has an event or is closed, which saves two system calls per request.
+final class EpollDriver: LoopDriver {
+    private struct Registration {
+        /// The events that the kernel reports: bits of CURL_POLL_IN and CURL_POLL_OUT.
+        var registered: UInt8 = 0
+        /// The events that libcurl wants.
+        var wanted: UInt8 = 0
+        /// The number of the wait in or after which libcurl withdrew its interest.
+        var unwantedSince: UInt64 = 0
+    }
+
+    private static let eventCapacity = 256
+
+    private let multi: UnsafeMutableRawPointer
+    private let waker: Waker
+    private let clock: () -> Int64
+    private let descriptor: Int32
+    private let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: eventCapacity)
+    /// The registrations by descriptor; descriptors are small, because the kernel returns the lowest free one.
+    private var registrations: [Registration] = []
+    /// The time of libcurl's next timer; `Int64.max` when it has none.
+    private var timerDeadline = Int64.max
+    private var now: Int64 = 0
+    /// The number of the last wait.
+    private var lastWait: UInt64 = 0
+    /// The number of the last wait that reported all sockets, and whose events were handled.
+    private var lastWholeWait: UInt64 = 0
+    private var room: IdleConnectionLimit
+    private let control: EpollControl
+    /// Sockets that the kernel refused to watch.
+    private var unwatched: [(descriptor: Int32, error: Int32)] = []
+
+    /// - Throws: ``TransferFailure`` when the system has no free descriptor, or refuses to watch the waker's.
+    init(
+        multi: UnsafeMutableRawPointer,
+        waker: Waker,
+        room: IdleConnectionLimit,
+        clock: @escaping () -> Int64,
+        control: @escaping EpollControl
+    ) throws(TransferFailure) {
+        let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard descriptor >= 0 else { throw TransferFailure.noDescriptor(errno) }
+        var event = epoll_event()
+        // Edge-triggered: each wake-up is reported once, and the descriptor need not be read.
+        event.events = EPOLLIN.rawValue | EPOLLET.rawValue
+        event.data.fd = waker.descriptor
+        guard control(descriptor, EPOLL_CTL_ADD, waker.descriptor, &event) == 0 else {
+            let error = errno
+            close(descriptor)
+            throw TransferFailure.notWatched(error)
+        }
+        self.descriptor = descriptor
+        self.control = control
+        self.multi = multi
+        self.waker = waker
+        self.clock = clock
+        self.room = room
+        let me = Unmanaged.passUnretained(self).toOpaque()
+        _ = ccurl_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, me)
+        _ = ccurl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, me)
+        _ = ccurl_multi_set_socket_function(multi) { _, socket, what, pointer, _ in
+            if let pointer {
+                Unmanaged<EpollDriver>.fromOpaque(pointer).takeUnretainedValue().watch(socket, for: what)
+            }
+            return 0
+        }
+        _ = ccurl_multi_set_timer_function(multi) { _, milliseconds, pointer in
+            if let pointer {
+                Unmanaged<EpollDriver>.fromOpaque(pointer).takeUnretainedValue().setTimer(milliseconds)
+            }
+            return 0
+        }
+    }
+
+    deinit {
+        close(descriptor)
+        events.deallocate()
+    }
+
+    func takeUnwatched() -> [(descriptor: Int32, error: Int32)] {
+        if unwatched.isEmpty { return [] }
+        defer { unwatched = [] }
+        return unwatched
+    }
+
+    func act(now: Int64) {
+        self.now = now
+        guard timerDeadline <= now else { return }
+        timerDeadline = .max
+        var running: Int32 = 0
+        curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
+        room.keep(besides: running, in: multi)
+    }
+
+    func wait(timeout: Int64?, now: Int64) {
+        let untilTimer = timerDeadline == .max ? Int64.max : max(0, timerDeadline - now)
+        let limit = min(timeout ?? .max, untilTimer)
+        lastWait += 1
+        let count = epoll_wait(
+            descriptor,
+            events,
+            Int32(EpollDriver.eventCapacity),
+            limit == .max ? -1 : Milliseconds.roundedUp(limit)
+        )
+        self.now = clock()
+        for index in 0..<Int(max(0, count)) { handle(events[index]) }
+        if 0..<EpollDriver.eventCapacity ~= Int(count) { lastWholeWait = lastWait }
+    }
+
+    /// Returns whether a socket without libcurl's interest has received nothing. A socket stays registered while libcurl has
+    /// no interest in it, and an event removes it. So a socket that is still registered had received nothing when the last
+    /// wait that watched it ended.
+    func isSilent(_ descriptor: Int32) -> Bool {
+        guard Int(descriptor) < registrations.count else { return false }
+        let registration = registrations[Int(descriptor)]
+        return registration.wanted == 0 && registration.registered & UInt8(CURL_POLL_IN) != 0
+            && registration.unwantedSince < lastWholeWait
+    }
+
+    func socketClosed(_ descriptor: Int32) {
+        guard Int(descriptor) < registrations.count else { return }
+        // The kernel forgets a closed descriptor, but not while a forked process still has it: its events would keep waking
+        // the loop, and could no longer be removed.
+        if registrations[Int(descriptor)].registered != 0 {
+            _ = control(self.descriptor, EPOLL_CTL_DEL, descriptor, nil)
+        }
+        registrations[Int(descriptor)] = Registration()
+    }
+
+    func detach() {
+        _ = ccurl_multi_set_socket_function(multi, nil)
+        _ = ccurl_multi_set_timer_function(multi, nil)
+    }
+
+    private func handle(_ event: epoll_event) {
+        let socket = event.data.fd
+        if socket == waker.descriptor { return }
+        if registrations[Int(socket)].wanted == 0 {
+            _ = control(descriptor, EPOLL_CTL_DEL, socket, nil)
+            registrations[Int(socket)].registered = 0
+            return
+        }
+        var what: Int32 = 0
+        if event.events & EPOLLIN.rawValue != 0 { what |= CURL_CSELECT_IN }
+        if event.events & EPOLLOUT.rawValue != 0 { what |= CURL_CSELECT_OUT }
+        if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { what |= CURL_CSELECT_ERR }
+        var running: Int32 = 0
+        curl_multi_socket_action(multi, socket, what, &running)
+        room.keep(besides: running, in: multi)
+    }
+
+    private func watch(_ socket: Int32, for what: Int32) {
+        let index = Int(socket)
+        while registrations.count <= index { registrations.append(Registration()) }
+        let wanted = what == CURL_POLL_REMOVE ? 0 : UInt8(truncatingIfNeeded: what & (CURL_POLL_IN | CURL_POLL_OUT))
+        registrations[index].wanted = wanted
+        if wanted == 0 { registrations[index].unwantedSince = lastWait }
+        let registered = registrations[index].registered
+        if wanted == 0 || registered == wanted { return }
+        var event = epoll_event()
+        event.data.fd = socket
+        if wanted & UInt8(CURL_POLL_IN) != 0 { event.events |= EPOLLIN.rawValue }
+        if wanted & UInt8(CURL_POLL_OUT) != 0 { event.events |= EPOLLOUT.rawValue }
+        guard control(descriptor, registered == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event) == 0 else {
+            return unwatched.append((socket, errno))
+        }
+        registrations[index].registered = wanted
+    }
+
+    private func setTimer(_ milliseconds: Int) {
+        timerDeadline = milliseconds < 0 ? .max : now + Int64(milliseconds) * 1_000_000
+    }
+}
+
+/// The portable driver: libcurl itself polls all of its sockets on each turn (`curl_multi_poll`).
+final class PollDriver: LoopDriver {
+    private let multi: UnsafeMutableRawPointer
+    private let waker: Waker
+    private let clock: () -> Int64
+
+    private var room: IdleConnectionLimit
+
+    init(multi: UnsafeMutableRawPointer, waker: Waker, room: IdleConnectionLimit, clock: @escaping () -> Int64) {
+        self.multi = multi
+        self.waker = waker
+        self.room = room
+        self.clock = clock
+    }
+
+    func act(now: Int64) {
+        var running: Int32 = 0
+        curl_multi_perform(multi, &running)
+        room.keep(besides: running, in: multi)
+    }
+
+    func wait(timeout: Int64?, now: Int64) {
+        var extra = curl_waitfd(fd: waker.descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
+        // Without a limit of the loop libcurl still bounds the wait by its own timers.
+        curl_multi_poll(multi, &extra, 1, Milliseconds.roundedUp(timeout ?? .max), nil)
+        if extra.revents != 0 { waker.clear() }
+        _ = clock()
+    }
+
+    func isSilent(_ descriptor: Int32) -> Bool { false }
+
+    func takeUnwatched() -> [(descriptor: Int32, error: Int32)] { [] }
+
+    func socketClosed(_ descriptor: Int32) {}
+
+    func detach() {}
+}
+
+/// The conversion of waits to whole milliseconds, rounded up so that a deadline has passed when the wait ends.
+enum Milliseconds {
+    static func roundedUp(_ nanoseconds: Int64) -> Int32 {
+        // An hour at most: a wait may always end early.
+        Int32(min(max(0, nanoseconds), 3_600_000_000_000) / 1_000_000) + (nanoseconds % 1_000_000 > 0 ? 1 : 0)
+    }
+}
+
+/// The limit of connections that libcurl keeps.
+///
+/// libcurl's own limit (CURLMOPT_MAXCONNECTS) also counts those in use: 2,000 pending requests would leave no room for a
+/// single idle connection, and every other request would connect again. So the limit follows the running transfers. Streams
+/// that share a connection (HTTP/2) count individually. Beside many of them more connections than the limit may stay, until
+/// they are idle for too long.
+struct IdleConnectionLimit {
+    private let maximumIdle: Int
+    private var limit = 0
+
+    init(maximumIdle: Int) {
+        self.maximumIdle = maximumIdle
+    }
+
+    /// - Parameter running: The transfers in libcurl, one of which may be the next to release its connection.
+    mutating func keep(besides running: Int32, in multi: UnsafeMutableRawPointer) {
+        // For libcurl 0 selects a limit of its own.
+        let limit = max(1, maximumIdle + max(0, Int(running) - 1))
+        guard limit != self.limit else { return }
+        self.limit = limit
+        _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, limit)
+    }
 }

@@ -1,4 +1,5 @@
 internal import CHTTPDNSCurl
+internal import Glibc
 
 /// A store of TLS sessions that one connection at a time may resume and add to (CURLOPT_SHARE). Loop thread only.
 ///
@@ -70,5 +71,23 @@ struct TLSSessionPool {
         guard !sessions.isEmpty, !sessions.isListed, waiting.count < TLSSessionPool.maximumWaiting else { return }
         sessions.isListed = true
         waiting.append(sessions)
+    }
+}
+
+/// The file of TLS secrets that libcurl writes if the environment has `SSLKEYLOGFILE`.
+enum KeyLog {
+    /// `SSL_CTX_set_keylog_callback` of the OpenSSL that libcurl is linked with; nil without one.
+    private static let setCallback: (@convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer?) -> Void)? =
+        dlsym(
+            nil,
+            "SSL_CTX_set_keylog_callback"
+        ).map {
+            unsafeBitCast($0, to: (@convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer?) -> Void).self)
+        }
+
+    /// Removes the callback that libcurl has set on a TLS context (7.88: `ossl_connect_step1`), before its first handshake.
+    static func prevent(on context: UnsafeMutableRawPointer?) {
+        guard let context else { return }
+        setCallback?(context, nil)
     }
 }

@@ -83,3 +83,101 @@ extension EasyHandle {
         TransferFailure(code: .undecodable, phase: .body, message: message)
     }
 }
+
+/// The content codings that a head declares, as far as this module decodes them.
+struct DeclaredCoding {
+    private enum Content {
+        case none
+        case one(Inflater.Coding)
+        /// Codings that only libcurl knows, or several codings.
+        case others
+    }
+
+    private var content = Content.none
+
+    /// Whether the body has a coding that ``Inflater`` does not know, or several.
+    var isUnknown: Bool {
+        if case .others = content { true } else { false }
+    }
+
+    /// The single coding that this module decodes; `nil` for none, for one of libcurl's, and for several.
+    var inflated: Inflater.Coding? {
+        if case .one(let coding) = content { coding } else { nil }
+    }
+
+    /// Whether the head declares any coding.
+    var isDeclared: Bool { if case .none = content { false } else { true } }
+
+    /// Reads a line of the head, including its end.
+    mutating func read(_ line: UnsafeRawBufferPointer) {
+        guard let value = line.value(of: DeclaredCoding.name) else { return }
+        guard case .none = content else { return content = .others }
+        let text = value.drop { $0 <= 0x20 }.prefix { $0 > 0x20 && $0 != UInt8(ascii: ",") }
+        let isAlone = value[text.endIndex...].allSatisfy { $0 <= 0x20 }
+        switch isAlone ? String(decoding: text, as: UTF8.self).lowercased() : "" {
+        case "gzip", "x-gzip": content = .one(.gzip)
+        case "deflate": content = .one(.deflate)
+        case "identity": break
+        default: content = .others
+        }
+    }
+
+    private static let name: StaticString = "content-encoding:"
+}
+
+/// The length that a response head declares for its body, once or several times.
+///
+/// libcurl reads a `Content-Length` as `strtol` reads a number: `12abc` and `+12` are 12, `0xC` is 0. Of two fields it uses the
+/// last. Both are errors (RFC 9110 section 8.6, RFC 9112 section 6.3): a recipient with another reading finds the next response
+/// on the connection at another offset.
+struct DeclaredLength {
+    enum Violation {
+        case notDecimal, differs
+    }
+
+    /// The length; `nil` when there is none. A larger number becomes the largest `UInt64`, which no response reaches.
+    private(set) var length: UInt64?
+
+    /// Reads a line of the head, including its end.
+    /// - Returns: The rule that the line breaks; `nil` when it breaks none, or is another field.
+    mutating func read(_ line: UnsafeRawBufferPointer) -> Violation? {
+        guard let value = line.value(of: DeclaredLength.name) else { return nil }
+        var member = Member()
+        for byte in value {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                guard !member.isClosed else { return .notDecimal }
+                // libcurl does not accept an overflowing number as a length.
+                let (tenfold, isTooLarge) = (member.number ?? 0).multipliedReportingOverflow(by: 10)
+                let (number, overflow) = tenfold.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))
+                member.number = isTooLarge || overflow ? .max : number
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"):
+                member.isClosed = member.number != nil
+            case UInt8(ascii: ","), UInt8(ascii: "\n"):
+                guard let number = member.number else { return .notDecimal }
+                if let length, length != number { return .differs }
+                length = number
+                member = Member()
+            default:
+                return .notDecimal
+            }
+        }
+        return nil
+    }
+
+    /// A number between two commas, as far as it has been read.
+    private struct Member {
+        var number: UInt64?
+        /// Whether white space follows the number.
+        var isClosed = false
+    }
+
+    private static let name: StaticString = "content-length:"
+}
+
+/// The buffer for a loop's decoded bodies: at most one chunk, which is copied out before the next one.
+final class DecodeBuffer {
+    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: EasyHandle.maximumChunk, alignment: 16)
+
+    deinit { bytes.deallocate() }
+}

@@ -100,3 +100,74 @@ enum ResponseHeadParser {
         TransferFailure(code: .protocolViolation, phase: .firstByte, message: message)
     }
 }
+
+/// Header field names from bytes. The usual ones are created once, so that a response head needs no strings for names.
+enum FieldNames {
+    /// The usual names, by length.
+    private static let known: [[(bytes: [UInt8], name: HTTPField.Name)]] = {
+        let names: [HTTPField.Name] = [
+            .acceptRanges, .accessControlAllowOrigin, .age, .allow, .cacheControl, .connection, .contentDisposition,
+            .contentEncoding, .contentLanguage, .contentLength, .contentRange, .contentSecurityPolicy, .contentType,
+            .date, .eTag, .expires, .lastModified, .location, .proxyAuthenticate, .retryAfter, .server, .setCookie,
+            .strictTransportSecurity, .trailer, .transferEncoding, .vary, .wwwAuthenticate, .xContentTypeOptions,
+        ]
+        var table: [[(bytes: [UInt8], name: HTTPField.Name)]] = Array(repeating: [], count: 33)
+        for name in names { table[name.canonicalName.utf8.count].append((Array(name.canonicalName.utf8), name)) }
+        return table
+    }()
+
+    /// Returns the name, or `nil` when the bytes are not a token (RFC 9110 section 5.1).
+    static func name(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> HTTPField.Name? {
+        if bytes.count < known.count {
+            for candidate in known[bytes.count] where matches(bytes, candidate.bytes) { return candidate.name }
+        }
+        return HTTPField.Name(String(decoding: UnsafeBufferPointer(rebasing: bytes), as: UTF8.self))
+    }
+
+    private static func matches(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, _ lowercase: [UInt8]) -> Bool {
+        var index = bytes.startIndex
+        for letter in lowercase {
+            let byte = bytes[index]
+            guard byte == letter || (UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte && byte | 0x20 == letter) else {
+                return false
+            }
+            index += 1
+        }
+        return true
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Returns the part after a field's name in a line of a head, including the line's end; `nil` for another field.
+    /// - Parameter name: In lower case, with its colon.
+    func value(of name: StaticString) -> Slice<UnsafeRawBufferPointer>? {
+        let length = name.utf8CodeUnitCount
+        guard count > length, self[0] | 0x20 == name.utf8Start[0],
+            (1..<length).allSatisfy({ self[$0] | 0x20 == name.utf8Start[$0] })
+        else { return nil }
+        return self[length...]
+    }
+
+    /// Whether the line, with its end, is a field (RFC 9112 section 5), or continues the one before it (section 5.2).
+    var isField: Bool {
+        guard let first, first != UInt8(ascii: " "), first != UInt8(ascii: "\t") else { return true }
+        guard let colon = firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return false }
+        return self[..<colon].allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "A")...UInt8(ascii: "Z"):
+                true
+            default: UnsafeRawBufferPointer.marks.utf8Contains(byte)
+            }
+        }
+    }
+
+    /// The characters of a token other than letters and digits (RFC 9110 section 5.6.2).
+    private static let marks: StaticString = "!#$%&'*+-.^_`|~"
+}
+
+extension StaticString {
+    fileprivate func utf8Contains(_ byte: UInt8) -> Bool {
+        UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount).contains(byte)
+    }
+}

@@ -29,3 +29,101 @@ package struct TransferSummary: Hashable, Sendable {
     package var wireBytes: Int
     package var timings: HTTPDNSTransfer.Timings
 }
+
+/// The body of a response: a single-pass sequence of chunks of at most 64 KiB. Dropping it, or its iterator, cancels the
+/// transfer.
+package struct TransferResponseBody: AsyncSequence, Sendable {
+    package typealias Element = [UInt8]
+
+    /// Cancels the transfer when the last copy of the body is released before it was read.
+    fileprivate final class Owner: Sendable {
+        let transfer: Transfer
+        let pump: Task<Void, Never>?
+
+        init(_ transfer: Transfer, pump: Task<Void, Never>?) {
+            self.transfer = transfer
+            self.pump = pump
+        }
+
+        deinit {
+            pump?.cancel()
+            if transfer.response.withLock({ !$0.hasIterator && $0.abandon() }) { transfer.cancel() }
+        }
+    }
+
+    /// Cancels the transfer when the iterator is released before the end. It keeps the owner, so that the pump lives.
+    fileprivate final class Reader: Sendable {
+        let owner: Owner
+        var transfer: Transfer { owner.transfer }
+
+        init(_ owner: Owner) { self.owner = owner }
+
+        deinit {
+            if transfer.response.withLock({ $0.abandon() }) { transfer.cancel() }
+        }
+    }
+
+    private let owner: Owner
+
+    init(_ transfer: Transfer, pump: Task<Void, Never>?) {
+        owner = Owner(transfer, pump: pump)
+    }
+
+    package struct AsyncIterator: AsyncIteratorProtocol {
+        private let reader: Reader?
+
+        fileprivate init(_ owner: Owner) {
+            reader = owner.transfer.response.withLock { $0.claimIterator() } ? Reader(owner) : nil
+        }
+
+        /// Returns the next chunk; `nil` at the end.
+        /// - Throws: ``TransferFailure``, `CancellationError`.
+        package mutating func next() async throws -> [UInt8]? {
+            guard let transfer = reader?.transfer else {
+                throw TransferFailure(
+                    code: .bodyConsumedTwice,
+                    phase: .body,
+                    message: "the body of a response can be read once; keep its bytes if they are needed again"
+                )
+            }
+            switch transfer.response.withLock({ $0.take(below: Transfer.window) }) {
+            case .now(let result, let resumesReading):
+                if resumesReading { transfer.mailbox.post(.resumeReading(transfer)) }
+                let chunk = try result.get()
+                if chunk == nil { reader?.owner.pump?.cancel() }
+                return chunk
+            case .later:
+                break
+            }
+            let place = ResumptionTarget.current(#isolation)
+            let chunk = try await withTaskCancellationHandler {
+                try await withUnsafeThrowingContinuation { continuation in
+                    transfer.response.withLock { $0.awaitChunk(continuation, at: place) }.run()
+                }
+            } onCancel: {
+                transfer.cancel()
+            }
+            if chunk == nil { reader?.owner.pump?.cancel() }
+            return chunk
+        }
+    }
+
+    /// Returns the whole body, if it is complete and in one chunk of at most `limit` bytes, and marks it as read. Returns
+    /// `nil` when it must be read chunk by chunk, with ``makeAsyncIterator()``.
+    package func takeWhole(upTo limit: Int) -> [UInt8]? {
+        guard let bytes = owner.transfer.response.withLock({ $0.takeWhole(upTo: limit) }) else { return nil }
+        owner.pump?.cancel()
+        return bytes
+    }
+
+    package func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(owner)
+    }
+
+    /// The byte counts and timings; `nil` until the body has ended on the wire.
+    package var summary: TransferSummary? {
+        owner.transfer.response.withLock { state in
+            if case .success(let summary) = state.end { summary } else { nil }
+        }
+    }
+}

@@ -1,6 +1,6 @@
 #if LocalProvider
-internal import HTTPDNSCore
 internal import HTTPDNSConfiguration
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
@@ -77,6 +77,64 @@ final class ServiceCore: Sendable {
         inquiry.record.status = reply.status
         inquiry.record.delay = inquiry.fault.delay
         return Outcome(reply: reply, delay: inquiry.fault.delay, record: inquiry.record)
+    }
+}
+
+/// The choice of a request's protocol by its path.
+enum ProtocolChoice {
+    /// Returns the protocol; nil for a path of no protocol.
+    static func of(_ request: ServedRequest) -> (any ServedProtocol)? {
+        let segments = request.segments
+        switch (segments.first, segments.dropFirst().first, segments.count) {
+        case ("dns-query"?, nil, _): return speaksJSON(request) ? JSONDNS(shape: .cloudflare) : WireDNS()
+        case ("resolve"?, nil, _): return JSONDNS(shape: isSigned(request) ? .alidns : .google)
+        case ("d"?, nil, _): return TencentServed()
+        case ("conf"?, nil, _): return TencentListServed()
+        case ("alidns"?, "resolve"?, 2): return JSONDNS(shape: .alidns)
+        case ("v2"?, "d"?, 2): return AlibabaV2Served()
+        case (let account?, "ss"?, 2): return AlibabaScheduleServed(account: String(account))
+        case (let account?, let command?, 2): return AlibabaV1Served(account: account, command: command)
+        default: return nil
+        }
+    }
+
+    /// Returns whether a request is for JSON: Cloudflare serves both protocols under one path.
+    private static func speaksJSON(_ request: ServedRequest) -> Bool {
+        if request.method == .get, request.headerFields[.accept]?.contains("application/dns-json") == true {
+            return true
+        }
+        return (try? QueryParameters(request.query))?["ct"] == "application/dns-json"
+    }
+
+    /// Returns whether a request is signed: Alidns' paid service has the path of the free one.
+    private static func isSigned(_ request: ServedRequest) -> Bool {
+        guard let parameters = try? QueryParameters(request.query) else { return false }
+        return ["uid", "ak", "key", "ts"].contains { parameters[$0] != nil }
+    }
+}
+
+/// The injection of invalid content in place of a valid answer.
+enum Garbage {
+    private static let hugeOctets = 10_000_000
+    private static let filling = [UInt8](repeating: UInt8(ascii: " "), count: hugeOctets)
+
+    /// - Parameter isEncrypted: Whether the answer was encrypted: failures of its cipher are already applied.
+    static func spoil(_ reply: inout ServedReply, _ garbage: ServeSettings.Garbage, isEncrypted: Bool) {
+        switch garbage {
+        case .html:
+            reply = ServedReply(
+                contentType: "text/html",
+                body: Array("<!doctype html><title>Sign in</title><p>Please sign in to use this network.</p>".utf8)
+            )
+        case .noise:
+            reply.body = (0..<max(64, reply.body.count)).map { _ in UInt8.random(in: .min ... .max) }
+        case .huge:
+            reply.body += filling.dropFirst(reply.body.count)
+        case .half:
+            reply.body.removeLast(reply.body.count / 2)
+        case .cipher, .mode, .oddHex:
+            if !isEncrypted { reply.body.removeLast(reply.body.count / 2) }
+        }
     }
 }
 #endif

@@ -46,3 +46,102 @@ struct CheckCommand: Subcommand {
         return ExitStatus.done
     }
 }
+
+/// The report of `check` on a file.
+struct CheckReport {
+    var file: String
+    /// The name of each provider, and the most private scope that it may answer.
+    var providers: [(name: String, answers: HTTPDNSAddressPolicy.Scope)]
+    var routes: [HTTPDNSRoute]
+    var rules: [HTTPDNSMapping.Key: HTTPDNSMapping]
+    var isEnabled: Bool
+    var policy: HTTPDNSAddressPolicy
+    var reachableNetworks: HTTPDNSClient.ReachableNetworks
+    var proxy: HTTPDNSClient.Proxy.Rules
+    /// Settings that are allowed, but probably not intended.
+    var warnings: [String]
+
+    /// - Parameter permissions: The reason that others may change the file.
+    init(file: String, configuration: HTTPDNSClient.Configuration, permissions: String? = nil) {
+        self.file = file
+        providers = configuration.resolver.providers.map { ($0.name, $0.answerScope) }
+        routes = configuration.resolver.routes
+        rules = configuration.resolver.mappings
+        isEnabled = configuration.isEnabled
+        policy = configuration.resolver.policy
+        reachableNetworks = configuration.reachableNetworks
+        proxy = configuration.proxy
+        let asked = routes.flatMap { route -> [String] in
+            if case .providers(let names, fallback: _) = route.action { names } else { [] }
+        }
+        let unasked = providers.map(\.name).filter { !asked.contains($0) }
+        warnings = unasked.map { "no route names the provider \($0), so it is never asked" }
+        if let permissions { warnings.append("\(file): \(permissions)") }
+    }
+
+    func text(isVerbose: Bool) -> String {
+        let parts = [
+            Self.count(providers.count, "provider"), Self.count(routes.count, "route"),
+            Self.count(rules.count, "mapping"),
+        ]
+        let switched = isEnabled ? "" : "   enabled: false, the system resolver answers"
+        var text = "\(PrintableText.line(file))   valid   \(parts.joined(separator: ", "))\(switched)\n"
+        guard isVerbose else { return text }
+        var columns = Columns()
+        columns.append(["reachable", "\(reachableNetworks)"])
+        columns.append(["proxy", "\(proxy)"])
+        for (word, blocks) in [("allow", policy.allowed), ("deny", policy.denied)] where !blocks.isEmpty {
+            columns.append([word, blocks.map(\.description).joined(separator: ", ")])
+        }
+        for provider in providers { columns.append(["provider", provider.name, "answers \(provider.answers)"]) }
+        for route in routes {
+            columns.append([
+                "route", "\(route.pattern)", Self.action(route.action), route.location.map { "\($0)" } ?? "",
+            ])
+        }
+        for rule in MappingOrder.sorted(rules) {
+            columns.append([
+                "mapping", "\(rule.key)", MappingText.text(rule.mapping), rule.mapping.location.map { "\($0)" } ?? "",
+            ])
+        }
+        text += columns.lines().map { "  \($0)\n" }.joined()
+        return text
+    }
+
+    func json() -> JSONValue {
+        .object([
+            ("file", .text(file)),
+            ("valid", .bool(true)),
+            ("enabled", .bool(isEnabled)),
+            ("warnings", .array(warnings.map(JSONValue.text))),
+            ("reachableNetworks", .text("\(reachableNetworks)")),
+            ("proxy", .text("\(proxy)")),
+            ("allowed", .array(policy.allowed.map { .text("\($0)") })),
+            ("denied", .array(policy.denied.map { .text("\($0)") })),
+            ("providers", .array(providers.map { .text($0.name) })),
+            ("answers", .object(providers.map { ($0.name, .text("\($0.answers)")) })),
+            ("routes", .array(routes.map { .text("\($0.pattern)") })),
+            ("mappings", .array(MappingOrder.sorted(rules).map { .text("\($0.key)") })),
+        ])
+    }
+
+    /// Returns each mistake on a line, and their number.
+    static func mistakes(_ error: ConfigurationFileError, style: Style) -> String {
+        let lines = error.mistakes.map { PrintableText.line("\($0)") }
+        let more = error.omitted > 0 ? ", \(error.mistakes.count) shown" : ""
+        let total = count(error.mistakes.count + error.omitted, "mistake")
+        let last = "\(style.bad("resolve-test:")) \(total)\(more); nothing of the file is used"
+        return (lines + [last]).map { $0 + "\n" }.joined()
+    }
+
+    private static func count(_ number: Int, _ noun: String) -> String {
+        "\(Figures.count(number)) \(noun)\(number == 1 ? "" : "s")"
+    }
+
+    private static func action(_ action: HTTPDNSRoute.Action) -> String {
+        switch action {
+        case .bypass: "bypass"
+        case .providers(let names, let fallback): "\(names.joined(separator: ", ")), fallback \(fallback.rawValue)"
+        }
+    }
+}

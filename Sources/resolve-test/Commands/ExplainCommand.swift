@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import HTTPDNS
+internal import HTTPDNSCurl
 
 /// `explain URL`: the rewritten request; nothing is sent to the origin.
 struct ExplainCommand: Subcommand {
@@ -36,5 +37,244 @@ struct ExplainCommand: Subcommand {
             common.output.isJSON ? report.json().indented + "\n" : report.text(console.screen(for: output))
         )
         return ExitStatus.done
+    }
+}
+
+/// The report of `explain`: the rewritten request, and the reasons.
+struct ExplainReport {
+    var rewrite: RewriteView
+    var providerKinds: [String: String]
+    /// The file of `--cacert`, for the curl line.
+    var certificateAuthorityFile: String?
+    /// Whether the values for libcurl are shown.
+    var isVerbose: Bool
+    /// The networks that the request may reach.
+    var reachableNetworks = HTTPDNSClient.ReachableNetworks.any
+
+    private static let labelWidth = 14
+
+    func text(_ screen: Screen) -> String {
+        var lines = [
+            line("original", [rewrite.originalURL], screen),
+            line("address form", [rewrite.addressURL, "Host \(rewrite.host)", identity] + through, screen),
+            line("why", [reason, words.failures], screen),
+            line("candidates", candidates + [policy], screen),
+            line("lifetime", [lifetime], screen),
+        ]
+        if let canonicalName = rewrite.resolution.canonicalName {
+            lines.append(line("alias of", ["\(canonicalName)"], screen))
+        }
+        lines.append(
+            line("curl", [CurlCommand.text(rewrite, certificateAuthorityFile: certificateAuthorityFile)], screen)
+        )
+        if isVerbose, !pinOptions.isEmpty { lines.append(line("libcurl gets", pinOptions, screen)) }
+        return lines.joined()
+    }
+
+    func json() -> JSONValue { .object(rewrite.members) }
+
+    private func line(_ label: String, _ segments: [String], _ screen: Screen) -> String {
+        LabelledLine.text(label, segments.map(PrintableText.line), labelWidth: Self.labelWidth, screen: screen)
+    }
+
+    private var policy: String {
+        let source = "policy: allowed (\(rewrite.resolution.source))"
+        return reachableNetworks == .any ? source : "\(source), reachable: \(reachableNetworks)"
+    }
+
+    private var words: ResolutionText {
+        ResolutionText(resolution: rewrite.resolution, providerKinds: providerKinds)
+    }
+
+    private var through: [String] {
+        switch rewrite.wayOut {
+        case .straight: []
+        case .proxy(let proxy): ["through \(proxy)"]
+        case .unixSocket(let path): ["through \(path)"]
+        }
+    }
+
+    private var identity: String {
+        if let serverName = rewrite.serverName { return "SNI and certificate \(serverName)" }
+        return rewrite.isTLS ? "no SNI, certificate for the address" : "clear text: no SNI, no certificate"
+    }
+
+    private var reason: String { RewriteReason.text(rewrite.resolution, words: words) }
+
+    private var candidates: [String] {
+        let targets = rewrite.resolution.rule?.targets ?? []
+        return rewrite.resolution.endpoints.enumerated().map { index, endpoint in
+            var text = EndpointText.text(endpoint, urlPort: rewrite.urlPort)
+            let target = targets.first {
+                $0.address == endpoint.address && ($0.port ?? rewrite.urlPort) == endpoint.port
+            }
+            if let weight = target?.weight { text += " weight \(weight)" }
+            return index == 0 && rewrite.resolution.endpoints.count > 1 ? text + " <- chosen" : text
+        }
+    }
+
+    private var lifetime: String {
+        let age = "age \(Figures.lifetime(rewrite.resolution.age))"
+        let tag = rewrite.isTagged ? "tag set" : "no tag: nothing was rewritten"
+        return [age, words.lifetime, "generation \(rewrite.resolution.generation)", tag].joined(separator: ", ")
+    }
+
+    /// The two options of the pin, with a placeholder for the name: each transport generates its own, and only while it sends.
+    private var pinOptions: [String] {
+        guard let endpoint = rewrite.resolution.endpoints.first else { return [] }
+        let pin = "p1.invalid"
+        return [
+            "CONNECT_TO \(rewrite.urlHost):\(rewrite.urlPort):\(pin):\(endpoint.port)",
+            "RESOLVE +\(pin):\(endpoint.port):\(endpoint.address.bracketed)",
+            "(\(pin) stands for a name made up for each connection)",
+        ]
+    }
+}
+
+/// The reason for a request's destination.
+enum RewriteReason {
+    static func text(_ resolution: HTTPDNSResolver.Resolution, words: ResolutionText) -> String {
+        var steps: [String] = []
+        if let rule = resolution.rule { steps.append(mapping(rule)) }
+        switch resolution.source {
+        case .request: steps.append("the request names its addresses itself")
+        case .literal: steps.append("the URL has an address or localhost: nobody is asked")
+        case .mapping: steps.append("no provider asked")
+        case .lastResort: steps.append("last resort, because no source has an address")
+        case .proxy: steps.append("the proxy is told the name, and looks it up: nobody is asked here")
+        case .unixSocket: steps.append("it goes to a Unix socket: nobody is asked")
+        case .system: steps.append(contentsOf: system(resolution, words))
+        default: steps.append(contentsOf: provider(resolution, words))
+        }
+        return steps.joined(separator: " > ")
+    }
+
+    private static func mapping(_ rule: HTTPDNSResolver.AppliedMapping) -> String {
+        let place = place(rule.location)
+        let via = rule.via.isEmpty ? "" : " via \(rule.via.map(\.description).joined(separator: ", "))"
+        let layer = rule.origin == .overlay ? " (applied)" : ""
+        return "mapping \"\(rule.key)\"\(place)\(layer)\(via)"
+    }
+
+    private static func system(_ resolution: HTTPDNSResolver.Resolution, _ words: ResolutionText) -> [String] {
+        let asked =
+            resolution.isCached ? "system resolver, cached" : "system resolver, \(Figures.phase(resolution.elapsed))"
+        if let off = resolution.switchedOff {
+            return ["\(off.scope) switched off by \(off.origin.rawValue)", asked]
+        }
+        switch resolution.bypass {
+        case .heldBack: return ["outside the rollout of its route", asked]
+        case .shadow: return ["its route is in shadow mode", asked]
+        default: break
+        }
+        guard let route = resolution.route else {
+            return resolution.rule == nil ? ["no mapping, no route", asked] : [asked]
+        }
+        return [text(route), asked]
+    }
+
+    private static func provider(_ resolution: HTTPDNSResolver.Resolution, _ words: ResolutionText) -> [String] {
+        let asked =
+            resolution.isCached
+            ? "\(words.source), \(words.freshness)" : "\(words.source), \(Figures.phase(resolution.elapsed))"
+        return [resolution.route.map(text), asked].compactMap { $0 }
+    }
+
+    private static func text(_ route: HTTPDNSRoute) -> String {
+        "route \"\(route.pattern)\"" + place(route.location)
+    }
+
+    private static func place(_ location: HTTPDNSSourceLocation?) -> String {
+        location.map { $0.line == nil ? " from \($0)" : " at \($0)" } ?? ""
+    }
+}
+
+/// The same request for the command-line client.
+enum CurlCommand {
+    static func text(_ rewrite: RewriteView, certificateAuthorityFile: String?) -> String {
+        var arguments = ["curl"]
+        let endpoints = rewrite.resolution.endpoints
+        switch rewrite.wayOut {
+        case .straight: break
+        case .unixSocket(let path): arguments += ["--unix-socket", path]
+        case .proxy(let proxy):
+            arguments += ["-x", proxy.description]
+            // The credentials appear in no text.
+            if proxy.credential != nil { arguments += ["-U", "USER:PASSWORD"] }
+        }
+        // `--resolve` can change neither the port nor the host that an HTTP proxy receives.
+        let isTold = rewrite.wayOut.proxy?.takesAddresses == true && rewrite.resolution.source != .literal
+        if let first = endpoints.first, isTold || endpoints.contains(where: { $0.port != rewrite.urlPort }) {
+            arguments += [
+                "--connect-to",
+                "\(rewrite.urlHost):\(rewrite.urlPort):\(first.address.bracketed):\(first.port)",
+            ]
+        } else if rewrite.resolution.source != .literal, !rewrite.resolveEntry.isEmpty {
+            arguments += ["--resolve", rewrite.resolveEntry]
+        }
+        if rewrite.isTLS, let certificateAuthorityFile { arguments += ["--cacert", certificateAuthorityFile] }
+        let authority =
+            rewrite.urlPort == (rewrite.isTLS ? 443 : 80) ? rewrite.urlHost : "\(rewrite.urlHost):\(rewrite.urlPort)"
+        if rewrite.host != authority { arguments += ["-H", "Host: \(rewrite.host)"] }
+        // The URL is always quoted, because users change its query.
+        return arguments.map(ShellText.quoted).joined(separator: " ") + " "
+            + ShellText.alwaysQuoted(rewrite.canonicalURL)
+    }
+}
+
+/// The parts of a rewritten request that the reports need.
+struct RewriteView: Sendable {
+    var originalURL: String
+    var canonicalURL: String
+    var addressURL: String
+    /// The Host field as sent.
+    var host: String
+    /// The name for SNI and the certificate; nil for clear text and literals.
+    var serverName: String?
+    /// The value of curl's `--resolve`; empty without addresses.
+    var resolveEntry: String
+    var resolution: HTTPDNSResolver.Resolution
+    var isTagged: Bool
+    /// The host and port of the canonical URL.
+    var urlHost: String
+    var urlPort: UInt16
+    /// The proxy or Unix socket of the request.
+    var wayOut = EgressChoice.straight
+
+    var isTLS: Bool { canonicalURL.hasPrefix("https://") }
+
+    /// The members of `explain --json`, in the order of Docs/CommandLine.md.
+    var members: [(name: String, value: JSONValue)] {
+        [
+            ("originalURL", .text(originalURL)),
+            ("addressURL", .text(addressURL)),
+            ("host", .text(host)),
+            ("serverName", .optional(serverName)),
+            ("resolveEntry", resolveEntry.isEmpty ? .null : .text(resolveEntry)),
+        ] + ResolutionJSON.members(resolution, urlPort: urlPort) + [("tagged", .bool(isTagged))]
+    }
+}
+
+extension RewriteView {
+    init(_ request: HTTPDNSRewriter.RewrittenRequest, wayOut: EgressChoice) throws(CommandFailure) {
+        let url: ParsedURL
+        do {
+            url = try ParsedURL(request.canonicalURL)
+        } catch {
+            throw .usage("\(error)")
+        }
+        self.init(
+            originalURL: request.originalURL,
+            canonicalURL: request.canonicalURL,
+            addressURL: request.addressURL,
+            host: request.host,
+            serverName: request.serverName,
+            resolveEntry: request.resolveEntry,
+            resolution: request.resolution,
+            isTagged: request.tag != nil,
+            urlHost: url.hostText,
+            urlPort: url.port,
+            wayOut: wayOut
+        )
     }
 }

@@ -63,3 +63,126 @@ struct Comparison: Sendable {
         }
     }
 }
+
+extension Comparison {
+    /// The verdict on the two answers.
+    struct Verdict: Hashable, Sendable {
+        enum Kind: String, Hashable, Sendable {
+            /// The answers are not suspicious.
+            case harmless
+            /// There was nothing to compare, or TLS could neither confirm nor refute an answer.
+            case undecided
+            case suspicious
+        }
+
+        var kind: Kind
+        /// A short identifier for programs.
+        var code: String
+        /// A readable line.
+        var text: String
+    }
+
+    /// - Parameter isStrict: Whether a mere difference is suspicious.
+    func verdict(isStrict: Bool) -> Verdict {
+        guard isComparable else { return Verdict(kind: .undecided, code: "not-compared", text: reasonWhyNot) }
+        let (ours, theirs) = (Set(clientEndpoints), Set(systemEndpoints))
+        if ours.isEmpty, theirs.isEmpty {
+            return Verdict(kind: .undecided, code: "unknown-name", text: "neither knows the name: nothing to compare")
+        }
+        if let verdict = verdictOfRefusals(ours, theirs) ?? verdictOfSilence() { return verdict }
+        if ours == theirs {
+            let proof = isProbed ? "same, and genuine" : "same"
+            return Verdict(kind: .harmless, code: "same", text: proof)
+        }
+        var verdict = difference(ours, theirs)
+        if isStrict {
+            verdict.kind = .suspicious
+            verdict.text += " (--strict)"
+        }
+        return verdict
+    }
+
+    private func verdictOfRefusals(_ ours: Set<HTTPDNSEndpoint>, _ theirs: Set<HTTPDNSEndpoint>) -> Verdict? {
+        func isRefused(_ endpoint: HTTPDNSEndpoint) -> Bool {
+            if case .refused? = proofs[endpoint] { true } else { false }
+        }
+        func suspicious(_ code: String, _ text: String) -> Verdict {
+            Verdict(kind: .suspicious, code: code, text: text)
+        }
+        let difference = ours == theirs ? "same" : "differs"
+        switch (ours.contains(where: isRefused), theirs.contains(where: isRefused)) {
+        case (false, false): return nil
+        case (false, true):
+            return suspicious(
+                "system-refused",
+                "differs, and the system answer cannot prove the name: hijack suspected"
+            )
+        case (true, false):
+            return suspicious(
+                "client-refused",
+                "differs, and the \(clientName) answer cannot prove the name: do not trust this \(clientOrigin)"
+            )
+        case (true, true):
+            return suspicious(
+                "both-refused",
+                "\(difference), and neither answer can prove the name: this is no TLS service, --cacert FILE must name "
+                    + "its authority, or both ways are hijacked"
+            )
+        }
+    }
+
+    private func verdictOfSilence() -> Verdict? {
+        let silent = endpoints.filter { if case .unreachable? = proofs[$0] { true } else { false } }
+        guard let first = silent.first else { return nil }
+        let whose = silent.count == 1 ? "\(first.address)" : "\(silent.count) addresses"
+        let difference = Set(clientEndpoints) == Set(systemEndpoints) ? "same" : "differs"
+        return Verdict(
+            kind: .undecided,
+            code: "unproven",
+            text: "\(difference), and \(whose) could not be reached: nothing proved there"
+        )
+    }
+
+    private func difference(_ ours: Set<HTTPDNSEndpoint>, _ theirs: Set<HTTPDNSEndpoint>) -> Verdict {
+        let proof = isProbed ? ", which is genuine" : ""
+        if theirs.isEmpty {
+            return Verdict(
+                kind: .harmless,
+                code: "system-absent",
+                text: "differs: the system resolver has no address, so only \(clientName) answers\(proof)"
+            )
+        }
+        if ours.isEmpty {
+            return Verdict(
+                kind: .harmless,
+                code: "client-absent",
+                text: "differs: \(clientName) has no address, so only the system resolver answers\(proof)"
+            )
+        }
+        return Verdict(
+            kind: .harmless,
+            code: "differs",
+            text: isProbed
+                ? "differs, both genuine: normal for a CDN"
+                : "differs: normal for a CDN; --probe asks each address to prove the name"
+        )
+    }
+
+    private var isMapped: Bool {
+        if case .resolved(let resolution) = client { resolution.source == .mapping } else { false }
+    }
+
+    /// The label of the client's side.
+    var clientName: String { isMapped ? "mapping" : "HTTP-DNS" }
+
+    private var clientOrigin: String { isMapped ? "mapping" : "provider" }
+
+    private var reasonWhyNot: String {
+        switch (client, system) {
+        case (.notAsked(let reason), _): "not compared: \(reason)"
+        case (.failed(let failure), _): "not compared: \(failure.message)"
+        case (_, .failed(let reason)): "not compared: the system resolver failed: \(reason)"
+        default: "not compared"
+        }
+    }
+}

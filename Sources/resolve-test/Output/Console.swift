@@ -34,3 +34,70 @@ struct Console: Sendable {
         }
     }
 }
+
+/// An open file for output.
+struct StandardStream: Sendable {
+    let descriptor: Int32
+
+    /// Opens something for standard streams that the caller closed. Otherwise the next file or connection would get their
+    /// numbers, and the output with them.
+    ///
+    /// It is opened for the opposite direction, so that using it fails as it should.
+    static func occupyClosed() {
+        for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+        where fcntl(descriptor, F_GETFD) < 0 {
+            _ = open("/dev/null", mode)
+        }
+    }
+
+    /// Whether the stream is a terminal.
+    var isTerminal: Bool { isatty(descriptor) == 1 }
+
+    /// The columns of the terminal; nil when it is none, or does not report them.
+    var terminalWidth: Int? { terminalSize.flatMap { $0.ws_col > 0 ? Int($0.ws_col) : nil } }
+
+    /// The lines of the terminal; nil when it is none, or does not report them.
+    var terminalHeight: Int? { terminalSize.flatMap { $0.ws_row > 0 ? Int($0.ws_row) : nil } }
+
+    private var terminalSize: winsize? {
+        var size = winsize()
+        return isTerminal && ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 ? size : nil
+    }
+
+    /// Writes text, with the same errors as for bytes.
+    func write(_ text: String) throws(CommandFailure) {
+        try write(Array(text.utf8))
+    }
+
+    /// Writes text about the run to standard error; failures are ignored, because there is no other output for them.
+    func say(_ text: String) {
+        _ = try? write(text)
+    }
+
+    /// Writes bytes. If the reader has gone, the program ends silently.
+    /// - Throws: ``CommandFailure`` for all other errors, such as a full disk.
+    func write(_ bytes: [UInt8]) throws(CommandFailure) {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { buffer in
+                Foundation.write(descriptor, buffer.baseAddress?.advanced(by: written), buffer.count - written)
+            }
+            if count >= 0 {
+                written += count
+            } else if errno == EPIPE {
+                Interruption.endAsBrokenPipe()
+            } else if errno == EAGAIN {
+                // A terminal or pipe that another program made non-blocking.
+                var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = Foundation.poll(&poll, 1, -1)
+            } else if errno != EINTR {
+                throw .failed(code: "output-failed", "cannot write the output: \(SystemError.text(errno))")
+            }
+        }
+    }
+}
+
+/// The system's text for an error number.
+enum SystemError {
+    static func text(_ number: Int32) -> String { String(cString: strerror(number)) }
+}

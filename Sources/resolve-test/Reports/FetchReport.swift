@@ -1,5 +1,6 @@
 internal import HTTPDNS
 internal import HTTPDNSCurl
+internal import HTTPTypes
 
 /// The report of `fetch`: each hop with its phases.
 struct FetchReport {
@@ -152,4 +153,135 @@ struct FetchReport {
 extension RewriteView {
     /// Whether a lookup was needed for the addresses.
     fileprivate var isAsked: Bool { resolution.source == .provider || resolution.source == .system }
+}
+
+extension FetchReport {
+    /// Creates the report on a response whose body has been read.
+    init(
+        _ response: HTTPDNSClient.Response,
+        received: Int,
+        total: Duration,
+        includesHead: Bool,
+        settings: ClientSettings,
+        client: HTTPDNSClient
+    ) throws(CommandFailure) {
+        let summary = response.body.summary
+        var hops: [Hop] = []
+        for (index, exchange) in response.exchanges.enumerated() {
+            let isLast = index == response.exchanges.count - 1
+            let isRedirect = [301, 302, 303, 307, 308].contains(exchange.status.code)
+            let rewrite = try RewriteView(
+                exchange.request,
+                wayOut: (try? client.wayOut(of: exchange.request)) ?? .straight
+            )
+            let trust = settings.configuration.trust(forHost: rewrite.serverName ?? rewrite.urlHost)
+            hops.append(
+                Hop(
+                    rewrite: rewrite,
+                    remote: exchange.remote,
+                    reusedConnection: exchange.reusedConnection,
+                    isVerified: trust.verification == .chainAndName,
+                    version: exchange.version.description,
+                    status: exchange.status.code,
+                    contentType: isLast ? response.headerFields[.contentType] : nil,
+                    location: isRedirect ? Self.location(response, index) : nil,
+                    droppedFields: exchange.droppedFields.map(\.rawName),
+                    resolve: exchange.resolve,
+                    timings: isLast ? summary?.timings ?? exchange.timings : exchange.timings
+                )
+            )
+        }
+        self.init(
+            hops: hops,
+            bodyBytes: summary?.bodyBytes ?? received,
+            wireBytes: summary?.wireBytes ?? received,
+            total: total,
+            headerFields: includesHead ? response.headerFields.map { ($0.name.rawName, $0.value) } : nil,
+            providerKinds: settings.providerKinds
+        )
+    }
+}
+
+extension FetchReport {
+    /// Returns the redirect target of a hop: for all but the last one the URL of the next hop.
+    private static func location(_ response: HTTPDNSClient.Response, _ index: Int) -> String? {
+        guard index == response.exchanges.count - 1 else { return response.exchanges[index + 1].request.originalURL }
+        return response.headerFields[.location].map(URLText.withoutUserInformation)
+    }
+}
+
+/// The status line and header fields as `--include` prints them.
+enum HeadText {
+    static func text(_ response: HTTPDNSClient.Response) -> String {
+        let phrase = response.version == .http2 ? "" : response.status.reasonPhrase
+        let lines =
+            ["\(response.version) \(response.status.code) \(phrase)".trimmingTrailingBlanks()]
+            + response.headerFields.map { "\($0.name.rawName): \($0.value)" }
+        return lines.map { PrintableText.line($0) + "\n" }.joined() + "\n"
+    }
+}
+
+/// The phases of a request one below the other; each bar begins at the end of the previous one.
+struct PhaseBars {
+    struct Phase {
+        var name: String
+        /// The duration; nil when the phase did not happen.
+        var duration: Duration?
+        var remark: String
+
+        init(_ name: String, _ duration: Duration?, _ remark: String) {
+            self.name = name
+            self.duration = duration
+            self.remark = remark
+        }
+    }
+
+    /// The column of the phases' names.
+    static let margin = 7
+    /// The number of marks for the whole time: fewer if the remarks would not fit beside them.
+    private static let barWidths = 10...20
+
+    private let phases: [Phase]
+
+    init(_ phases: [Phase]) { self.phases = phases }
+
+    func text(_ screen: Screen) -> String {
+        let times = phases.map { $0.duration.map { Figures.phase($0) } ?? "-" }
+        let nameWidth = phases.map(\.name.count).max() ?? 0
+        let timeWidth = times.map(\.count).max() ?? 0
+        let textWidth = Self.margin + nameWidth + 2 + 1 + timeWidth + 3
+        let remarkWidth = phases.map(\.remark.count).max() ?? 0
+        let room = screen.width == .max ? .max : screen.width - textWidth - remarkWidth
+        let barWidth = min(max(room, Self.barWidths.lowerBound), Self.barWidths.upperBound)
+        return zip(phases, zip(bars(width: barWidth), times)).map { phase, drawn in
+            let (bar, time) = drawn
+            let lead = String(repeating: " ", count: Self.margin) + phase.name.padded(to: nameWidth) + "  "
+            // Only the marks are colored, so that blanks count as blanks.
+            let marks = bar.drop { $0 == " " }
+            let blanks = String(bar.prefix(bar.count - marks.count))
+            let painted =
+                blanks + screen.style.bar(String(marks))
+                + String(repeating: " ", count: barWidth - bar.count)
+            let numbers = " " + time.paddedLeft(to: timeWidth)
+            guard !phase.remark.isEmpty else { return (lead + painted + numbers).trimmingTrailingBlanks() + "\n" }
+            let isNarrow = textWidth + barWidth + phase.remark.count > screen.width
+            let separator = isNarrow ? "\n" + String(repeating: " ", count: Self.margin + nameWidth + 2) : "   "
+            return lead + painted + numbers + separator + phase.remark + "\n"
+        }.joined()
+    }
+
+    /// Returns the bars. Each phase that happened has at least one mark.
+    private func bars(width: Int) -> [String] {
+        let seconds = phases.map { max(0, ($0.duration ?? .zero) / .seconds(1)) }
+        let whole = seconds.reduce(0, +)
+        var elapsed = 0.0
+        return zip(phases, seconds).map { phase, time in
+            defer { elapsed += time }
+            guard phase.duration != nil, whole > 0 else { return "" }
+            let start = min(Int((elapsed / whole * Double(width)).rounded()), width - 1)
+            let end = Int(((elapsed + time) / whole * Double(width)).rounded())
+            let length = min(max(1, end - start), width - start)
+            return String(repeating: " ", count: start) + String(repeating: "#", count: length)
+        }
+    }
 }

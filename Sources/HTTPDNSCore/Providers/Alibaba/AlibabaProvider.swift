@@ -1,4 +1,5 @@
-package import HTTPDNSPrimitives
+package import HTTPDNSCurl
+public import HTTPDNSPrimitives
 
 /// A provider for Alibaba Cloud's HTTPDNS, versions 2 and 1 of the protocol. It has its own transport, which is pinned to the
 /// service's addresses.
@@ -141,4 +142,169 @@ extension AlibabaProvider.Configuration {
     }
 
     fileprivate var needsSigning: Bool { credential.secret != nil || encryption != nil }
+}
+
+extension AlibabaProvider {
+    /// The versions of the protocol.
+    public enum Version: String, Hashable, Sendable, CaseIterable {
+        /// The older version: JSON, signed with MD5 if the account requires it.
+        case v1
+        /// The current version: JSON, signed with HMAC-SHA256 and encrypted if the account requires it.
+        case v2
+    }
+
+    /// The encryption of names and answers inside TLS (version 2 only).
+    public enum Encryption: String, Hashable, Sendable, CaseIterable {
+        /// AES-128-CBC, which Alibaba's iOS client uses.
+        case cbc
+        /// AES-128-GCM, which Alibaba's Android client uses. It also authenticates the content.
+        case gcm
+    }
+
+    /// Settings of Alibaba Cloud's HTTPDNS.
+    public struct Configuration: Sendable {
+        /// The name of the provider.
+        public var name: String
+        /// The version of the protocol.
+        public var version: Version
+        /// The account. With a ``VendorCredential/secret`` every query is signed. Version 2 requires the secret and the key in
+        /// hexadecimal, as the vendor's console shows them.
+        public var credential: VendorCredential
+        /// The region of the service, which sets the bootstrap addresses.
+        public var region: Region = .mainlandChina
+        /// The encryption of names and answers; `nil` leaves them to TLS. It requires ``VendorCredential/encryptionKey``.
+        public var encryption: Encryption?
+        /// The parameters of the account's custom resolution, without the prefix `sdns-`. Keys consist of a-z, A-Z, 0-9, `-`
+        /// and `_`; values also of `=`. All together have at most 1000 bytes. Additions of the vendor's function to its answers
+        /// (`extra`) are not read.
+        public var customParameters: [String: String] = [:]
+        /// The service's URL: scheme, host and port. The service's certificate must be valid for that host. Change it only for
+        /// another server that implements the same protocol.
+        public var url: String
+        /// The service's addresses, in the order to try. `nil` means the addresses of the region, for the vendor's own URL. The
+        /// name in the URL is never looked up.
+        public var bootstrap: [HTTPDNSAddress]?
+        /// Whether the provider asks the service once a day for its addresses and the state of the account (`/ss`).
+        public var discoversAddresses = true
+        /// The store that keeps discovered addresses across restarts. No other provider may use it: saving replaces its
+        /// content.
+        public var addressStore: (any HTTPDNSResolutionStore)?
+        /// The trust roots for the service's certificate.
+        public var trustRoots: HTTPDNSTrust.Roots = .system
+        /// The most private scope that addresses in the service's answers may have (``HTTPDNSProvider/answerScope``).
+        public var answers: HTTPDNSAddressPolicy.Scope = .public
+
+        /// The URL of the vendor's own service. Its certificate is valid for this name at every address (Alibaba's C client
+        /// relies on it).
+        public static let vendorURL = "https://resolvers.httpdns.aliyuncs.com"
+
+        /// Creates settings for the vendor's own service in mainland China.
+        public init(name: String, version: Version, credential: VendorCredential) {
+            self.name = name
+            self.version = version
+            self.credential = credential
+            url = Self.vendorURL
+        }
+    }
+}
+
+extension AlibabaProvider {
+    /// A region of the service, with its identifier and its bootstrap addresses.
+    public struct Region: Hashable, Sendable {
+        /// The service's identifier for the region, such as `cn`.
+        public let identifier: String
+        /// The bootstrap addresses, IPv4 and IPv6 in alternation, so that a machine with only one family succeeds at the second
+        /// attempt. Each address serves queries and discoveries.
+        public let bootstrap: [HTTPDNSAddress]
+
+        /// Mainland China (`cn`).
+        public static let mainlandChina = Region(
+            "cn",
+            [
+                "203.107.1.1", "203.107.1.97", "203.107.1.100", "203.119.238.240", "106.11.25.239", "59.82.99.47",
+                "2401:b180:7001::31d", "2408:4003:1f40::30a", "2401:b180:2000:20::10", "2401:b180:2000:30::1c",
+            ]
+        )
+        /// Hong Kong (`hk`).
+        public static let hongKong = Region(
+            "hk",
+            ["47.56.234.194", "47.56.119.115", "240b:4000:f10::178", "240b:4000:f10::188"]
+        )
+        /// Singapore (`sg`).
+        public static let singapore = Region(
+            "sg",
+            ["161.117.200.122", "47.74.222.190", "240b:4000:f10::178", "240b:4000:f10::188"]
+        )
+        /// Germany (`de`).
+        public static let germany = Region(
+            "de",
+            ["47.89.80.182", "47.246.146.77", "2404:2280:3000::176", "2404:2280:3000::188"]
+        )
+        /// The United States (`us`).
+        public static let unitedStates = Region(
+            "us",
+            ["47.246.131.175", "47.246.131.141", "2404:2280:4000::2bb", "2404:2280:4000::23e"]
+        )
+        /// The whole world (`global`). No address of it is published: it needs addresses in the settings.
+        public static let global = Region("global", [])
+
+        /// All regions of the service.
+        public static let all: [Region] = [.mainlandChina, .hongKong, .singapore, .germany, .unitedStates, .global]
+
+        private init(_ identifier: String, _ addresses: [String]) {
+            self.identifier = identifier
+            let all = addresses.compactMap { HTTPDNSAddress($0) }
+            let (v4, v6) = (all.filter { $0.family == .v4 }, all.filter { $0.family == .v6 })
+            bootstrap = (0..<max(v4.count, v6.count)).flatMap {
+                v4.dropFirst($0).prefix(1) + v6.dropFirst($0).prefix(1)
+            }
+        }
+    }
+}
+
+/// The validated inputs of custom resolution (`sdns-` parameters). They are sent unescaped: none of their characters has a
+/// meaning in a URL or in JSON.
+struct AlibabaCustomParameters: Sendable {
+    static let prefix = "sdns-"
+    /// The maximum number of bytes of all keys and values together. It is the limit of the vendor's Android client.
+    static let maximumOctets = 1000
+
+    /// The prefixed names and their values, sorted by the names' bytes.
+    let sorted: [(name: String, value: String)]
+
+    init(_ parameters: [String: String], provider: String) throws(HTTPDNSProviderConfigurationError) {
+        func refusal(_ message: String) -> HTTPDNSProviderConfigurationError {
+            HTTPDNSProviderConfigurationError(provider: provider, message: message)
+        }
+        for (key, value) in parameters.sorted(by: { $0.key < $1.key }) {
+            guard !key.isEmpty, key.utf8.allSatisfy(Self.isWordOctet) else {
+                throw refusal(
+                    "the key of a custom parameter is empty, or has other characters than a-z, A-Z, 0-9, - and _"
+                )
+            }
+            guard !key.hasPrefix(Self.prefix) else {
+                throw refusal("the custom parameter \(key) has the prefix \(Self.prefix), which is added; leave it out")
+            }
+            guard !value.isEmpty, value.utf8.allSatisfy({ Self.isWordOctet($0) || $0 == UInt8(ascii: "=") }) else {
+                throw refusal(
+                    "the value of the custom parameter \(key) is empty, or has other characters than a-z, A-Z, 0-9, -, _ and ="
+                )
+            }
+        }
+        let octets = parameters.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        guard octets <= Self.maximumOctets else {
+            throw refusal("its custom parameters have \(octets) octets; the vendor takes \(Self.maximumOctets) at most")
+        }
+        sorted = parameters.map { (name: Self.prefix + $0.key, value: $0.value) }
+            .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
+    private static func isWordOctet(_ octet: UInt8) -> Bool {
+        switch octet {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
 }

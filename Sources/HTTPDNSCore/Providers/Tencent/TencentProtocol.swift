@@ -112,3 +112,127 @@ extension HTTPDNSAddress.Families {
         }
     }
 }
+
+/// The cipher of encrypted queries: AES-128-CBC under the key's text, in hexadecimal with the initialization vector in front,
+/// in both directions.
+///
+/// Source: the vendor's clients, which pad a short key with the character `0`. The vendor publishes no test vectors.
+struct TencentCipher: Sendable {
+    private let cipher: AESCipher
+    private let randomOctets: @Sendable (Int) -> [UInt8]
+
+    /// - Parameters:
+    ///   - key: The key's text.
+    ///   - randomOctets: Returns the given number of unpredictable bytes.
+    /// - Throws: ``HTTPDNSProviderError`` when the key is missing or malformed. The error does not contain the key.
+    init(key: String?, randomOctets: @escaping @Sendable (Int) -> [UInt8]) throws(HTTPDNSProviderError) {
+        var octets = Array((key ?? "").utf8)
+        let missing = AESCipher.keyOctets - octets.count
+        guard !octets.isEmpty, missing >= 0 else { throw Self.noKey }
+        octets += [UInt8](repeating: UInt8(ascii: "0"), count: missing)
+        guard let cipher = AESCipher(.cbc, key: octets) else { throw Self.noKey }
+        self.cipher = cipher
+        self.randomOctets = randomOctets
+    }
+
+    private static let noKey = HTTPDNSProviderError(
+        code: .notConfigured,
+        message:
+            "the encryption key has not 1 to \(AESCipher.keyOctets) octets; copy the AES key from the vendor's console"
+    )
+
+    /// Returns the encrypted text as it is in a URL, with an initialization vector of its own.
+    func encrypted(_ text: String) throws(HTTPDNSProviderError) -> String {
+        do throws(AESCipher.Failure) {
+            let vector = randomOctets(cipher.mode.vectorOctets)
+            return Hexadecimal.text(try cipher.encrypt(Array(text.utf8), vector: vector))
+        } catch {
+            throw HTTPDNSProviderError(code: .notConfigured, message: error.description)
+        }
+    }
+
+    /// Returns the plain text of a body.
+    func decrypted(_ body: [UInt8]) throws(VendorAnswerError) -> [UInt8] {
+        let digits = TencentText.withoutLineEnd(body[...])
+        guard let octets = Hexadecimal.octets(String(decoding: digits, as: UTF8.self)) else {
+            throw VendorAnswerError(
+                "it is not hexadecimal, or has an odd number of digits; answers to encrypted queries are encrypted",
+                isText: false
+            )
+        }
+        do throws(AESCipher.Failure) {
+            return try cipher.decrypt(octets)
+        } catch {
+            throw VendorAnswerError("it cannot be read: \(error.description)")
+        }
+    }
+}
+
+/// The errors of Tencent's HTTPDNS. The service has no codes of its own: only the status distinguishes them, and 200 also
+/// covers a name that was not found.
+struct TencentErrors: Sendable {
+    static let words = VendorVocabulary(
+        service: "Tencent HTTPDNS service",
+        answer: "answer of Tencent HTTPDNS",
+        mediaType: "text/plain",
+        methodAdvice: "check that the url is that of Tencent HTTPDNS"
+    )
+
+    private let table: VendorErrorTable
+
+    /// - Parameter accountRefusals: The statuses that permanently refuse the account. The vendor documents none.
+    init(accountRefusals: Set<Int>) {
+        // The meaning of 401 and 403 is not documented either. They may be due to a wrong clock of this machine.
+        let notAllowed = VendorErrorTable.Row(
+            .clock,
+            "the service does not let this account ask; check the account, its token or key, and the clock of this machine"
+        )
+        let refused = VendorErrorTable.Row(.account, "the account is refused; check its number, and its token or key")
+        var rows = ["HTTP 401": notAllowed, "HTTP 403": notAllowed]
+        rows["HTTP 501"] = .init(
+            .question,
+            "the service does not take GET; check that the url is that of Tencent HTTPDNS"
+        )
+        for status in accountRefusals { rows[Self.code(status)] = refused }
+        table = VendorErrorTable(rows: rows, words: Self.words)
+    }
+
+    /// Returns the refusal in a reply, by its status.
+    func refusal(in reply: UpstreamReply) -> VendorRefusal? {
+        let code = Self.code(reply.status)
+        return table.refusal(code: table.rows[code] == nil ? nil : code, in: reply)
+    }
+
+    private static func code(_ status: Int) -> String { "HTTP \(status)" }
+}
+
+/// The parser for the service's description of itself (`/conf`): `log:1|domain:0|ip:192.0.2.53;192.0.2.54|ttl:60`.
+enum TencentServiceList {
+    /// The life of a list without a usable time to live. It is the default of the vendor's clients.
+    private static let defaultMinutes: Int64 = 60
+    private static let allowedMinutes: ClosedRange<Int64> = 1...1440
+
+    /// - Parameters:
+    ///   - body: The body, decrypted if it was encrypted.
+    ///   - port: The port of the service's URL; the list has none.
+    static func read(_ body: [UInt8], port: UInt16) throws(VendorAnswerError) -> ServiceDiscovery {
+        let text = try TencentText.text(body)
+        var fields: [Substring: Substring] = [:]
+        for field in text.split(separator: "|", omittingEmptySubsequences: false) {
+            guard let colon = field.firstIndex(of: ":"),
+                fields.updateValue(field[field.index(after: colon)...], forKey: field[..<colon]) == nil
+            else { throw VendorAnswerError("it is no list of fields with a name each", isText: false) }
+        }
+        // The last field proves that the others are complete.
+        guard let list = fields["ip"], let life = fields["ttl"] else {
+            throw VendorAnswerError("it has no field \"ip\" or no \"ttl\": it was cut off, or is something else")
+        }
+        // The vendor's clients keep only IPv4.
+        let addresses = list.split(separator: ";").compactMap { HTTPDNSAddress(String($0)) }.filter { $0.family == .v4 }
+        let minutes = TencentText.number(life).flatMap { allowedMinutes.contains($0) ? $0 : nil } ?? defaultMinutes
+        return ServiceDiscovery(
+            endpoints: addresses.map { HTTPDNSEndpoint(address: $0, port: port) },
+            lifetime: .seconds(60 * minutes)
+        )
+    }
+}

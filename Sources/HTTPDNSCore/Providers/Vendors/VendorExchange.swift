@@ -1,5 +1,6 @@
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
+internal import HTTPTypes
 
 /// The exchange with a vendor's service that all vendors share; their differences are in ``VendorProtocol``. It applies the
 /// vendor's error table, repeats a request once after a wrong clock, and pauses for a refused account.
@@ -199,4 +200,120 @@ final class VendorExchange: Sendable {
             "the vendor has switched the service off for this account (service_status is disable): nothing is asked "
             + "until it is switched on again; ask the vendor, or take the provider out of the routes"
     )
+}
+
+extension VendorExchange {
+    /// Answers one query; see ``HTTPDNSProvider/resolve(_:)``.
+    func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+        let question = VendorQuery(
+            hosts: [query.host],
+            families: query.families,
+            clientSubnet: query.clientSubnet
+        )
+        guard let answer = try await answers(to: question, limit: query.timeLimit)[query.host] else {
+            throw HTTPDNSProviderError(
+                code: .badResponse,
+                message: "the answer says nothing about the name that was asked for"
+            )
+        }
+        if let failure = answer.failure { throw failure }
+        return answer
+    }
+
+    /// Answers a query about several names; see ``HTTPDNSProvider/resolve(_:batch:)``.
+    func resolve(_ query: HTTPDNSProviderQuery, batch: [HTTPDNSName]) async throws -> [HTTPDNSName:
+        HTTPDNSProviderAnswer]
+    {
+        var seen: Set<HTTPDNSName> = []
+        let hosts = batch.filter { seen.insert($0).inserted }
+        guard !hosts.isEmpty else { return [:] }
+        guard hosts.count <= batchLimit else {
+            throw HTTPDNSProviderError(
+                code: .refused,
+                message: "a batch has \(hosts.count) names, and the service takes \(batchLimit) at most"
+            )
+        }
+        let question = VendorQuery(hosts: hosts, families: query.families, clientSubnet: query.clientSubnet)
+        let answers = try await answers(to: question, limit: query.timeLimit)
+        if let failure = answers.values.compactMap(\.failure).first,
+            answers.values.allSatisfy({ $0.failure != nil })
+        {
+            throw failure
+        }
+        return answers
+    }
+}
+
+/// A vendor's refusal of an account, with the time of the next attempt. A value type.
+///
+/// An account stays refused until its owner pays, switches a feature on or corrects a secret. Meanwhile the vendor gets only
+/// one query after each pause: a change in the vendor's console changes no setting here.
+struct AccountRefusal: Sendable {
+    /// The first pause between two attempts.
+    static let firstPause = Duration.seconds(300)
+    /// The longest pause; pauses double up to it.
+    static let longestPause = Duration.seconds(3600)
+
+    /// The fingerprint of the refused secrets. With other secrets the account may be accepted.
+    let fingerprint: Int
+    private(set) var error: HTTPDNSProviderError
+    private var pause = AccountRefusal.firstPause
+    private var retryAt: MonotonicTime
+
+    init(fingerprint: Int, error: HTTPDNSProviderError, at now: MonotonicTime) {
+        self.fingerprint = fingerprint
+        self.error = error
+        retryAt = now + pause
+    }
+
+    /// Whether a query may test if the account is accepted again. The next test may follow after the first pause, unless this
+    /// query is refused too: a mere timeout says nothing about the account.
+    mutating func beginRetry(at now: MonotonicTime) -> Bool {
+        guard now >= retryAt else { return false }
+        retryAt = now + Self.firstPause
+        return true
+    }
+
+    /// Lets the next query test whether the account is accepted again. The length of the pause does not change.
+    mutating func allowRetry(at now: MonotonicTime) { retryAt = now }
+
+    mutating func refusedAgain(_ error: HTTPDNSProviderError, at now: MonotonicTime) {
+        self.error = error
+        pause = min(pause * 2, Self.longestPause)
+        retryAt = now + pause
+    }
+}
+
+/// A provider that identifies itself to its service by an account.
+protocol AccountHolding: HTTPDNSProvider {
+    /// Lets one query test whether a refused account is accepted again.
+    /// - Returns: Whether the account is refused.
+    func retryRefusedAccount() -> Bool
+}
+
+/// The clock for a vendor's signatures: the machine's calendar clock, corrected by the vendor's clock after it rejected a
+/// signature because of its time.
+final class ClockOffset: Sendable {
+    /// The largest difference, in seconds, that is ignored: the signatures of all vendors live longer.
+    private static let tolerance: Int64 = 5
+
+    private let clock: WallClock
+    private let offset = Lock<Int64>(0)
+
+    init(_ clock: WallClock) { self.clock = clock }
+
+    /// Returns the vendor's time as far as it is known, in seconds since 1970-01-01 00:00 UTC.
+    func seconds() -> Int64 { clock.now() / 1000 + offset.withLock { $0 } }
+
+    /// Takes the time of a refusal (`Date`, RFC 9110 section 6.6.1) as the vendor's time.
+    ///
+    /// A wrong clock of the machine may be set right later. The offset is then learned again.
+    /// - Parameter signedAt: The time in the signature of the refused request.
+    /// - Returns: Whether a request signed now has another time than the refused one.
+    func learn(from reply: UpstreamReply, signedAt: Int64) -> Bool {
+        guard let time = reply.headerFields[.date].flatMap(HTTPDate.seconds) else { return false }
+        let difference = time - clock.now() / 1000
+        offset.withLock { $0 = abs(difference) < Self.tolerance ? 0 : difference }
+        return abs(seconds() - signedAt) >= Self.tolerance
+    }
 }

@@ -1,0 +1,127 @@
+internal import Glibc
+internal import HTTPDNSCore
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+
+/// A regular file that is read in pieces, on threads of ``ThreadPool/files``. Its last reference closes it.
+final class ReadableFile: Sendable {
+    /// The number of bytes per read. A read may start a thread, which costs as much as copying a tenth of this.
+    private static let portion = 256 * 1024
+
+    private let path: String
+    private let descriptor: Int32
+    /// The length of the file when it was opened.
+    let length: Int64
+    private let work = SerialWork(on: ThreadPool.files)
+
+    private init(_ path: String) throws(FileFault) {
+        // A pipe without a writer would block the call.
+        let descriptor = Self.openedForReading(path)
+        guard descriptor >= 0 else { throw FileFault(path, errno) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw FileFault(path, "it is no regular file")
+        }
+        // Files of the kernel (/proc, /sys) report a size of 0, whatever their content.
+        var byte: UInt8 = 0
+        guard status.st_size > 0 || pread(descriptor, &byte, 1, 0) <= 0 else {
+            close(descriptor)
+            throw FileFault(path, "it says that it is empty, and is not")
+        }
+        self.path = path
+        self.descriptor = descriptor
+        length = Int64(status.st_size)
+    }
+
+    deinit { close(descriptor) }
+
+    /// - Throws: ``BodyOverdue`` at the deadline, whatever the file system does; ``HTTPDNSClientError`` with code
+    ///   `requestBodyFailed`; `CancellationError`.
+    static func open(_ path: String, until deadline: MonotonicTime?) async throws -> ReadableFile {
+        do {
+            return try await SerialWork(on: ThreadPool.files).run(until: deadline) { try ReadableFile(path) }
+        } catch let fault as FileFault {
+            throw HTTPDNSClientError.unreadable(fault)
+        } catch is SerialWork.Overdue {
+            throw BodyOverdue(while: "the file of the request's body was opened: \(path.escaped(limit: 200))")
+        } catch is SerialWork.NoThread {
+            throw HTTPDNSClientError.unreadable(FileFault(path, EAGAIN))
+        }
+    }
+
+    /// Reads the bytes at an offset below the length: at least one, and never beyond the length.
+    /// - Throws: ``FileFault``, `CancellationError`.
+    func read(at offset: Int64) async throws -> [UInt8] {
+        do {
+            return try await work.run { [self] in try readNow(at: offset) }
+        } catch is SerialWork.NoThread {
+            throw FileFault(path, EAGAIN)
+        }
+    }
+
+    private func readNow(at offset: Int64) throws(FileFault) -> [UInt8] {
+        let capacity = Int(min(Int64(Self.portion), length - offset))
+        var number: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, initialized in
+            repeat {
+                let count = pread(descriptor, buffer.baseAddress, capacity, off_t(offset))
+                number = count < 0 ? errno : 0
+                initialized = max(0, count)
+            } while number == EINTR
+        }
+        guard number == 0 else { throw FileFault(path, number) }
+        guard !bytes.isEmpty else {
+            throw FileFault(path, "it was cut to \(offset) of its \(length) bytes while it was sent")
+        }
+        return bytes
+    }
+
+    private static func openedForReading(_ path: String) -> Int32 {
+        Glibc.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    }
+}
+
+/// An error of a file: its path and the system's text.
+package struct FileFault: Error, Hashable, Sendable, CustomStringConvertible {
+    package let path: String
+    package let reason: String
+
+    package var description: String { "\(path.escaped(limit: 200)): \(reason)" }
+
+    init(_ path: String, _ reason: String) {
+        self.path = path
+        self.reason = reason
+    }
+
+    /// - Parameter number: The system's error number.
+    init(_ path: String, _ number: Int32) { self.init(path, systemErrorText(number)) }
+}
+
+extension HTTPDNSClientError {
+    /// Returns the error for a file of a request body that cannot be read.
+    static func unreadable(_ fault: FileFault) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .requestBodyFailed,
+            stage: .request,
+            message: "the file of the request's body cannot be read: \(fault)",
+            hint:
+                "a body's file is a regular file that knows its length and may be read; for others use Request.Body.stream"
+        )
+        error.underlying = fault
+        return error
+    }
+
+    /// Returns the error for a body that cannot be saved.
+    static func unwritable(_ fault: FileFault, _ stage: Stage) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .fileFailed,
+            stage: stage,
+            message: "the body cannot be saved: \(fault)",
+            hint: "the file's folder must be there, with room, and this process must be allowed to write it"
+        )
+        error.requestMayHaveBeenSent = stage == .body
+        error.underlying = fault
+        return error
+    }
+}

@@ -1,0 +1,250 @@
+internal import HTTPDNSCurl
+public import HTTPDNSPrimitives
+internal import HTTPTypes
+
+extension HTTPDNSClient.Response {
+    /// The body of a response: chunks of at most 64 KiB from the network, read once.
+    ///
+    /// Dropping the body, or its iterator, cancels the transfer. Canceling the reading task does the same.
+    public struct Body: AsyncSequence, Sendable {
+        /// A chunk of the body.
+        public typealias Element = [UInt8]
+
+        fileprivate enum Source: Sendable {
+            case transfer(TransferResponseBody, HopRecord)
+            case chunks(any AsyncSequence<[UInt8], any Error> & Sendable, HopRecord?, SinglePass)
+            case bytes([UInt8], SinglePass)
+        }
+
+        private let source: Source
+        /// The number of bytes that the reader will get; nil when the response does not declare it, and when a content
+        /// coding is decoded.
+        public var declaredLength: Int64? { length.bytes }
+        private let length: BodyLength
+        private var report: (@Sendable (HTTPDNSClient.Progress) -> Void)?
+
+        private init(_ source: Source, length: BodyLength = .known(nil)) {
+            self.source = source
+            self.length = length
+        }
+
+        init(_ body: HopAnswer.Body, of hop: HopRecord, length: BodyLength = .known(nil)) {
+            switch body {
+            case .transfer(let body): self.init(.transfer(body, hop), length: length)
+            case .chunks(let chunks): self.init(.chunks(chunks, hop, SinglePass()), length: length)
+            }
+        }
+
+        /// Returns a body of these bytes.
+        public static func bytes(_ bytes: [UInt8]) -> HTTPDNSClient.Response.Body {
+            HTTPDNSClient.Response.Body(.bytes(bytes, SinglePass()), length: .known(Int64(bytes.count)))
+        }
+
+        /// Returns a body from a stream, for interceptors that answer without sending or change a body. Chunks are
+        /// passed on unchanged. Errors other than ``HTTPDNSClientError`` and `CancellationError` reach the reader as
+        /// ``HTTPDNSClientError/Code/interceptorFailed``.
+        public static func stream(_ chunks: some AsyncSequence<[UInt8], any Error> & Sendable)
+            -> HTTPDNSClient.Response.Body
+        {
+            HTTPDNSClient.Response.Body(.chunks(chunks, nil, SinglePass()))
+        }
+
+        /// Returns the same body with a closure that receives the number of bytes read so far. The numbers grow from 0,
+        /// when reading begins, to the exact length, with ``HTTPDNSClient/Progress/isComplete``. The total is
+        /// ``declaredLength``.
+        ///
+        /// The reader calls the closure between two chunks. A body that fails, or that is not read to its end, is never
+        /// complete. Existing closures of the body are called as well, before this one.
+        public func reportingProgress(_ report: @escaping @Sendable (HTTPDNSClient.Progress) -> Void)
+            -> HTTPDNSClient.Response.Body
+        {
+            var body = self
+            body.report = HTTPDNSClient.Progress.reporting(to: self.report, and: report)
+            return body
+        }
+
+        /// An iterator that reads a body.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            private var transfer: TransferResponseBody.AsyncIterator?
+            private var chunks: (any AsyncIteratorProtocol<[UInt8], any Error>)?
+            private var bytes: [UInt8]?
+            private var isRefused = false
+            private let hop: HopRecord?
+            private var progress: Progress?
+
+            fileprivate init(_ body: HTTPDNSClient.Response.Body) {
+                progress = body.report.map { Progress(report: $0, total: body.declaredLength) }
+                switch body.source {
+                case .transfer(let body, let hop):
+                    transfer = body.makeAsyncIterator()
+                    self.hop = hop
+                case .chunks(let stream, let hop, let pass):
+                    if pass.take() { chunks = AsyncIterator.iterator(of: stream) } else { isRefused = true }
+                    self.hop = hop
+                case .bytes(let all, let pass):
+                    if pass.take() { bytes = all.isEmpty ? nil : all } else { isRefused = true }
+                    hop = nil
+                }
+            }
+
+            private static func iterator(
+                of stream: some AsyncSequence<[UInt8], any Error>
+            ) -> any AsyncIteratorProtocol<[UInt8], any Error> {
+                stream.makeAsyncIterator()
+            }
+
+            /// Returns the next chunk; nil at the end.
+            /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+            public mutating func next() async throws -> [UInt8]? {
+                progress?.begin()
+                let chunk = try await read()
+                progress?.advance(by: chunk?.count)
+                return chunk
+            }
+
+            private mutating func read() async throws -> [UInt8]? {
+                do {
+                    if transfer != nil { return try await transfer?.next() }
+                    if chunks != nil { return try await chunks?.next(isolation: #isolation) }
+                } catch {
+                    chunks = nil
+                    throw HTTPDNSClientError.bodyError(error, on: hop)
+                }
+                if isRefused { throw HTTPDNSClientError.bodyConsumedTwice(on: hop) }
+                defer { bytes = nil }
+                return bytes
+            }
+        }
+
+        /// Starts reading. A second iterator throws ``HTTPDNSClientError/Code/bodyConsumedTwice``.
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+
+        /// The state of the progress reports.
+        private struct Progress {
+            let report: @Sendable (HTTPDNSClient.Progress) -> Void
+            let total: Int64?
+            private var bytes: Int64?
+            private var isComplete = false
+
+            init(report: @escaping @Sendable (HTTPDNSClient.Progress) -> Void, total: Int64?) {
+                self.report = report
+                self.total = total
+            }
+
+            mutating func begin() {
+                guard bytes == nil else { return }
+                bytes = 0
+                report(HTTPDNSClient.Progress(bytes: 0, total: total, isComplete: false))
+            }
+
+            /// - Parameter count: The bytes of the chunk; nil at the end.
+            mutating func advance(by count: Int?) {
+                guard !isComplete else { return }
+                let now = (bytes ?? 0) + Int64(count ?? 0)
+                bytes = now
+                isComplete = count == nil
+                report(HTTPDNSClient.Progress(bytes: now, total: isComplete ? now : total, isComplete: isComplete))
+            }
+        }
+
+        /// Reads the whole body.
+        /// - Throws: ``HTTPDNSClientError``, with code `responseTooLarge` as soon as the body is longer than `limit`;
+        ///   `CancellationError`.
+        public func collect(upTo limit: HTTPDNSByteCount) async throws -> [UInt8] {
+            // A short response has usually arrived whole, with its head.
+            if report == nil, case .transfer(let body, _) = source, let whole = body.takeWhole(upTo: limit.bytes) {
+                return whole
+            }
+            var iterator = makeAsyncIterator()
+            guard var body = try await iterator.next() else { return [] }
+            // A body of one chunk is returned without a copy.
+            while true {
+                guard body.count <= limit.bytes else { throw HTTPDNSClientError.bodyTooLong(limit: limit, on: hop) }
+                guard let chunk = try await iterator.next() else { return body }
+                body += chunk
+            }
+        }
+
+        /// The byte counts and timings; nil until the body has ended on the wire, and for bodies from other sources.
+        public var summary: HTTPDNSClient.Response.BodySummary? {
+            guard case .transfer(let body, _) = source, let summary = body.summary else { return nil }
+            return HTTPDNSClient.Response.BodySummary(
+                bodyBytes: summary.bodyBytes,
+                wireBytes: summary.wireBytes,
+                timings: summary.timings
+            )
+        }
+
+        var hop: HopRecord? {
+            switch source {
+            case .transfer(_, let hop): hop
+            case .chunks(_, let hop, _): hop
+            case .bytes: nil
+            }
+        }
+    }
+}
+
+extension HTTPDNSClient.Response.Body {
+    /// The most bytes that are read of an unwanted body to reuse its connection. Reading more costs more than a new
+    /// connection.
+    private static let drained = 16 * 1024
+    /// The longest time to read an unwanted body: about the time of a new connection on a slow network. Bytes that came
+    /// with the head are already there.
+    private static let patience = Duration.milliseconds(250)
+
+    /// Reads the rest of a short body and drops a long or slow one. The outcome does not matter, because only the head
+    /// counted.
+    /// - Throws: `CancellationError`.
+    func drain(on clock: some TimeSource = SystemTimeSource()) async throws {
+        guard (declaredLength ?? 0) <= HTTPDNSClient.Response.Body.drained else {
+            // A transfer ends with its reader, even when other references to the body exist.
+            _ = makeAsyncIterator()
+            return
+        }
+        let deadline = clock.now() + HTTPDNSClient.Response.Body.patience
+        await withTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await readShort() }
+            tasks.addTask { try? await clock.sleep(until: deadline) }
+            await tasks.next()
+            tasks.cancelAll()
+        }
+        try Task.checkCancellation()
+    }
+
+    private func readShort() async {
+        var left = HTTPDNSClient.Response.Body.drained
+        var iterator = makeAsyncIterator()
+        while left > 0, let chunk = try? await iterator.next() { left -= chunk.count }
+    }
+}
+
+/// The length of a response body as its head declares it. The header fields are read on demand, because most callers
+/// never ask.
+enum BodyLength: Sendable {
+    case known(Int64?)
+    /// - Parameter decodes: Whether content codings are decoded.
+    case declared(in: HTTPFields, decodes: Bool)
+
+    init(declaredBy head: HTTPResponse, to request: HTTPDNSClient.Request) {
+        // Responses to these have no body, whatever their fields declare (RFC 9110 section 6.4.1).
+        if request.method == .head || head.status == .noContent || head.status == .notModified {
+            self = .known(0)
+        } else {
+            self = .declared(in: head.headerFields, decodes: request.isDecoded)
+        }
+    }
+
+    var bytes: Int64? {
+        switch self {
+        case .known(let bytes):
+            return bytes
+        case .declared(let fields, let decodes):
+            if decodes, let coding = fields[.contentEncoding], coding.lowercased() != "identity" { return nil }
+            // Content-Length is ignored beside Transfer-Encoding (RFC 9112 section 6.3).
+            guard !fields.contains(.transferEncoding) else { return nil }
+            // Repeated equal values count as one (RFC 9110 section 8.6).
+            return fields[values: .contentLength].first.flatMap { Int64($0) }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+internal import HTTPDNSCore
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+
+extension HTTPDNSClient {
+    /// The time limit of a blocking call when neither the request nor the client has one, because waiting for ever is
+    /// useless. It is the default of ``Configuration/Timeouts/responseHead``.
+    private static let longestWait = Duration.seconds(60)
+    /// The time after the call's deadline for which the thread waits for the error that names the phase.
+    private static let grace = Duration.seconds(1)
+
+    /// Sends a request and blocks the thread until the whole response has arrived, for code that is not async.
+    ///
+    /// The thread sleeps meanwhile. The work is done on a thread of the client and on its loop. Stream and file bodies,
+    /// queries to providers and timers use them too, so the call ends even when all threads of the runtime are busy. A
+    /// provider, interceptor or stream that starts tasks of its own needs the runtime's threads for these. Canceling a
+    /// task does not cancel a blocking call; the deadline always ends it.
+    ///
+    /// It always has a deadline: that of the request, otherwise that of the client, otherwise 60 s.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - limit: The longest body; a longer one fails with ``HTTPDNSClientError/Code/responseTooLarge``.
+    /// - Throws: ``HTTPDNSClientError``; with code `blockingRefused`, immediately and with nothing sent, on a loop
+    ///   thread (in a task that prefers ``executor``) and inside the work of another blocking call (in an interceptor).
+    @available(*, noasync, message: "from async code call try await execute(_:), which blocks no thread")
+    public func executeAndWait(
+        _ request: HTTPDNSClient.Request,
+        upTo limit: HTTPDNSByteCount = .mebibytes(16)
+    ) throws -> HTTPDNSClient.Response.Collected {
+        guard !BlockingCallGuard.isOnDuty else { throw HTTPDNSClientError.blockingRefused }
+        let timeLimit = HTTPDNSClient.TimeLimit(
+            pipeline.time(request.options.deadline).limit ?? HTTPDNSClient.longestWait
+        )
+        let time = pipeline.time(timeLimit)
+        var request = request
+        request.options.deadline = timeLimit
+        let outcome = Monitor<Result<HTTPDNSClient.Response.Collected, any Error>?>(nil)
+        let task = Task(executorPreference: threads.blocking) { [self, request] in
+            let result = await CallWork.$executor.withValue(threads.blocking) {
+                await self.result(of: request, upTo: limit)
+            }
+            outcome.change { $0 = result }
+        }
+        let deadline = (time.deadline ?? time.start) + HTTPDNSClient.grace
+        guard let result = outcome.wait(until: deadline, for: { $0 }) else {
+            task.cancel()
+            throw HTTPDNSClientError.overdue(time)
+        }
+        return try result.get()
+    }
+}
+
+extension HTTPDNSClientError {
+    /// Returns the error for a blocking call whose deadline passed without an error of its own.
+    fileprivate static func overdue(_ call: CallTime) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .timedOut,
+            stage: .total,
+            message: "the call did not end within \((call.limit ?? .zero).shortText), nor soon after",
+            hint: "something blocks the threads that it needs: an interceptor, or all threads of the runtime"
+        )
+        error.elapsed = call.elapsed
+        error.limit = call.limit
+        error.isCallDeadline = true
+        // The progress of the call is unknown.
+        error.requestMayHaveBeenSent = true
+        return error
+    }
+}
+
+/// The threads of a client's callback and blocking calls, which exist only while there are such calls.
+final class CallThreads: Sendable {
+    /// The thread of callbacks, which run one after another. A callback that blocks delays the others, and nothing
+    /// else.
+    let callbacks = WorkThread(named: "httpdns-calls", isOnDuty: false)
+    /// The executor for the work of blocking calls. On the runtime's own threads the work could wait for the threads
+    /// that wait for it.
+    let blocking = BlockingExecutor()
+
+    /// Lets the threads end when they have no more work.
+    func leave() {
+        callbacks.leave()
+        blocking.thread.leave()
+    }
+}
+
+/// Runs and wakes tasks one after another on a separate thread.
+final class BlockingExecutor: CallExecutor {
+    let thread = WorkThread(named: "httpdns-block", isOnDuty: true)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        thread.enqueue { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+
+    func sleep(until deadline: MonotonicTime) async throws {
+        try Task.checkCancellation()
+        let isOver = OneShot<Bool>()
+        guard let timer = thread.enqueue(at: deadline, { isOver.deliver(true) }) else {
+            return try await Task.sleep(
+                for: max(Duration.zero, deadline - SystemTimeSource().now()),
+                clock: .continuous
+            )
+        }
+        let isTime = await withTaskCancellationHandler {
+            await isOver.value()
+        } onCancel: {
+            isOver.deliver(false)
+        }
+        guard !isTime else { return }
+        thread.cancel(timer)
+        throw CancellationError()
+    }
+}

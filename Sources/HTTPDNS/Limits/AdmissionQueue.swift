@@ -1,0 +1,289 @@
+internal import HTTPDNSPrimitives
+
+/// The admission queue: it decides which requests may send now, and which is next. A value that receives events and
+/// returns the admitted requests.
+///
+/// It counts connections: over HTTP/1.1 each request has one, over HTTP/2 many requests share one. A request that waits
+/// for one is in its host's queue. When the total is used up, hosts with room for one more connection are candidates.
+/// The next free connection goes to the candidate with the first head of a queue.
+struct AdmissionQueue: Sendable {
+    typealias Ticket = UInt64
+
+    struct Limits: Hashable, Sendable {
+        /// The connections to one host and port.
+        var perHost = Int.max
+        /// The connections for all hosts together.
+        var total = Int.max
+        /// The number of requests that an HTTP/2 connection is assumed to carry. Servers should allow at least 100 (RFC
+        /// 9113 section 6.5.2).
+        var streams = 100
+        /// The maximum number of waiting requests.
+        var maximumWaiting = Int.max
+    }
+
+    enum Reply: Equatable, Sendable {
+        case admitted
+        /// - Parameter displaced: A less urgent request that was displaced from the full queue.
+        case waits(Ticket, displaced: Ticket?)
+        /// The queue is full of requests that are at least as urgent.
+        case full
+    }
+
+    /// An order with the more urgent first, then the earlier.
+    private struct Order: Comparable, Sendable {
+        let priority: HTTPDNSClient.Request.Priority
+        let ticket: Ticket
+
+        static func < (left: Order, right: Order) -> Bool {
+            left.priority == right.priority ? left.ticket < right.ticket : left.priority > right.priority
+        }
+    }
+
+    /// An order with the least urgent first, and of these the one that arrived last.
+    private struct Dispensability: Comparable, Sendable {
+        let order: Order
+
+        static func < (left: Dispensability, right: Dispensability) -> Bool { right.order < left.order }
+    }
+
+    private struct Waiter: Sendable {
+        let origin: HopOrigin
+        let priority: HTTPDNSClient.Request.Priority
+        let owner: ObjectIdentifier
+    }
+
+    private struct Usage: Sendable {
+        var requests = 0
+        /// The number of requests that one connection carries.
+        var share = 1
+        var waiting = OrderedHeap<Order, Ticket>()
+
+        var connections: Int { (requests + share - 1) / share }
+        /// Whether one more request needs one more connection.
+        var isFilled: Bool { requests % share == 0 }
+    }
+
+    private let limits: Limits
+    private var usages: [HopOrigin: Usage] = [:]
+    private var waiters: [Ticket: Waiter] = [:]
+    private var deadlines = OrderedHeap<MonotonicTime, Ticket>()
+    private var dispensable = OrderedHeap<Dispensability, Ticket>()
+    private var candidates = OrderedHeap<Order, HopOrigin>()
+    private var lastTicket: Ticket = 0
+    /// The connections in use, for all hosts.
+    private(set) var connections = 0
+
+    init(_ limits: Limits) { self.limits = limits }
+
+    /// The number of waiting requests.
+    var waiting: Int { waiters.count }
+    /// The number of known hosts: those with an admitted or a waiting request.
+    var hosts: Int { usages.count }
+    /// Returns the number of requests that wait for a connection to one host.
+    func waiting(for origin: HopOrigin) -> Int { usages[origin]?.waiting.count ?? 0 }
+    /// The earliest deadline of a waiting request.
+    var nextDeadline: MonotonicTime? { deadlines.first?.key }
+
+    // MARK: arriving and leaving
+
+    /// Adds a request.
+    /// - Parameters:
+    ///   - deadline: The end of its wait; nil means never.
+    ///   - owner: The owner of the request, see ``withdrawAll(of:)``.
+    mutating func ask(
+        for origin: HopOrigin,
+        _ priority: HTTPDNSClient.Request.Priority,
+        until deadline: MonotonicTime?,
+        owner: ObjectIdentifier
+    ) -> Reply {
+        // While there is room no request waits, so none is overtaken.
+        if hasRoom(origin) {
+            letThrough(origin)
+            return .admitted
+        }
+        var displaced: Ticket?
+        if waiters.count >= limits.maximumWaiting {
+            guard let last = dispensable.first, last.key.order.priority < priority else { return .full }
+            displaced = last.name
+            _ = withdraw(last.name)
+        }
+        lastTicket += 1
+        let order = Order(priority: priority, ticket: lastTicket)
+        waiters[lastTicket] = Waiter(origin: origin, priority: priority, owner: owner)
+        usages[origin, default: Usage()].waiting.set(order, for: lastTicket)
+        dispensable.set(Dispensability(order: order), for: lastTicket)
+        if let deadline { deadlines.set(deadline, for: lastTicket) }
+        noteCandidate(origin)
+        return .waits(lastTicket, displaced: displaced)
+    }
+
+    /// Records the end of an admitted request.
+    /// - Returns: The requests that are admitted now.
+    mutating func release(_ origin: HopOrigin) -> [Ticket] {
+        guard var usage = usages[origin], usage.requests > 0 else { return [] }
+        connections -= usage.connections
+        usage.requests -= 1
+        connections += usage.connections
+        usages[origin] = usage
+        return advance(origin)
+    }
+
+    /// Records whether connections to a host carry one request each, or many.
+    /// - Returns: The requests that are admitted now.
+    mutating func learn(_ origin: HopOrigin, isShared: Bool) -> [Ticket] {
+        let share = isShared ? limits.streams : 1
+        guard var usage = usages[origin], usage.share != share else { return [] }
+        connections -= usage.connections
+        usage.share = share
+        connections += usage.connections
+        usages[origin] = usage
+        return advance(origin)
+    }
+
+    /// Removes a request from the queue.
+    /// - Returns: Whether it was waiting.
+    mutating func withdraw(_ ticket: Ticket) -> Bool {
+        guard let waiter = take(ticket) else { return false }
+        noteCandidate(waiter.origin)
+        forgetIfUnused(waiter.origin)
+        return true
+    }
+
+    /// Removes all requests of one owner from the queue.
+    mutating func withdrawAll(of owner: ObjectIdentifier) -> [Ticket] {
+        let tickets = waiters.filter { $0.value.owner == owner }.map(\.key)
+        for ticket in tickets { _ = withdraw(ticket) }
+        return tickets
+    }
+
+    /// Removes the requests whose deadline has passed.
+    mutating func expire(at now: MonotonicTime) -> [Ticket] {
+        var tickets: [Ticket] = []
+        while let (deadline, ticket) = deadlines.first, deadline <= now {
+            _ = withdraw(ticket)
+            tickets.append(ticket)
+        }
+        return tickets
+    }
+
+    // MARK: admitting the next
+
+    private func hasRoom(_ origin: HopOrigin) -> Bool {
+        guard let usage = usages[origin] else { return limits.perHost > 0 && connections < limits.total }
+        return !usage.isFilled || (usage.connections < limits.perHost && connections < limits.total)
+    }
+
+    /// Admits requests after a connection of a host has become free.
+    private mutating func advance(_ touched: HopOrigin) -> [Ticket] {
+        var admitted: [Ticket] = []
+        var next: HopOrigin? = touched
+        while let origin = next {
+            while usages[origin]?.isFilled == false, let ticket = letHeadThrough(origin) { admitted.append(ticket) }
+            noteCandidate(origin)
+            forgetIfUnused(origin)
+            next = nil
+            if connections < limits.total, let best = candidates.first?.name {
+                if let ticket = letHeadThrough(best) { admitted.append(ticket) }
+                next = best
+            }
+        }
+        return admitted
+    }
+
+    private mutating func letHeadThrough(_ origin: HopOrigin) -> Ticket? {
+        guard let ticket = usages[origin]?.waiting.first?.name else { return nil }
+        _ = take(ticket)
+        letThrough(origin)
+        return ticket
+    }
+
+    private mutating func letThrough(_ origin: HopOrigin) {
+        var usage = usages[origin, default: Usage()]
+        connections -= usage.connections
+        usage.requests += 1
+        connections += usage.connections
+        usages[origin] = usage
+    }
+
+    private mutating func take(_ ticket: Ticket) -> Waiter? {
+        guard let waiter = waiters.removeValue(forKey: ticket) else { return nil }
+        usages[waiter.origin]?.waiting.remove(ticket)
+        deadlines.remove(ticket)
+        dispensable.remove(ticket)
+        return waiter
+    }
+
+    /// A host is a candidate while a request waits for it and it has room for one more connection.
+    private mutating func noteCandidate(_ origin: HopOrigin) {
+        if let usage = usages[origin], let head = usage.waiting.first, usage.connections < limits.perHost {
+            candidates.set(head.key, for: origin)
+        } else {
+            candidates.remove(origin)
+        }
+    }
+
+    private mutating func forgetIfUnused(_ origin: HopOrigin) {
+        if let usage = usages[origin], usage.requests == 0, usage.waiting.isEmpty { usages[origin] = nil }
+    }
+}
+
+/// A binary heap whose entries have names, so that any of them can be removed: the smallest key is first.
+struct OrderedHeap<Key: Comparable & Sendable, Name: Hashable & Sendable>: Sendable {
+    private var entries: [(key: Key, name: Name)] = []
+    private var places: [Name: Int] = [:]
+
+    var count: Int { entries.count }
+    var isEmpty: Bool { entries.isEmpty }
+    var first: (key: Key, name: Name)? { entries.first }
+
+    /// Adds a name, or gives it another key.
+    mutating func set(_ key: Key, for name: Name) {
+        if let place = places[name] {
+            entries[place].key = key
+            sink(rise(from: place))
+        } else {
+            entries.append((key, name))
+            places[name] = entries.count - 1
+            _ = rise(from: entries.count - 1)
+        }
+    }
+
+    /// Removes a name, if it is present.
+    mutating func remove(_ name: Name) {
+        guard let place = places.removeValue(forKey: name) else { return }
+        let last = entries.removeLast()
+        guard place < entries.count else { return }
+        entries[place] = last
+        places[last.name] = place
+        sink(rise(from: place))
+    }
+
+    private mutating func rise(from start: Int) -> Int {
+        var place = start
+        while place > 0, entries[place].key < entries[(place - 1) / 2].key {
+            swap(place, (place - 1) / 2)
+            place = (place - 1) / 2
+        }
+        return place
+    }
+
+    private mutating func sink(_ start: Int) {
+        var place = start
+        while true {
+            var least = place
+            for child in (2 * place + 1)...(2 * place + 2)
+            where child < entries.count && entries[child].key < entries[least].key {
+                least = child
+            }
+            if least == place { return }
+            swap(place, least)
+            place = least
+        }
+    }
+
+    private mutating func swap(_ left: Int, _ right: Int) {
+        entries.swapAt(left, right)
+        places[entries[left].name] = left
+        places[entries[right].name] = right
+    }
+}

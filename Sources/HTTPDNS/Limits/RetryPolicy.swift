@@ -1,0 +1,127 @@
+internal import HTTPDNSPrimitives
+public import HTTPTypes
+
+extension HTTPDNSClient {
+    /// A policy for repeating a request that failed, or that the server could not handle at the time.
+    ///
+    /// A retry repeats the whole call under the call's one deadline: its host is resolved again, and its redirects are
+    /// followed again. It starts after all addresses have failed; trying one address after another is not a retry.
+    ///
+    /// A request that may have reached the server is repeated only if its method is one of ``methods`` or it has an
+    /// `Idempotency-Key`. A request is never repeated when part of its body stream has been read.
+    public struct RetryPolicy: Hashable, Sendable {
+        /// A limit on the retries among a client's requests, so that a failing service does not get a multiple of its
+        /// load.
+        public struct Budget: Hashable, Sendable {
+            /// The number of retries for every 100 calls, counted over the last 10 seconds; 0 to 1,000.
+            public var percent = 20
+            /// The additional retries per second, so that a client with few calls can retry at all; 0 to 100,000.
+            public var perSecond = 10
+
+            /// Creates the default: a fifth of the calls, and ten a second.
+            public init() {}
+        }
+
+        /// The maximum number of retries of one request, 0 to 100; 0 means never.
+        public var limit = 2
+        /// The methods that can be repeated without harm (RFC 9110 section 9.2.2). Other requests are repeated only if
+        /// nothing of them can have reached the server, or if they have an `Idempotency-Key`.
+        public var methods: Set<HTTPRequest.Method> = [.get, .head, .options, .trace, .put, .delete]
+        /// The statuses after which such a request is repeated.
+        public var statuses: Set<Int> = [408, 425, 429, 502, 503, 504]
+        /// The errors after which a request is repeated. By default these are failed and broken connections, and
+        /// timeouts except that of the whole call.
+        public var errors: Set<HTTPDNSClientError.Code> = [
+            .connectFailed, .proxyUnreachable, .connectionLost, .timedOut,
+        ]
+        /// The maximum of the first wait, which is random. The maximum doubles with each further wait.
+        public var delay: Duration = .milliseconds(100)
+        /// The upper bound of that maximum.
+        public var maximumDelay: Duration = .seconds(5)
+        /// The longest `Retry-After` that the client waits for. With a longer one, or one beyond the call's deadline,
+        /// the response is returned immediately.
+        public var maximumRetryAfter: Duration = .seconds(30)
+        /// The budget that all retries of a client share. The client's own policy sets it, also for requests with
+        /// another policy.
+        public var budget = Budget()
+
+        /// Creates a policy of two retries.
+        public init() {}
+
+        /// A policy of two retries, with full jitter from 100 ms on.
+        public static let standard = HTTPDNSClient.RetryPolicy()
+
+        /// A policy without retries.
+        public static let never: HTTPDNSClient.RetryPolicy = {
+            var policy = HTTPDNSClient.RetryPolicy()
+            policy.limit = 0
+            return policy
+        }()
+
+        /// The policy of the client, ``HTTPDNSClient/Configuration/retries``: the default of
+        /// ``HTTPDNSClient/Request/Options/retries``.
+        ///
+        /// The settings of a client refuse it with ``HTTPDNSClientError/Code/configuration``. A request refuses a
+        /// changed copy of it with ``HTTPDNSClientError/Code/invalidRequest``: start a policy with ``init()``.
+        public static let inherited: HTTPDNSClient.RetryPolicy = {
+            var policy = HTTPDNSClient.RetryPolicy()
+            policy.isInherited = true
+            return policy
+        }()
+
+        private(set) var isInherited = false
+    }
+}
+
+/// The number of retries that a client may still send: a share of its calls over the last two windows, and some for
+/// each second.
+///
+/// Two alternating windows count about as well as an exact record of each call, and cost nothing per call. They advance
+/// when a retry is requested; calls of a longer time without one count by their average.
+struct RetryBudget {
+    /// Half of the observed time, in seconds.
+    static let window = 5
+
+    private struct Count {
+        var calls: UInt64 = 0
+        var retries = 0
+    }
+
+    private var begun: MonotonicTime
+    /// The number of all calls at the start of the present window.
+    private var callsBefore: UInt64 = 0
+    private var last = Count()
+    private var retries = 0
+
+    init(at now: MonotonicTime) { begun = now }
+
+    /// Takes one retry, if one is left.
+    /// - Parameter calls: The number of all calls of the client so far.
+    mutating func take(_ budget: HTTPDNSClient.RetryPolicy.Budget, calls: UInt64, at now: MonotonicTime) -> Bool {
+        turn(calls: calls, at: now)
+        let counted = last.calls + since(callsBefore, calls)
+        let bySeconds = budget.perSecond * 2 * RetryBudget.window
+        let byCalls = Int(clamping: counted) * budget.percent / 100
+        guard last.retries + retries < bySeconds + byCalls else { return false }
+        retries += 1
+        return true
+    }
+
+    private mutating func turn(calls: UInt64, at now: MonotonicTime) {
+        let elapsed = now - begun
+        guard elapsed >= .seconds(RetryBudget.window) else { return }
+        let window = Duration.seconds(RetryBudget.window)
+        last = Count(calls: since(callsBefore, calls), retries: retries)
+        if elapsed >= window * 2 {
+            // The windows did not advance for so long because nothing failed, not because there were no calls.
+            last = Count(calls: UInt64(Double(last.calls) * (window / elapsed)), retries: 0)
+        }
+        begun = now
+        callsBefore = max(callsBefore, calls)
+        retries = 0
+    }
+
+    /// Returns zero when the number is older than the one it is compared with: another thread has advanced the window
+    /// meanwhile.
+    private func since(_ before: UInt64, _ calls: UInt64) -> UInt64 { calls > before ? calls - before : 0 }
+}

@@ -1,0 +1,137 @@
+internal import HTTPDNSCore
+package import HTTPDNSCurl
+public import HTTPDNSPrimitives
+public import HTTPTypes
+
+extension HTTPDNSClient {
+    /// One request and its response on one hop.
+    public struct Exchange: Sendable {
+        /// The request as it was sent, with its addresses.
+        public var request: HTTPDNSRewriter.RewrittenRequest
+        /// The address and port that answered, as the connection reported them. Through a proxy that resolves names it
+        /// is the proxy's. Through a proxy that receives addresses it is the address that it received. For a Unix
+        /// socket it is `0.0.0.0:0`.
+        public var remote: HTTPDNSEndpoint
+        /// The proxy that the request went through, such as `http://proxy.test:3128`; nil without one.
+        public var proxy: String?
+        /// Whether the request used an address of the system resolver because its own addresses refused connections,
+        /// for this request or one shortly before.
+        public var fellBack = false
+        /// Whether the request stayed on a warm address that the newest answer no longer contains.
+        public var isHeld = false
+        /// The addresses that were tried before and failed, in order. An address that was only slower is not listed.
+        public var failedAttempts: [HTTPDNSClientError.Attempt] = []
+        /// The header fields that were not sent on this hop because a redirect changed the origin or the method.
+        public var droppedFields: [HTTPField.Name] = []
+        /// Whether the connection had been used before.
+        public var reusedConnection: Bool
+        /// Whether the request was sent twice, because the first copy had no response within
+        /// ``HTTPDNSClient/Configuration/Connections/hedgeAfter``. This exchange has the response that arrived first.
+        public var isHedged = false
+        /// The certificates that the server sent when the connection was made, in its order, its own first. Empty in
+        /// clear text, and unless ``HTTPDNSClient/Configuration/Connections/keepsPeerCertificates`` is true.
+        public var peerCertificates: [HTTPDNSClient.Exchange.PeerCertificate] = []
+        /// The HTTP version.
+        public var version: HTTPDNSClient.HTTPVersion
+        /// The status.
+        public var status: HTTPResponse.Status
+        /// The time that resolving took; nil when the request had its own addresses.
+        public var resolve: Duration?
+        /// The durations of the phases that had ended at the response head. ``HTTPDNSClient/Response/Body/summary`` has
+        /// the total.
+        public var timings: HTTPDNSClient.Exchange.Timings
+        /// A number unique in the process for a call through interceptors or hooks, 0 for others.
+        var number: UInt64 = 0
+    }
+}
+
+/// The text of an exchange on one line: address, source, lifetime, connection.
+enum RouteLine {
+    static func text(_ exchange: HTTPDNSClient.Exchange) -> String {
+        [
+            address(exchange), exchange.proxy.map { "through \($0)" }, source(exchange),
+            lifetime(exchange.request.resolution), connection(exchange),
+        ].compactMap { $0 }.joined(separator: " · ")
+    }
+
+    /// Returns the address, with its port if it differs from the URL's.
+    private static func address(_ exchange: HTTPDNSClient.Exchange) -> String? {
+        if exchange.request.source == .unixSocket { return nil }
+        let remote = exchange.remote
+        return remote.port == exchange.request.content.url.port ? remote.address.description : remote.description
+    }
+
+    private static func source(_ exchange: HTTPDNSClient.Exchange) -> String {
+        let resolution = exchange.request.resolution
+        switch resolution.source {
+        case .provider:
+            let name = resolution.provider ?? "provider"
+            let kind = exchange.request.content.issuer.kind(ofProvider: name)
+            return name == kind ? name : "\(kind) \"\(name.escaped(limit: 80))\""
+        case .mapping:
+            guard let rule = resolution.rule else { return "mapping" }
+            return "mapping \(rule.location?.description ?? rule.key.description)"
+        case .lastResort:
+            guard let rule = resolution.rule else { return "last resort" }
+            return "last resort \(rule.location?.description ?? rule.key.description)"
+        case .request: return "pinned by the request"
+        case .proxy: return "looked up by the proxy"
+        case .unixSocket: return "Unix socket"
+        case .system:
+            guard let off = resolution.switchedOff else { return "system resolver" }
+            return "system resolver, switched off by \(off.origin.rawValue)"
+        case .literal:
+            if case .address = exchange.request.content.url.host { return "address in the URL" }
+            return "loopback of this machine"
+        default: return resolution.source.description
+        }
+    }
+
+    /// Returns the remaining lifetime; nil for sources without lifetimes.
+    private static func lifetime(_ resolution: HTTPDNSResolver.Resolution) -> String? {
+        if resolution.isStale { return "stale, asked for \(resolution.age.shortText) ago" }
+        switch resolution.source {
+        case .request, .literal, .proxy, .unixSocket: return nil
+        case .mapping: return resolution.timeToLive.map { "\($0.shortText) left" } ?? "no expiry"
+        default: return resolution.timeToLive.map { "fresh, \($0.shortText) left" } ?? "fresh"
+        }
+    }
+
+    private static func connection(_ exchange: HTTPDNSClient.Exchange) -> String {
+        exchange.reusedConnection ? "reused connection" : "new connection"
+    }
+}
+
+// Public names for values of the transport, which is a layer below.
+
+extension HTTPDNSClient {
+    /// The HTTP version that a response came over.
+    public typealias HTTPVersion = HTTPDNSTransfer.HTTPVersion
+    /// The HTTP versions that a request may use.
+    public typealias AllowedVersions = HTTPDNSTransfer.AllowedVersions
+    /// The record of a client's connection attempts to an endpoint.
+    public typealias EndpointRecord = HTTPDNSTransfer.EndpointRecord
+    /// The connections that requests for one host to one endpoint share.
+    public typealias ConnectionPool = HTTPDNSTransfer.ConnectionPool
+}
+
+extension HTTPDNSClient.Exchange {
+    /// The durations of the phases of one exchange.
+    public typealias Timings = HTTPDNSTransfer.Timings
+    /// A certificate that a server sent.
+    public typealias PeerCertificate = HTTPDNSTransfer.PeerCertificate
+}
+
+extension HTTPDNSClient.Proxy {
+    /// The protocol spoken with a proxy.
+    public typealias Kind = HTTPDNSTransfer.ProxyKind
+}
+
+extension HTTPDNSClient.Configuration {
+    /// The interface or address of this machine that connections are bound to.
+    public typealias LocalSource = HTTPDNSTransfer.LocalSource
+    /// The conditions for avoiding an address whose server answers with errors.
+    public typealias OutlierEjection = HTTPDNSTransfer.OutlierEjection
+    /// The settings for connecting to addresses without a request, to learn their condition.
+    public typealias ActiveProbing = HTTPDNSTransfer.ActiveProbing
+}

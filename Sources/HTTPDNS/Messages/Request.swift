@@ -1,0 +1,174 @@
+public import HTTPDNSCore
+package import HTTPDNSCurl
+public import HTTPTypes
+
+extension HTTPDNSClient {
+    /// A request as the caller and each interceptor see it.
+    public struct Request: Sendable {
+        /// The method. `CONNECT` is refused, because it asks for a tunnel and not for a resource.
+        public var method: HTTPRequest.Method
+        /// The absolute http or https URL, as the caller wrote it. User information in it becomes a Basic credential
+        /// for this origin, unless ``headerFields`` contains `Authorization`.
+        public var url: String
+        /// The header fields. The client refuses fields that it sets itself:
+        /// - `Host` (see ``HTTPDNSClient/Request/Options/hostHeader``),
+        /// - fields that frame the message or belong to one connection: `Content-Length`, `Transfer-Encoding`,
+        ///   `Connection`, `Keep-Alive`, `Proxy-Connection`, `Upgrade`,
+        /// - `Trailer`, because there are no request trailers,
+        /// - `Proxy-Authorization`, which is for proxies (``HTTPDNSClient/Proxy/Credential``),
+        /// - `Content-Encoding` with a body that is ``HTTPDNSClient/Request/Body/compressed(_:)``.
+        public var headerFields: HTTPFields
+        /// The body.
+        public var body: HTTPDNSClient.Request.Body
+        /// The settings for this request only.
+        public var options: HTTPDNSClient.Request.Options {
+            _read { yield own?.options ?? SharedOptions.none.options }
+            _modify {
+                var options = own?.options ?? HTTPDNSClient.Request.Options()
+                defer { own = SharedOptions(options) }
+                yield &options
+            }
+        }
+
+        /// Whether content codings are requested and decoded. A part of a coded body cannot be decoded (RFC 9110
+        /// section 14.2).
+        var isDecoded: Bool {
+            own?.options.decodesBody != false && !headerFields.contains { $0.name == .range }
+        }
+
+        /// The options behind a reference, because a request is passed from interceptor to interceptor.
+        final class SharedOptions: Sendable {
+            static let none = SharedOptions(HTTPDNSClient.Request.Options())
+
+            let options: HTTPDNSClient.Request.Options
+
+            init(_ options: HTTPDNSClient.Request.Options) { self.options = options }
+        }
+
+        /// The options of this request; nil for most requests, which have none.
+        private(set) var own: SharedOptions?
+
+        /// Creates a request.
+        public init(
+            method: HTTPRequest.Method = .get,
+            url: String,
+            headerFields: HTTPFields = [:],
+            body: HTTPDNSClient.Request.Body = .none,
+            options: HTTPDNSClient.Request.Options
+        ) {
+            self.init(method: method, url: url, headerFields: headerFields, body: body)
+            own = SharedOptions(options)
+        }
+
+        /// Creates a request with the default options, `HTTPDNSClient.Request.Options()`.
+        public init(
+            method: HTTPRequest.Method = .get,
+            url: String,
+            headerFields: HTTPFields = [:],
+            body: HTTPDNSClient.Request.Body = .none
+        ) {
+            self.method = method
+            self.url = url
+            self.headerFields = headerFields
+            self.body = body
+        }
+    }
+}
+
+extension HTTPDNSClient.Request {
+    /// Settings for one request.
+    ///
+    /// Policies and limits default to `.inherited`, the client's own. They are never optional, so `nil` and `.none`
+    /// cannot be mistaken for "off": that is `.never`, `.direct` or `.unlimited`.
+    public struct Options: Hashable, Sendable {
+        /// The addresses to use instead of any other source, in the order of the attempts. Each has an optional port:
+        /// `203.0.113.9`, `203.0.113.9:8443`, `2001:db8::9`, `[2001:db8::9]:8443`.
+        ///
+        /// SNI, certificate check and connection pool remain those of the URL's name. It wins over ``bypass``.
+        /// Redirects to the same host use these addresses too, if the addresses name no port or the redirect keeps the
+        /// port.
+        public var pinnedTo: [String]?
+        /// Whether the request bypasses mappings and providers: the system resolver answers.
+        public var bypass = false
+        /// The rules that choose the proxy, also for the redirects of the call. ``HTTPDNSClient/Proxy/Rules/direct``
+        /// bypasses the client's proxy.
+        public var proxy = HTTPDNSClient.Proxy.Rules.inherited
+        /// The path of a Unix socket, at most 107 bytes, that the request uses instead of any address. Nothing is
+        /// looked up, and no proxy is used. URL, Host, SNI and certificate check do not change. A redirect to another
+        /// origin does not use the socket.
+        public var unixSocket: String?
+        /// The networks that the call may reach, with its redirects and retries. With
+        /// ``HTTPDNSClient/ReachableNetworks/inherited`` they are those of
+        /// ``HTTPDNSClient/Configuration/reachableNetworks``, and any other value wins over these.
+        ///
+        /// The limit covers the whole call: a request that an interceptor or a redirect hook sends instead can narrow
+        /// it, but not widen it.
+        public var reachableNetworks = HTTPDNSClient.ReachableNetworks.inherited
+        /// The total time for the call, including resolving and the body. A value of its own replaces both
+        /// ``HTTPDNSClient/Configuration/Timeouts/responseHead`` and ``HTTPDNSClient/Configuration/Timeouts/total``.
+        public var deadline = HTTPDNSClient.TimeLimit.inherited
+        /// The allowed address families; nil means the client's.
+        public var families: HTTPDNSAddress.Families?
+        /// The value of the Host field instead of the URL's own: a host with an optional port. It does not follow a
+        /// redirect.
+        public var hostHeader: String?
+        /// The fields of ``HTTPDNSClient/Configuration/headers`` and of the computed ones that are left out of this
+        /// request.
+        public var withoutHeaders: Set<HTTPField.Name> = []
+        /// The longest response body, after decoding.
+        public var maximumResponseBody = HTTPDNSClient.ByteLimit.inherited
+        /// Whether the client requests the content codings that libcurl supports (gzip, deflate, br and zstd on Debian
+        /// 12) and decodes the body. When false, it requests none, and the body arrives as it was sent, such as a
+        /// `.tar.gz` that the server labels with a content coding. A request with a `Range` field never requests any:
+        /// its response is a part of the coded body.
+        public var decodesBody = true
+        /// The allowed HTTP versions.
+        public var versions = HTTPDNSClient.AllowedVersions.inherited
+        /// The priority of the request among those that wait for a connection.
+        public var priority = HTTPDNSClient.Request.Priority.normal
+        /// The redirects that are followed. With ``HTTPDNSClient/RedirectPolicy/never`` a 3xx response is returned.
+        public var redirects = HTTPDNSClient.RedirectPolicy.inherited
+        /// The conditions for sending the request again. The budget is always the client's.
+        public var retries = HTTPDNSClient.RetryPolicy.inherited
+        /// The key of the request in a rollout by key (`HTTPDNSRoute.Rollout.Stickiness.key`), such as a user's number.
+        /// Nil means the name of the host. Do not put a secret here: the value appears when the options are printed.
+        public var rolloutKey: String?
+        /// Whether the call ends before the first byte of the request is sent, see
+        /// ``HTTPDNSClient/proveIdentity(of:at:timeLimit:)``.
+        package var stopsBeforeSending = false
+        /// Whether the connection is kept with ``stopsBeforeSending``, see
+        /// ``HTTPDNSClient/preconnect(to:connections:options:)``.
+        var keepsConnection = false
+
+        /// Creates options that change nothing.
+        public init() {}
+    }
+}
+
+extension HTTPDNSClient.Request {
+    /// The priority of a request among those that wait for a connection: the most urgent goes first, and among equals
+    /// the oldest.
+    ///
+    /// It matters only when ``HTTPDNSClient/Configuration/Connections/perHost`` or
+    /// ``HTTPDNSClient/Configuration/Connections/total`` makes requests wait. It is strict: while more urgent requests
+    /// arrive, others wait, until their deadline.
+    public struct Priority: RawRepresentable, Hashable, Comparable, Sendable {
+        /// The urgency; higher is more urgent.
+        public var rawValue: Int8
+
+        /// Creates a priority; higher is more urgent, ``normal`` is 0.
+        public init(rawValue: Int8) { self.rawValue = rawValue }
+
+        /// The priority of background work such as prefetching: -64.
+        public static let low = HTTPDNSClient.Request.Priority(rawValue: -64)
+        /// The default: 0.
+        public static let normal = HTTPDNSClient.Request.Priority(rawValue: 0)
+        /// The priority of interactive requests: 64.
+        public static let high = HTTPDNSClient.Request.Priority(rawValue: 64)
+
+        /// Returns whether the left priority is less urgent.
+        public static func < (left: HTTPDNSClient.Request.Priority, right: HTTPDNSClient.Request.Priority) -> Bool {
+            left.rawValue < right.rawValue
+        }
+    }
+}

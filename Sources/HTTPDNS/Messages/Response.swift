@@ -1,0 +1,89 @@
+package import HTTPDNSCurl
+public import HTTPTypes
+
+extension HTTPDNSClient {
+    /// The response to a request: its head, and its body as a stream.
+    public struct Response: Sendable {
+        /// The status and the header fields.
+        public var head: HTTPResponse
+        /// The HTTP version.
+        public var version: HTTPDNSClient.HTTPVersion
+        /// The body. Read it to its end, or drop it: an unread body that is kept holds its connection until the call's
+        /// deadline.
+        public var body: HTTPDNSClient.Response.Body
+        /// The exchanges of the call, with redirects and with responses that led to a retry. The last exchange has this
+        /// response. Empty when an interceptor answered without sending.
+        public var exchanges: [HTTPDNSClient.Exchange]
+
+        /// Creates a response, for an interceptor that answers without sending.
+        public init(
+            head: HTTPResponse,
+            version: HTTPDNSClient.HTTPVersion = .http11,
+            body: HTTPDNSClient.Response.Body,
+            exchanges: [HTTPDNSClient.Exchange] = []
+        ) {
+            self.head = head
+            self.version = version
+            self.body = body
+            self.exchanges = exchanges
+        }
+
+        /// The status.
+        public var status: HTTPResponse.Status { head.status }
+        /// The header fields.
+        public var headerFields: HTTPFields { head.headerFields }
+
+        /// The origin of the response on one line, such as
+        /// `203.0.113.7 · doh "backup" · fresh, 41 s left · reused connection`.
+        public var route: String { exchanges.last.map(RouteLine.text) ?? "answered by an interceptor" }
+    }
+}
+
+extension HTTPDNSClient.Response {
+    /// A response with its whole body, for callers that do not read a stream.
+    public struct Collected: Sendable {
+        /// The status and the header fields.
+        public var head: HTTPResponse
+        /// The HTTP version.
+        public var version: HTTPDNSClient.HTTPVersion
+        /// The body.
+        public var body: [UInt8]
+        /// The exchanges of the call; the last one has this response.
+        public var exchanges: [HTTPDNSClient.Exchange]
+        /// The origin of the response on one line, see ``HTTPDNSClient/Response/route``.
+        public var route: String
+
+        /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+        init(_ response: HTTPDNSClient.Response, upTo limit: HTTPDNSByteCount) async throws {
+            body = try await response.body.collect(upTo: limit)
+            head = response.head
+            version = response.version
+            exchanges = response.exchanges
+            route = response.route
+        }
+
+        /// The status.
+        public var status: HTTPResponse.Status { head.status }
+        /// The header fields.
+        public var headerFields: HTTPFields { head.headerFields }
+    }
+}
+
+extension HTTPDNSClient.Response {
+    /// A summary of a body that has ended.
+    public struct BodySummary: Hashable, Sendable {
+        /// The bytes of the body after decoding.
+        public var bodyBytes: Int
+        /// The bytes of the body as received, before decoding.
+        public var wireBytes: Int
+        /// The durations of all phases.
+        public var timings: HTTPDNSClient.Exchange.Timings
+
+        /// Creates a summary.
+        public init(bodyBytes: Int, wireBytes: Int, timings: HTTPDNSClient.Exchange.Timings) {
+            self.bodyBytes = bodyBytes
+            self.wireBytes = wireBytes
+            self.timings = timings
+        }
+    }
+}

@@ -1,0 +1,243 @@
+internal import HTTPDNSCore
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+internal import Logging
+internal import Synchronization
+
+// This step is outside redirects and inside application interceptors: a retry repeats the call with all its hops.
+extension Pipeline {
+    /// The maximum age of an answer that a failed try does not query again, because the result would be the same. It
+    /// also bounds the cost of a thousand failing requests: one query a second.
+    private static let stillFresh: Duration = .seconds(1)
+
+    /// Sends a request, and repeats it as its retry policy demands.
+    func sendAgain(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
+        -> HTTPDNSClient.Response
+    {
+        retrying.noteCall()
+        let first: Result<HTTPDNSClient.Response, any Error>
+        do {
+            let response = try await follow(request, context)
+            // Nearly all calls end here without reading a policy.
+            guard response.status.code >= 400 else { return response }
+            first = .success(response)
+        } catch {
+            first = .failure(error)
+        }
+        let policy = request.own?.options.retries.inheriting(from: retries) ?? retries
+        guard policy.limit > 0, !request.options.stopsBeforeSending else { return try first.get() }
+        return try await retry(request, context, policy, after: first)
+    }
+
+    private func retry(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext,
+        _ policy: HTTPDNSClient.RetryPolicy,
+        after first: Result<HTTPDNSClient.Response, any Error>
+    ) async throws -> HTTPDNSClient.Response {
+        var context = context
+        var run = RetryRun(policy, request)
+        var trail = RetryTrail()
+        var result = first
+        while let outcome = outcome(of: result, context),
+            let wait = run.next(
+                after: outcome,
+                isBodySpent: request.body.isSpent,
+                left: context.call.firstDeadline.map { $0 - SystemTimeSource().now() },
+                random: retrying.chance()
+            ), !gate.isClosed, retrying.take(retries.budget)
+        {
+            logRetry(outcome, wait)
+            trail.add(result)
+            if case .success(let response) = result { try await response.body.drain() }
+            // The time is taken before the wait, so that calls that failed meanwhile share one query.
+            context.way = HopConstraints()
+            if case .failure = outcome { context.way.freshAfter = retrying.time.now() - Pipeline.stillFresh }
+            context.rewritten = nil
+            guard try await gate.sleep(until: retrying.time.now() + wait, on: retrying.time) else {
+                return try trail.completed(.failure(HTTPDNSClientError.shutDown)).get()
+            }
+            trail.noteRetry()
+            context.call.nextHop(after: request)
+            do {
+                result = .success(try await follow(request, context))
+            } catch {
+                result = .failure(error)
+            }
+        }
+        return try trail.completed(result).get()
+    }
+
+    private func outcome(
+        of result: Result<HTTPDNSClient.Response, any Error>,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) -> RetryRun.Outcome? {
+        switch result {
+        case .success(let response) where response.status.code < 400:
+            return nil
+        case .success(let response):
+            return .status(
+                response.status.code,
+                retryAfter: RetryAfter.wait(in: response.headerFields, now: retrying.calendarSeconds())
+            )
+        case .failure(let error):
+            guard let error = error as? HTTPDNSClientError else { return nil }
+            // An interceptor's own error does not know what was sent inside it.
+            let mayHaveBeenSent = error.requestMayHaveBeenSent || context.frame?.mayHaveSent == true
+            return .failure(error.code, error.stage, mayHaveBeenSent: mayHaveBeenSent)
+        }
+    }
+
+    private func logRetry(_ outcome: RetryRun.Outcome, _ wait: Duration) {
+        guard let logger, logger.logLevel <= .debug else { return }
+        let reason =
+            switch outcome {
+            case .status(let status, _): "\(status)"
+            case .failure(let code, let stage, _): "\(code)/\(stage)"
+            }
+        logger.debug("request is sent again", metadata: ["after": "\(wait.shortText)", "reason": "\(reason)"])
+    }
+}
+
+/// The record of earlier tries that the result of the last one includes.
+private struct RetryTrail {
+    private var exchanges: [HTTPDNSClient.Exchange] = []
+    private var attempts: [HTTPDNSClientError.Attempt] = []
+    private var mayHaveBeenSent = false
+    private var retries = 0
+    private var isEmpty = true
+
+    mutating func noteRetry() { retries += 1 }
+
+    mutating func add(_ result: Result<HTTPDNSClient.Response, any Error>) {
+        isEmpty = false
+        switch result {
+        case .success(let response):
+            exchanges += response.exchanges
+            mayHaveBeenSent = true
+        case .failure(let error):
+            guard let error = error as? HTTPDNSClientError else { return }
+            attempts += error.attempts
+            if error.requestMayHaveBeenSent { mayHaveBeenSent = true }
+        }
+    }
+
+    func completed(_ result: Result<HTTPDNSClient.Response, any Error>) -> Result<HTTPDNSClient.Response, any Error> {
+        guard !isEmpty else { return result }
+        switch result {
+        case .success(var response):
+            response.exchanges = exchanges + response.exchanges
+            return .success(response)
+        case .failure(let error):
+            guard var error = error as? HTTPDNSClientError else { return result }
+            error.attempts = attempts + error.attempts
+            error.retries = retries
+            if mayHaveBeenSent { error.requestMayHaveBeenSent = true }
+            return .failure(error)
+        }
+    }
+}
+
+/// The tries of one call, which decide whether there is another one.
+struct RetryRun {
+    /// The result of a try.
+    enum Outcome {
+        case status(Int, retryAfter: Duration?)
+        case failure(HTTPDNSClientError.Code, HTTPDNSClientError.Stage, mayHaveBeenSent: Bool)
+    }
+
+    let policy: HTTPDNSClient.RetryPolicy
+    /// Whether the request can be repeated without harm.
+    let isIdempotent: Bool
+    /// The number of retries so far.
+    private(set) var count = 0
+
+    init(_ policy: HTTPDNSClient.RetryPolicy, _ request: HTTPDNSClient.Request) {
+        self.policy = policy
+        isIdempotent =
+            policy.methods.contains(request.method)
+            || request.headerFields.contains { RetryRun.idempotencyKey == $0.name && !$0.value.isEmpty }
+    }
+
+    private static let idempotencyKey = HTTPField.Name("Idempotency-Key")
+
+    /// Returns the wait before the next try; nil when there is none.
+    /// - Parameters:
+    ///   - isBodySpent: Whether the request body can no longer be sent.
+    ///   - left: The remaining time of the call; nil without a limit.
+    ///   - random: A number from 0 to 1.
+    mutating func next(after outcome: Outcome, isBodySpent: Bool, left: Duration?, random: Double) -> Duration? {
+        guard count < policy.limit, !isBodySpent, wants(outcome) else { return nil }
+        var wait = backoff(random)
+        if case .status(_, let retryAfter?) = outcome {
+            guard retryAfter <= policy.maximumRetryAfter else { return nil }
+            // All clients with the same Retry-After would otherwise return at the same time.
+            wait = retryAfter + min(wait, policy.delay)
+        }
+        if let left, wait >= left { return nil }
+        count += 1
+        return wait
+    }
+
+    private func wants(_ outcome: Outcome) -> Bool {
+        switch outcome {
+        case .status(let status, _): isIdempotent && policy.statuses.contains(status)
+        case .failure(let code, let stage, let mayHaveBeenSent):
+            // A request that waited too long in a queue would only make the queue longer.
+            policy.errors.contains(code) && stage != .total && stage != .queue && (isIdempotent || !mayHaveBeenSent)
+        }
+    }
+
+    /// Returns a wait with full jitter: any time up to a bound that doubles.
+    private func backoff(_ random: Double) -> Duration {
+        var bound = policy.delay
+        for _ in 0..<count where bound < policy.maximumDelay { bound = bound * 2 }
+        return min(bound, policy.maximumDelay) * min(max(random, 0), 1)
+    }
+}
+
+/// The state that all retries of a client share: their budget, clocks and random numbers.
+final class RetryState: Sendable {
+    let time: any TimeSource
+    private let random: @Sendable () -> Double
+    private let wallClock: WallClock
+    private let calls = Atomic<UInt64>(0)
+    private let budget: Lock<RetryBudget>
+
+    init(_ configuration: HTTPDNSClient.Configuration) {
+        time = configuration.resolver.timeSource
+        random = configuration.random
+        wallClock = configuration.wallClock
+        budget = Lock(RetryBudget(at: configuration.resolver.timeSource.now()))
+    }
+
+    func noteCall() { calls.wrappingAdd(1, ordering: .relaxed) }
+
+    /// Takes one retry out of the budget.
+    func take(_ settings: HTTPDNSClient.RetryPolicy.Budget) -> Bool {
+        let now = time.now()
+        // Read under the lock: a later caller must not have a lower number.
+        return budget.withLock { $0.take(settings, calls: calls.load(ordering: .relaxed), at: now) }
+    }
+
+    /// Returns a number from 0 to 1.
+    func chance() -> Double { random() }
+
+    /// Returns the seconds since 1970.
+    func calendarSeconds() -> Int64 { wallClock.now() / 1000 }
+}
+
+/// The time that a server asks the client to wait (`Retry-After`, RFC 9110 section 10.2.3).
+enum RetryAfter {
+    /// - Parameter now: Seconds since 1970, for a date in a response without a `Date` field: two clocks may differ.
+    /// - Returns: Nil without the field, and when it is neither a number of seconds nor a date.
+    static func wait(in fields: HTTPFields, now: Int64) -> Duration? {
+        guard let value = fields[.retryAfter] else { return nil }
+        if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+            // A number that overflows means a very long time.
+            return .seconds(Int64(value) ?? Int64(UInt32.max))
+        }
+        guard let date = HTTPDate.seconds(value) else { return nil }
+        return .seconds(max(0, date - (fields[.date].flatMap(HTTPDate.seconds) ?? now)))
+    }
+}

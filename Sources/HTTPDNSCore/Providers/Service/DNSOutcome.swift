@@ -1,0 +1,261 @@
+package import HTTPDNSMessages
+package import HTTPDNSPrimitives
+
+/// The outcome of a response for the queried name and type.
+package enum DNSOutcome: Hashable, Sendable {
+    /// The addresses at the end of the alias chain: at least one, at most ``DNSResponse/maximumAddresses``, each once, in the
+    /// message's order. The time to live, in seconds, is the least of all records of the chain. The canonical name is `nil`
+    /// when the queried name is not an alias, or the chain does not end at a host name.
+    case addresses([HTTPDNSAddress], timeToLive: UInt32, canonicalName: HTTPDNSName?)
+    /// The name exists without a record of the type. The time to live is `nil` without an SOA that owns the name.
+    case noData(timeToLive: UInt32?)
+    /// The queried name, or the end of its alias chain, does not exist.
+    case nameError(timeToLive: UInt32?)
+    /// The server failed, or refused to answer.
+    case failed(DNSResponseCode)
+}
+
+extension DNSResponse {
+    /// The maximum number of hops in an alias chain. Resolvers stop at 8 to 17; chains of CDNs have up to 5.
+    package static let maximumAliasHops = 8
+
+    /// Returns the outcome, by the owner rule: an address counts only in the answer section, of the queried type, at the end of
+    /// the single loop-free alias chain from the queried name.
+    ///
+    /// Records of other owners are ignored, in any order of the records. A chain that is ambiguous, has a loop or is too long
+    /// invalidates the whole response.
+    package func outcome() throws(DNSMessageError) -> DNSOutcome {
+        guard responseCode == .noError || responseCode == .nameError else { return .failed(responseCode) }
+        let chain = try followAliases()
+        let addresses = Self.addresses(in: chain.records)
+        if responseCode == .nameError {
+            guard addresses.isEmpty else {
+                throw DNSMessageError(.contradiction, "NXDOMAIN with addresses for \(chain.end)")
+            }
+            return .nameError(timeToLive: negativeTimeToLive(of: chain))
+        }
+        guard !addresses.isEmpty else { return .noData(timeToLive: negativeTimeToLive(of: chain)) }
+        return .addresses(
+            addresses,
+            timeToLive: chain.timeToLive,
+            canonicalName: chain.hops == 0 ? nil : chain.end.hostName
+        )
+    }
+
+    /// Returns the addresses of `records`, each once, at most ``maximumAddresses``.
+    private static func addresses(in records: [DNSRecord]) -> [HTTPDNSAddress] {
+        var addresses: [HTTPDNSAddress] = []
+        for record in records {
+            guard case .address(let address) = record.content, !addresses.contains(address) else { continue }
+            addresses.append(address)
+            if addresses.count == maximumAddresses { break }
+        }
+        return addresses
+    }
+
+    /// Returns the time for which a negative answer may be cached: the lesser of the SOA's own time to live and its MINIMUM
+    /// (RFC 2308 section 5), and at most that of the aliases before it. Only the SOA of a zone that contains the name at the
+    /// end of the chain counts.
+    func negativeTimeToLive(of chain: AliasChain) -> UInt32? {
+        var least: UInt32?
+        for record in authorities where chain.end.isAtOrBelow(record.owner) {
+            guard case .startOfAuthority(let minimum) = record.content else { continue }
+            let seconds = min(DNSTimeToLive.seconds(record.timeToLive), DNSTimeToLive.seconds(minimum))
+            least = min(least ?? seconds, seconds)
+        }
+        return least.map { min($0, chain.timeToLive) }
+    }
+}
+
+/// The chain from the queried name to the name that owns the answer.
+struct AliasChain {
+    var end: DNSName
+    var hops = 0
+    /// The least time to live of the chain's aliases and of the records at its end, in seconds.
+    var timeToLive = DNSTimeToLive.maximumSeconds
+    /// The records at the end, all of the queried type.
+    var records: [DNSRecord] = []
+}
+
+extension DNSResponse {
+    /// Follows the aliases of the answer section from the queried name. Records are grouped by owner once, so that the work is
+    /// linear in their number.
+    func followAliases() throws(DNSMessageError) -> AliasChain {
+        let owned = Dictionary(grouping: answers, by: \.owner)
+        var chain = AliasChain(end: question.name)
+        var visited: Set<DNSName> = [question.name]
+
+        while let records = owned[chain.end], let (target, timeToLive) = try Self.alias(among: records) {
+            chain.hops += 1
+            chain.timeToLive = min(chain.timeToLive, timeToLive)
+            chain.end = target
+            guard visited.insert(target).inserted else {
+                throw DNSMessageError(.aliasLoop, "the aliases of \(question.name) lead back to \(target)")
+            }
+            guard chain.hops <= Self.maximumAliasHops else {
+                throw DNSMessageError(
+                    .aliasChainTooLong,
+                    "\(question.name) goes through more than \(Self.maximumAliasHops) aliases"
+                )
+            }
+        }
+        chain.records = owned[chain.end] ?? []
+        for record in chain.records {
+            chain.timeToLive = min(chain.timeToLive, DNSTimeToLive.seconds(record.timeToLive))
+        }
+        return chain
+    }
+
+    /// Returns the single alias among the records of one owner; `nil` when there is none.
+    private static func alias(
+        among records: [DNSRecord]
+    ) throws(DNSMessageError) -> (target: DNSName, timeToLive: UInt32)? {
+        var found: (target: DNSName, timeToLive: UInt32)?
+        var hasOtherRecords = false
+        for record in records {
+            guard case .alias(let target) = record.content else {
+                hasOtherRecords = true
+                continue
+            }
+            // Equal records count as one (RFC 2181 section 5). If their times to live differ, the least applies (section 5.2).
+            guard found == nil || found?.target == target else {
+                throw DNSMessageError(.ambiguousAlias, "\(record.owner) has two aliases (RFC 2181 section 10.1)")
+            }
+            let seconds = DNSTimeToLive.seconds(record.timeToLive)
+            found = (target, min(found?.timeToLive ?? seconds, seconds))
+        }
+        if found != nil, hasOtherRecords {
+            throw DNSMessageError(
+                .ambiguousAlias,
+                "\(records[0].owner) is an alias and has other records (RFC 1034 section 3.6.2)"
+            )
+        }
+        return found
+    }
+}
+
+extension DNSName {
+    /// Creates the wire form of a host name, whose labels are within the limits by construction.
+    package init(_ host: HTTPDNSName) {
+        let text = host.description.utf8
+        var octets: [UInt8] = []
+        octets.reserveCapacity(text.count + 2)
+        for label in text.split(separator: UInt8(ascii: ".")) {
+            octets.append(UInt8(truncatingIfNeeded: label.count))
+            octets.append(contentsOf: label)
+        }
+        octets.append(0)
+        self.init(validatedOctets: octets)
+    }
+
+    /// The name as a host name; `nil` when it is not one, such as the root or a name with a space in it.
+    package var hostName: HTTPDNSName? {
+        var text: [UInt8] = []
+        text.reserveCapacity(octets.count)
+        var rest = octets[...]
+        while let length = rest.first, length > 0 {
+            let label = rest.dropFirst().prefix(Int(length))
+            guard label.allSatisfy(Self.isHostNameOctet) else { return nil }
+            if !text.isEmpty { text.append(UInt8(ascii: ".")) }
+            text.append(contentsOf: label)
+            rest = rest.dropFirst(label.count + 1)
+        }
+        return try? HTTPDNSName(String(decoding: text, as: UTF8.self))
+    }
+
+    private static func isHostNameOctet(_ octet: UInt8) -> Bool {
+        switch octet {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
+}
+
+extension DNSQuestion {
+    package init(_ host: HTTPDNSName, type: DNSRecordType) {
+        self.init(name: DNSName(host), type: type)
+    }
+}
+
+/// The outcome of a response for the queried SVCB or HTTPS records.
+package enum DNSServiceOutcome: Hashable, Sendable {
+    /// The usable records in service mode, by ascending priority: at least one, at most ``DNSResponse/maximumServices``. The
+    /// time to live, in seconds, is the least of all records of the chain.
+    case bindings([HTTPDNSProviderAnswer.HTTPSRecord], timeToLive: UInt32)
+    /// The targets of the records in alias mode. The client picks one at random (RFC 9460 section 2.4.2).
+    case aliases([HTTPDNSName], timeToLive: UInt32)
+    /// Alias mode with the target `.`: the service is not available (RFC 9460 section 2.5.1).
+    case unavailable(timeToLive: UInt32)
+    /// No usable record. The time to live is `nil` without a record and an SOA that owns the name.
+    case none(timeToLive: UInt32?)
+    /// The server failed, or refused to answer.
+    case failed(DNSResponseCode)
+}
+
+extension DNSResponse {
+    /// The maximum number of records in service mode that are kept.
+    package static let maximumServices = 16
+
+    /// Returns the outcome, by the owner rule of ``outcome()``.
+    ///
+    /// - One malformed record invalidates all of them (RFC 9460 section 2.2).
+    /// - A record in alias mode invalidates those in service mode (section 2.4.1).
+    /// - A record whose parameters are unusable, or whose target is not a host name, invalidates only itself.
+    /// - A record whose target is `.` is about its owner, the end of the alias chain (section 2.5.2).
+    package func serviceOutcome() throws(DNSMessageError) -> DNSServiceOutcome {
+        guard responseCode == .noError || responseCode == .nameError else { return .failed(responseCode) }
+        let chain = try followAliases()
+        if responseCode == .nameError, !chain.records.isEmpty {
+            throw DNSMessageError(.contradiction, "NXDOMAIN with services of \(chain.end)")
+        }
+        guard !chain.records.isEmpty else { return .none(timeToLive: negativeTimeToLive(of: chain)) }
+
+        var records: [ServiceRecord] = []
+        for record in chain.records {
+            guard case .service(let service) = record.content else { return .none(timeToLive: chain.timeToLive) }
+            records.append(service)
+        }
+        let aliases = records.filter { $0.priority == 0 }
+        guard aliases.isEmpty else { return Self.outcome(ofAliases: aliases, timeToLive: chain.timeToLive) }
+
+        // Clients do not try more; the preferred records are kept.
+        let usable = records.sorted { $0.priority < $1.priority }.lazy.compactMap {
+            HTTPDNSProviderAnswer.HTTPSRecord($0, of: chain)
+        }
+        let bindings = Array(usable.prefix(Self.maximumServices))
+        return bindings.isEmpty
+            ? .none(timeToLive: chain.timeToLive) : .bindings(bindings, timeToLive: chain.timeToLive)
+    }
+
+    private static func outcome(ofAliases aliases: [ServiceRecord], timeToLive: UInt32) -> DNSServiceOutcome {
+        let targets = aliases.prefix(maximumServices).compactMap(\.target.hostName)
+        if !targets.isEmpty { return .aliases(targets, timeToLive: timeToLive) }
+        return aliases.contains { $0.target == .root }
+            ? .unavailable(timeToLive: timeToLive) : .none(timeToLive: timeToLive)
+    }
+}
+
+extension HTTPDNSProviderAnswer.HTTPSRecord {
+    /// Creates a record in service mode at the end of `chain`; `nil` when it is unusable.
+    fileprivate init?(_ record: ServiceRecord, of chain: AliasChain) {
+        let parameters = record.parameters
+        guard parameters.areUsable else { return nil }
+        let name = record.target == .root ? chain.end : record.target
+        // Without an alias the queried name owns the record.
+        let isOwner = name == chain.end && chain.hops == 0
+        let target = isOwner ? nil : name.hostName
+        guard isOwner || target != nil else { return nil }
+        let defaults =
+            parameters.excludesDefaultProtocol || parameters.protocols.contains("http/1.1") ? [] : ["http/1.1"]
+        self.init(
+            priority: record.priority,
+            target: target,
+            applicationProtocols: parameters.protocols + defaults,
+            port: parameters.port,
+            v4Hints: parameters.v4Hints,
+            v6Hints: parameters.v6Hints
+        )
+        offersEncryptedHello = parameters.offersEncryptedHello
+    }
+}

@@ -1,0 +1,119 @@
+#if LocalProvider
+internal import Crypto
+internal import CryptoExtras
+internal import Foundation
+
+/// Verification of query signatures, with code that shares nothing with the clients' signing.
+enum SignatureCheck {
+    /// Returns whether `signature` is the HMAC-SHA256 of `text` in lower-case hexadecimal. Compared in constant time.
+    static func isHMAC(_ signature: String, of text: String, key: [UInt8]) -> Bool {
+        guard let code = Hexadecimal.lowerCaseOctets(signature) else { return false }
+        return HMAC<SHA256>.isValidAuthenticationCode(
+            code,
+            authenticating: Data(text.utf8),
+            using: SymmetricKey(data: key)
+        )
+    }
+
+    /// Returns whether `signature` is the MD5 of `text` in lower-case hexadecimal.
+    static func isMD5(_ signature: String, of text: String) -> Bool {
+        isSame(signature, Hexadecimal.text(Insecure.MD5.hash(data: Data(text.utf8))))
+    }
+
+    /// Returns whether `signature` is the SHA-256 of `text` in lower-case hexadecimal.
+    static func isSHA256(_ signature: String, of text: String) -> Bool {
+        isSame(signature, Hexadecimal.text(SHA256.hash(data: Data(text.utf8))))
+    }
+
+    /// Returns whether two texts are equal, in a time that does not depend on the position of a difference.
+    static func isSame(_ left: String, _ right: String) -> Bool {
+        let (left, right) = (Array(left.utf8), Array(right.utf8))
+        guard left.count == right.count else { return false }
+        return zip(left, right).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}
+
+/// AES-128 as the vendors' services use it, with code that shares nothing with the clients'.
+struct BlockCipher: Sendable {
+    /// The two modes, by their numbers in Alibaba's `m`.
+    enum Mode: Int, Sendable {
+        case cbc = 1
+        case gcm = 2
+
+        var vectorOctets: Int { self == .cbc ? 16 : 12 }
+
+        /// The opposite mode.
+        var other: Mode { self == .cbc ? .gcm : .cbc }
+    }
+
+    let mode: Mode
+    private let key: SymmetricKey
+
+    /// - Parameter key: 16 bytes; any other number gives nil.
+    init?(_ mode: Mode, key: [UInt8]) {
+        guard key.count == 16 else { return nil }
+        self.mode = mode
+        self.key = SymmetricKey(data: key)
+    }
+
+    /// Encrypts a text: a new initialization vector, then the cipher text, then the tag of GCM.
+    func sealed(_ text: [UInt8]) throws -> [UInt8] {
+        switch mode {
+        case .cbc:
+            let vector = (0..<mode.vectorOctets).map { _ in UInt8.random(in: .min ... .max) }
+            return try vector + Array(AES._CBC.encrypt(text, using: key, iv: AES._CBC.IV(ivBytes: vector)))
+        case .gcm:
+            let box = try AES.GCM.seal(text, using: key)
+            return Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
+        }
+    }
+
+    /// Decrypts the result of ``sealed(_:)``; nil for anything else.
+    func opened(_ octets: [UInt8]) -> [UInt8]? {
+        switch mode {
+        case .cbc:
+            let rest = octets.dropFirst(mode.vectorOctets)
+            guard !rest.isEmpty, rest.count.isMultiple(of: 16),
+                let vector = try? AES._CBC.IV(ivBytes: octets.prefix(mode.vectorOctets))
+            else { return nil }
+            return (try? AES._CBC.decrypt(Data(rest), using: key, iv: vector)).map(Array.init)
+        case .gcm:
+            guard let box = try? AES.GCM.SealedBox(combined: Data(octets)) else { return nil }
+            return (try? AES.GCM.open(box, using: key)).map(Array.init)
+        }
+    }
+}
+
+/// Hexadecimal as the vendors' services read it.
+enum Hexadecimal {
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    /// Returns lower-case digits, two for each byte.
+    static func text(_ octets: some Sequence<UInt8>) -> String {
+        String(decoding: octets.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    /// Returns the bytes of lower-case digits; nil for anything else, including an odd number of digits.
+    static func lowerCaseOctets(_ text: String) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var octets: [UInt8] = []
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
+            octets.append(high << 4 | low)
+        }
+        return octets
+    }
+
+    /// Returns the bytes of digits in either case: consoles show secrets and keys in both.
+    static func octets(_ text: String) -> [UInt8]? { lowerCaseOctets(text.lowercased()) }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+}
+#endif

@@ -1,0 +1,295 @@
+/// The trust settings of a client: certificate authorities, public-key pins, TLS versions, and the client certificate.
+///
+/// Clients with equal settings may share connections. Clients whose settings differ in any way share neither connections nor
+/// TLS sessions. The value holds paths of files, never their contents: a changed file does not change the settings, and is read
+/// again.
+public struct HTTPDNSTrust: Hashable, Sendable, CustomStringConvertible {
+    /// The verification of a server's certificate.
+    public struct Verification: Hashable, Sendable {
+        package let isOn: Bool
+
+        /// The chain must end at one of ``HTTPDNSTrust/roots``, and the certificate must be valid for the name.
+        public static let chainAndName = Verification(isOn: true)
+        /// Any certificate is accepted: **an attacker on the network path can read and change everything**.
+        ///
+        /// For experiments on your own machine only. The log gets one warning. Public-key pins are still checked.
+        public static let insecurelyAcceptingAnyCertificate = Verification(isOn: false)
+    }
+
+    /// The certificate authorities at which a server's chain must end.
+    public var roots: HTTPDNSTrust.Roots = .system
+    /// The client's own certificate, for servers that request one; nil means that the client presents none.
+    public var clientCertificate: HTTPDNSTrust.ClientCertificate?
+    /// The public keys that a server may have, in addition to all other checks; empty allows any key.
+    ///
+    /// A match with one of them is enough. Add a second pin, of a key kept offline: without such a backup a lost key locks all
+    /// clients out.
+    public var pins: [HTTPDNSTrust.PublicKeyPin] = []
+    /// The pins of hosts that have their own, instead of ``pins``; see ``pin(_:to:)``.
+    public private(set) var pinsByHost: [String: [HTTPDNSTrust.PublicKeyPin]] = [:]
+    /// The oldest version of TLS that is allowed (CURLOPT_SSLVERSION).
+    public var minimumVersion: HTTPDNSTrust.TLSVersion = .tls12
+    /// The verification of a server's certificate.
+    public var verification: Verification = .chainAndName
+    /// Whether the secrets of TLS connections are written to the file of `SSLKEYLOGFILE`, as set when libcurl was loaded.
+    ///
+    /// With these secrets **all recorded traffic of these connections can be decrypted**. If false, nothing is written there,
+    /// unlike libcurl's own default.
+    public var writesKeyLog = false
+
+    /// Creates settings with the system's roots, no certificate and no pins.
+    public init() {}
+
+    /// Creates settings with the given roots, no certificate and no pins.
+    public init(roots: HTTPDNSTrust.Roots) {
+        self.roots = roots
+    }
+
+    /// Sets the public keys that the servers of some hosts may have.
+    ///
+    /// The exact name wins, then the longest suffix, then ``pins``.
+    /// - Parameters:
+    ///   - pattern: A name, `img.shop.example`, or every name below one, `*.shop.example`; ASCII, in any case.
+    ///   - pins: At least one pin.
+    /// - Throws: ``HTTPDNSTrust/Error`` with code `hostPattern`.
+    public mutating func pin(_ pattern: String, to pins: [HTTPDNSTrust.PublicKeyPin]) throws(HTTPDNSTrust.Error) {
+        let lower = pattern.lowercased()
+        let name = lower.hasPrefix("*.") ? lower.dropFirst(2) : lower[...]
+        guard HTTPDNSTrust.isName(name) else {
+            throw HTTPDNSTrust.Error(
+                .hostPattern,
+                "\"\(pattern.escaped(limit: 80))\" is no pattern for hosts; allowed: a name such as img.shop.example, or "
+                    + "*.shop.example; an international name as xn--..."
+            )
+        }
+        guard !pins.isEmpty else {
+            throw HTTPDNSTrust.Error(.hostPattern, "no pin is given for \(lower); leave it out, or give one")
+        }
+        pinsByHost[lower] = pins
+    }
+
+    /// Sets the public keys that all servers may have, and removes those of single hosts.
+    package mutating func pin(_ pins: [HTTPDNSTrust.PublicKeyPin]) {
+        self.pins = pins
+        pinsByHost = [:]
+    }
+
+    private static func isName(_ name: Substring) -> Bool {
+        guard (1...253).contains(name.utf8.count) else { return false }
+        return name.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
+            (1...63).contains(label.utf8.count)
+                && label.utf8.allSatisfy {
+                    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
+                        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "-")
+                        || $0 == UInt8(ascii: "_")
+                }
+        }
+    }
+
+    /// Returns the pins for a canonical host; empty when any key is allowed.
+    package func pins(for host: String) -> [HTTPDNSTrust.PublicKeyPin] {
+        if pinsByHost.isEmpty { return pins }
+        if let own = pinsByHost[host] { return own }
+        var rest = host[...]
+        while let dot = rest.firstIndex(of: ".") {
+            rest = rest[rest.index(after: dot)...]
+            if let own = pinsByHost["*.\(rest)"] { return own }
+        }
+        return pins
+    }
+
+    package var hasPins: Bool { !pins.isEmpty || !pinsByHost.isEmpty }
+
+    /// The settings, with paths instead of contents.
+    public var description: String {
+        var parts = ["roots \(roots)", "TLS \(minimumVersion) or newer"]
+        if let clientCertificate { parts.append(clientCertificate.description) }
+        if hasPins { parts.append("\(pins.count) pins, \(pinsByHost.count) hosts with their own") }
+        if verification == .insecurelyAcceptingAnyCertificate { parts.append("ANY CERTIFICATE IS ACCEPTED") }
+        if writesKeyLog { parts.append("TLS SECRETS ARE WRITTEN TO SSLKEYLOGFILE") }
+        return parts.joined(separator: "; ")
+    }
+}
+
+extension HTTPDNSTrust {
+    /// Whether the settings contain a path, so that a mistake in it can be reported early.
+    package var namesFiles: Bool {
+        if case .file = roots.source { return verification == .chainAndName || clientCertificate != nil }
+        return clientCertificate != nil
+    }
+}
+
+extension HTTPDNSTrust {
+    /// A client's certificate and key (mutual TLS): PEM files, which are read again when they change.
+    ///
+    /// Descriptions, logs and errors contain the paths of the files, never their contents.
+    public struct ClientCertificate: Hashable, Sendable, CustomStringConvertible {
+        /// The PEM file of the certificate, followed by the intermediate certificates (CURLOPT_SSLCERT_BLOB).
+        public var certificateFile: String
+        /// The PEM file of the private key (CURLOPT_SSLKEY_BLOB); nil when ``certificateFile`` contains it.
+        public var keyFile: String?
+        /// The source of the password of an encrypted key (CURLOPT_KEYPASSWD); nil for an unencrypted key.
+        public var keyPassword: HTTPDNSTrust.KeyPassword?
+
+        /// Creates a value from a certificate and its key.
+        public init(certificateFile: String, keyFile: String? = nil, keyPassword: HTTPDNSTrust.KeyPassword? = nil) {
+            self.certificateFile = certificateFile
+            self.keyFile = keyFile
+            self.keyPassword = keyPassword
+        }
+
+        /// The paths, never the contents.
+        public var description: String {
+            "certificate \(certificateFile), key \(keyFile ?? "in the same file")\(keyPassword.map { ", \($0)" } ?? "")"
+        }
+    }
+}
+
+extension HTTPDNSTrust {
+    /// The source of a private key's password, never the password itself. It is read together with the key.
+    public struct KeyPassword: Hashable, Sendable, CustomStringConvertible {
+        package enum Place: Hashable, Sendable {
+            case file(String)
+            case environment(String)
+        }
+
+        package let place: Place
+
+        /// Returns the content of a file as the source, without trailing line ends, at most 4096 bytes.
+        public static func file(_ path: String) -> HTTPDNSTrust.KeyPassword {
+            HTTPDNSTrust.KeyPassword(place: .file(path))
+        }
+
+        /// Returns the value of an environment variable as the source.
+        public static func environment(_ name: String) -> HTTPDNSTrust.KeyPassword {
+            HTTPDNSTrust.KeyPassword(place: .environment(name))
+        }
+
+        /// The source of the password, never its value.
+        public var description: String {
+            switch place {
+            case .file(let path): "password in the file \(path)"
+            case .environment(let name): "password in the environment variable \(name)"
+            }
+        }
+    }
+}
+
+extension HTTPDNSTrust {
+    /// The SHA-256 of a server's public key (its SubjectPublicKeyInfo), which outlives the certificate when that is renewed
+    /// with the same key. Source: RFC 7469 section 2.4, CURLOPT_PINNEDPUBLICKEY.
+    ///
+    /// ```swift
+    /// let pin = try HTTPDNSTrust.PublicKeyPin("sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE=")
+    /// ```
+    ///
+    /// A pin of a certificate:
+    /// `openssl x509 -in server.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary |
+    /// base64`
+    public struct PublicKeyPin: Hashable, Sendable, CustomStringConvertible {
+        /// The canonical text: `sha256//` and 44 characters of base64. Each key has one spelling.
+        public let description: String
+
+        /// Parses `sha256//` and base64. The 44 characters alone, as other tools print them, are accepted too.
+        /// - Throws: ``HTTPDNSTrust/Error`` with code `publicKeyPin`.
+        public init(_ text: String) throws(HTTPDNSTrust.Error) {
+            let digest = text.hasPrefix("sha256//") ? text.dropFirst("sha256//".count) : text[...]
+            guard HTTPDNSTrust.PublicKeyPin.isDigest(digest) else {
+                throw HTTPDNSTrust.Error(
+                    .publicKeyPin,
+                    "\"\(text.escaped(limit: 80))\" is not a public-key pin; allowed: sha256// and 32 octets in base64 "
+                        + "(44 characters that end in =)"
+                )
+            }
+            description = "sha256//\(digest)"
+        }
+
+        /// Returns whether the text is the base64 of 32 bytes.
+        ///
+        /// 43 characters carry 258 bits: the last one's two low bits must be 0. Otherwise one key would have four spellings, of
+        /// which libcurl, which compares text, accepts one.
+        private static func isDigest(_ text: Substring) -> Bool {
+            let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+            let octets = Array(text.utf8)
+            guard octets.count == 44, octets[43] == UInt8(ascii: "=") else { return false }
+            let values = octets[..<43].compactMap { alphabet.firstIndex(of: $0) }
+            return values.count == 43 && values[42] & 3 == 0
+        }
+    }
+}
+
+extension HTTPDNSTrust {
+    /// The certificate authorities at which a TLS server's chain must end.
+    public struct Roots: Hashable, Sendable, CustomStringConvertible {
+        package enum Source: Hashable, Sendable {
+            case system
+            case file(String)
+        }
+
+        package let source: Source
+
+        /// The system's roots: `SSL_CERT_FILE` if set, else the first bundle that exists of Debian, RHEL or Alpine.
+        public static let system = HTTPDNSTrust.Roots(source: .system)
+
+        /// Returns the roots in a PEM file, and no others.
+        public static func file(_ path: String) -> HTTPDNSTrust.Roots { HTTPDNSTrust.Roots(source: .file(path)) }
+
+        /// `system`, or the path.
+        public var description: String {
+            switch source {
+            case .system: "system"
+            case .file(let path): path
+            }
+        }
+    }
+}
+
+extension HTTPDNSTrust {
+    /// A version of TLS.
+    public struct TLSVersion: Hashable, Sendable, Comparable, CustomStringConvertible {
+        /// The minor version number, after `1.`.
+        package let minor: Int
+
+        /// TLS 1.2 (RFC 5246).
+        public static let tls12 = HTTPDNSTrust.TLSVersion(minor: 2)
+        /// TLS 1.3 (RFC 8446).
+        public static let tls13 = HTTPDNSTrust.TLSVersion(minor: 3)
+
+        /// The number: `1.2`, `1.3`.
+        public var description: String { "1.\(minor)" }
+
+        /// Returns whether the left version is older.
+        public static func < (left: HTTPDNSTrust.TLSVersion, right: HTTPDNSTrust.TLSVersion) -> Bool {
+            left.minor < right.minor
+        }
+    }
+}
+
+extension HTTPDNSTrust {
+    /// An error in a trust setting, thrown when the setting is made, before anything is sent.
+    public struct Error: Swift.Error, Hashable, Sendable, CustomStringConvertible {
+        /// The kind of mistake. Compare with `==`; new versions may add codes.
+        public struct Code: Hashable, Sendable, CustomStringConvertible {
+            /// A short identifier from a bounded set, fit for a metric label.
+            public let description: String
+
+            /// A public-key pin that is not `sha256//` and 32 bytes in base64.
+            public static let publicKeyPin = Code(description: "public-key-pin")
+            /// A host pattern that is neither a name nor `*.` and a name, or that has no pin.
+            public static let hostPattern = Code(description: "host-pattern")
+        }
+
+        /// The kind of mistake.
+        public let code: Code
+        /// The value that was found, the allowed values, and how to get one.
+        public let message: String
+
+        package init(_ code: Code, _ message: String) {
+            self.code = code
+            self.message = message
+        }
+
+        /// The message.
+        public var description: String { message }
+    }
+}

@@ -1,0 +1,175 @@
+internal import HTTPDNS
+internal import HTTPDNSConfiguration
+internal import HTTPDNSControl
+
+/// The failure of a command: a readable line, an object for programs, and an exit status.
+struct CommandFailure: Error, Sendable {
+    enum Kind: Hashable, Sendable {
+        /// A name, connection or answer failed: exit 1.
+        case failed
+        /// The arguments or the configuration cannot be used: exit 2.
+        case usage
+        /// Help or version, which the argument parser throws as an error: exit 0.
+        case information
+    }
+
+    var kind: Kind
+    /// A short identifier for programs.
+    var code: String
+    /// The reason that a name has no address, as a short identifier: `name-not-found`.
+    var reason: String?
+    /// The phase of the request, where there is one.
+    var stage: String?
+    /// The failure in words.
+    var message: String
+    /// The suggested action.
+    var hint: String?
+    /// The host concerned.
+    var host: String?
+    /// The addresses that were tried.
+    var attempts: [HTTPDNSClientError.Attempt] = []
+    /// The providers that were queried.
+    var providerAttempts: [HTTPDNSResolver.ProviderAttempt] = []
+    /// Whether the origin may have received the request; nil for commands without a request.
+    var requestMayHaveBeenSent: Bool?
+    /// The mistakes of a configuration file.
+    var mistakes: [ConfigurationFileError.Mistake] = []
+    /// The exit status of a run that a signal ended.
+    var signalStatus: Int32?
+    /// The number of further mistakes.
+    var omittedMistakes = 0
+
+    init(kind: Kind, code: String, message: String, hint: String? = nil) {
+        self.kind = kind
+        self.code = code
+        self.message = message
+        self.hint = hint
+    }
+
+    static func usage(_ message: String, hint: String? = nil) -> CommandFailure {
+        CommandFailure(kind: .usage, code: "usage", message: message, hint: hint)
+    }
+
+    static func failed(code: String, _ message: String, hint: String? = nil) -> CommandFailure {
+        CommandFailure(kind: .failed, code: code, message: message, hint: hint)
+    }
+
+    static func information(_ text: String) -> CommandFailure {
+        CommandFailure(kind: .information, code: "information", message: text)
+    }
+
+    static var noCommand: CommandFailure {
+        .usage(
+            "no command: say resolve HOST, explain URL, fetch URL, compare HOST, watch HOST, check FILE, export, dump, switch or serve FILE",
+            hint: "see resolve-test --help"
+        )
+    }
+
+    var exitStatus: Int32 {
+        if let signalStatus { return signalStatus }
+        return switch kind {
+        case .failed: ExitStatus.failed
+        case .usage: ExitStatus.usage
+        case .information: ExitStatus.done
+        }
+    }
+}
+
+extension CommandFailure {
+    /// Creates the failure for an error of the library, or of the program itself.
+    init(_ error: any Error) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let error as HTTPDNSClientError: self.init(error)
+        case let error as HTTPDNSResolver.Error: self.init(error)
+        case let error as ConfigurationFileError: self.init(error)
+        case let error as HTTPDNSMapping.Error: self = .configuration("\(error)")
+        case let error as HTTPDNSProviderConfigurationError: self = .configuration("\(error)")
+        case let error as HTTPDNSResolver.ConfigurationError: self = .configuration("\(error)")
+        case let error as ControlCallError: self.init(error)
+        case is CancellationError: self = .failed(code: "cancelled", "cancelled")
+        default: self = .failed(code: "unknown", "\(error)")
+        }
+    }
+
+    private static func configuration(_ message: String) -> CommandFailure {
+        CommandFailure(kind: .usage, code: "configuration", message: message)
+    }
+
+    private init(_ error: HTTPDNSClientError) {
+        let unusable: Set<HTTPDNSClientError.Code> = [.invalidURL, .invalidRequest, .configuration]
+        self.init(
+            kind: unusable.contains(error.code) ? .usage : .failed,
+            code: "\(error.code)",
+            message: error.message,
+            hint: error.hint
+        )
+        stage = "\(error.stage)"
+        host = error.host
+        attempts = error.attempts
+        requestMayHaveBeenSent = error.requestMayHaveBeenSent
+        // The library's hints name its settings; this program has flags for them.
+        if error.hint == HTTPDNSClientError.missingAuthorityHint {
+            hint = "if the server is the right one, --cacert FILE names its authority"
+        }
+        if error.code == .policyRefused, error.description.contains("policy.allow") {
+            hint = [error.hint, "--allow ADDRESS does so for one run"].compactMap { $0 }.joined(separator: "; ")
+        }
+        if error.code == .timedOut, error.isCallDeadline || error.stage == .total {
+            hint = "--max-time SECONDS gives it more"
+        }
+        if let cause = error.underlying as? HTTPDNSResolver.Error {
+            providerAttempts = cause.attempts
+            reason = "\(cause.code)"
+        }
+    }
+
+    private init(_ error: HTTPDNSResolver.Error) {
+        self.init(
+            kind: error.code == .invalidName ? .usage : .failed,
+            code: "\(error.code)",
+            message: error.message,
+            hint: error.hint
+        )
+        stage = "\(HTTPDNSClientError.Stage.resolve)"
+        reason = "\(error.code)"
+        host = error.host
+        providerAttempts = error.attempts
+    }
+
+    /// Creates a failure with one line that names the command which lists all mistakes.
+    private init(_ error: ConfigurationFileError) {
+        let first = error.mistakes.first
+        let more = error.mistakes.count + error.omitted - 1
+        self.init(
+            kind: .usage,
+            code: "configuration",
+            message: first.map { "\($0.location): \($0.message)" } ?? "\(error)",
+            hint: first?.hint
+        )
+        mistakes = error.mistakes
+        omittedMistakes = error.omitted
+        if more > 0, let file = first?.location.file {
+            let count = more == 1 ? "1 more mistake" : "\(more) more mistakes"
+            hint = [hint, "\(count): see resolve-test check \(ShellText.quoted(file))"].compactMap { $0 }.joined(
+                separator: "; "
+            )
+        }
+    }
+}
+
+/// The program's exit statuses. Docs/CommandLine.md has the table.
+enum ExitStatus {
+    /// Everything was done.
+    static let done: Int32 = 0
+    /// A name, connection or answer failed.
+    static let failed: Int32 = 1
+    /// The arguments or the configuration cannot be used. No request was sent.
+    static let usage: Int32 = 2
+
+    /// `compare`: an answer is suspicious.
+    static let suspicious: Int32 = 3
+
+    /// Returns the status of a program that a signal ended, as shells count it.
+    static func signal(_ number: Int32) -> Int32 { 128 + number }
+}
