@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Floors of the house: a target may depend only on those above it in this list (Docs/Architecture.md).
+// Layers: a target may depend only on those above it in this list (Docs/Architecture/README.md).
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),

@@ -87,7 +87,7 @@ struct SnapshotEncoder {
     }
 }
 
-/// The layout of a snapshot. `Docs/Architecture.md` has it as a table. Integers are big-endian.
+/// The layout of a snapshot. `Docs/Architecture/SnapshotFormat.md` has it as a table. Integers are big-endian.
 enum SnapshotFormat {
     /// The first bytes: readable, so that `head` shows the type of the file.
     static let magic = Array("httpdns\n".utf8)
