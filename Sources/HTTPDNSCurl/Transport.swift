@@ -44,9 +44,8 @@ package struct TransportConfiguration: Sendable {
     package var keepsPeerCertificates = false
     /// The ejection of endpoints that respond with errors, which are then tried last for a while; `nil` for none.
     package var ejection: HTTPDNSTransfer.OutlierEjection?
-    /// Whether libcurl decodes the content codings that ``Inflater`` does not know. That needs a libcurl that checks in the
-    /// middle of the head. With others only gzip and deflate are requested, since libcurl accepts a truncated body in them as
-    /// complete.
+    /// Whether libcurl decodes the content codings that ``Inflater`` does not know; otherwise only gzip and deflate are
+    /// requested. LibcurlQuirks.md: decoding is decided per piece.
     var decodesByThePiece = CurlLibrary.decodesByThePiece
     /// The settings of connections without a request; `nil` for none.
     package var activeProbing: HTTPDNSTransfer.ActiveProbing?

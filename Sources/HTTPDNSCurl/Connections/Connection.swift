@@ -141,8 +141,8 @@ struct PinConnections {
     }
 }
 
-// A server may send bytes on a connection that carries no request: a 408 before it closes the connection, or an extra response.
-// Over HTTP/1.x libcurl 7.88 reads them as the response to the next request.
+// Bytes on a connection that carries no request, which libcurl would read as the response to the next one (LibcurlQuirks.md:
+// stray bytes).
 
 extension EasyHandle {
     /// Whether the request's connection serves one request at a time.

@@ -30,9 +30,9 @@ extension PinKey {
 /// The libcurl options of one key: a made-up name, which identifies the connections in libcurl's pool, and the address of
 /// that name.
 ///
-/// libcurl's pool ignores addresses, and other transfers also see a RESOLVE entry for the real name. A name under `.invalid`
-/// (RFC 6761 section 6.4) for exactly one endpoint has neither problem. libcurl does not copy the lists: they are freed after
-/// the last transfer that uses them.
+/// The name is under `.invalid` (RFC 6761 section 6.4) and stands for exactly one endpoint, because libcurl's pool ignores
+/// addresses (LibcurlQuirks.md: reuse ignores the address). libcurl does not copy the lists: they are freed after the last
+/// transfer that uses them.
 final class Pin {
     let key: PinKey
     let slot: Int

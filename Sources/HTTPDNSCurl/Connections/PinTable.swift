@@ -4,15 +4,12 @@ internal import HTTPDNSPrimitives
 ///
 /// Three numbers are bounded.
 ///
-/// - The entries in libcurl's host table, because libcurl walks the whole table at the end of each request. The least recently
-/// - The names. libcurl 7.88 keeps a record for each name whose connection it closed because its pool was full. It walks all
-///   records at the end of each request (300 us a request after 20,000 names). So a name is given to another pin once no
-///   connection has it any more.
-///   records at the end of each request (300 us a request after 20,000 names). So a name is given to another pin once no
-///   connection has it any more.
+/// - The entries in libcurl's host table (LibcurlQuirks.md: the host table is walked). The least recently used are removed by a
+///   line in the list of the next transfer.
+/// - The pins, which must not long outlive the connections that their names identify.
+/// - The names (LibcurlQuirks.md: names are never forgotten). A name is given to another pin once no connection has it any more.
 struct PinTable {
-    /// The maximum number of entries. libcurl's table costs 32 us a request when empty, 54 us at 3,000 entries, 160 us and more
-    /// at 10,000 (7.88.1).
+    /// The maximum number of entries, beyond which each request costs noticeably more.
     static let maximumEntries = 256
 
     private let maximumPins: Int

@@ -3,14 +3,12 @@ internal import HTTPDNSPrimitives
 
 /// The transfers of a pin that wait until its HTTP/2 connections have room. Loop thread only.
 ///
-/// libcurl opens a connection for each transfer that finds all others full, at the same time: 1,000 concurrent requests opened
-/// 900 (7.88.1). So libcurl gets only as many transfers as its connections surely have room for. Beyond that it gets one, and
-/// the next when that one has a connection: an open one that had room after all, or a new one. libcurl does not report a
-/// server's stream limit (RFC 9113 section 6.5.2). The queue learns it from the number of transfers on a connection when
-/// libcurl opened another one.
+/// libcurl gets only as many transfers as its connections surely have room for (LibcurlQuirks.md: a connection for each full
+/// stream). Beyond that it gets one, and the next when that one has a connection: an open one that had room after all, or a new
+/// one. The queue learns a server's limit from the number of transfers on a connection when libcurl opened another one.
 struct StreamQueue {
-    /// The streams that libcurl puts on a connection before the server's settings arrive. RFC 9113 section 6.5.2 recommends
-    /// that servers allow no fewer.
+    /// The streams that libcurl puts on a connection before the server's settings arrive (LibcurlQuirks.md: 100 streams are
+    /// assumed).
     private static let initialLimit = 100
 
     /// The streams that a connection of the pin can carry, as far as is known.

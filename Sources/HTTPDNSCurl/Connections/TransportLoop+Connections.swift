@@ -22,8 +22,8 @@ extension TransportLoop {
         driver?.socketClosed(descriptor)
     }
 
-    /// Forgets a connection that libcurl closed without CURLOPT_CLOSESOCKETFUNCTION. libcurl 7.88 does that to a socket that
-    /// never connected; its descriptor may since belong to anything in the process.
+    /// Forgets a connection that libcurl closed without CURLOPT_CLOSESOCKETFUNCTION, since its descriptor may belong to anything
+    /// in the process by now (LibcurlQuirks.md: sockets close without a callback).
     /// - Returns: Whether the descriptor is no longer the socket that it was opened as.
     @discardableResult
     func forgetIfClosed(_ connection: Connection) -> Bool {
@@ -204,9 +204,8 @@ extension TransportConfiguration {
 
 /// A transfer that makes libcurl check its idle connections.
 ///
-/// libcurl closes dead, old and idle connections only when it looks for a connection, so a process without traffic would keep
-/// all of its sockets. This transfer looks for a connection and has no other effect: its name cannot be looked up, and it
-/// ends before there is a socket. libcurl 7.88 checks at most once a second.
+/// libcurl checks them only when it looks for a connection (LibcurlQuirks.md: idle connections stay open). This transfer looks
+/// for one and has no other effect: its name cannot be looked up, and it ends before there is a socket.
 final class IdleConnectionReaper {
     private let curl: UnsafeMutableRawPointer
     private var isRunning = false

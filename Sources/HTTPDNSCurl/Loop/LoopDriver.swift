@@ -252,10 +252,9 @@ enum Milliseconds {
 
 /// The limit of connections that libcurl keeps.
 ///
-/// libcurl's own limit (CURLMOPT_MAXCONNECTS) also counts those in use: 2,000 pending requests would leave no room for a
-/// single idle connection, and every other request would connect again. So the limit follows the running transfers. Streams
-/// that share a connection (HTTP/2) count individually. Beside many of them more connections than the limit may stay, until
-/// they are idle for too long.
+/// libcurl's own limit (CURLMOPT_MAXCONNECTS) also counts those in use, so it follows the running transfers (LibcurlQuirks.md:
+/// the idle limit counts busy connections). Streams that share a connection (HTTP/2) count individually. Beside many of them
+/// more connections than the limit may stay, until they are idle for too long.
 struct IdleConnectionLimit {
     private let maximumIdle: Int
     private var limit = 0

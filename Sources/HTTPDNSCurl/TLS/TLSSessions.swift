@@ -3,9 +3,7 @@ internal import Glibc
 
 /// A store of TLS sessions that one connection at a time may resume and add to (CURLOPT_SHARE). Loop thread only.
 ///
-/// libcurl 7.88 keeps a session with the easy handle that made it, under the URL's host and the pool's name. Another handle
-/// would not resume it. Once that name stands for another endpoint of the host, the session would be offered to a server that
-/// did not issue it. So sessions belong to a pin.
+/// Sessions belong to a pin, and not to the easy handle that made them (LibcurlQuirks.md: sessions belong to a handle).
 final class TLSSessions {
     /// The share; `nil` when libcurl created none. Handles then keep their sessions themselves.
     private let share: UnsafeMutableRawPointer?

@@ -1,7 +1,6 @@
 internal import CHTTPDNSCurl
 
-// Content codings. gzip and deflate are always decoded here: libcurl accepts a body as complete that ends in the middle of
-// them.
+// Content codings. gzip and deflate are always decoded here (LibcurlQuirks.md: truncated bodies pass).
 extension EasyHandle {
     /// Sets the codings to request.
     func configureDecoding() {
@@ -10,10 +9,8 @@ extension EasyHandle {
         set(CURLOPT_HTTP_CONTENT_DECODING, 0)
     }
 
-    /// Begins decoding after the head. From here on libcurl ignores a coding that is decoded here.
-    ///
-    /// Seen in libcurl 7.88.1: it checks this option again for each piece of the body. Later versions decide when they read the
-    /// head.
+    /// Begins decoding after the head. From here on libcurl ignores a coding that is decoded here (LibcurlQuirks.md: decoding is
+    /// decided per piece).
     func beginDecoding() {
         guard transfer?.request.decodes == true, let coding = declaredCoding.inflated else { return }
         if loop.configuration.decodesByThePiece { set(CURLOPT_HTTP_CONTENT_DECODING, 0) }

@@ -188,7 +188,7 @@ extension EasyHandle {
     /// Notes that a kept connection died without a byte of a response, and that the request will be sent on another.
     func noteRedial() {
         isRedialed = true
-        // libcurl counts the repetitions of all transfers of a handle together, and fails the sixth (7.88.1: `retrycount`).
+        // libcurl fails the sixth repetition (LibcurlQuirks.md: repetitions are counted by handle).
         needsReset = true
         phase = .connecting
         dialedAt = loop.now
@@ -257,7 +257,7 @@ extension EasyHandle {
 
     /// Notes that TCP is connected and TLS begins (CURLOPT_SSL_CTX_FUNCTION).
     func beginSecuring() {
-        // libcurl reports the version that TLS negotiates, and the key of a rejected server, only in its trace.
+        // libcurl reports the negotiated version and a rejected key nowhere else (LibcurlQuirks.md: ALPN is only traced).
         setTracing(true)
         markActive(.securing)
     }
@@ -313,8 +313,7 @@ extension EasyHandle {
         isSentOverHTTP1 = isOverHTTP1
         if isSentOverHTTP1 {
             connection?.expectedBytes = 0
-            // libcurl reads this option when it looks for another connection. Its repetition is then the last, since it repeats
-            // only requests on kept connections.
+            // libcurl's repetition then has a connection of its own and is the last (LibcurlQuirks.md: silent repetition).
             if !hasOpenedConnection { setConnectsFresh(true) }
         }
         loop.watch(self)
@@ -326,10 +325,7 @@ extension EasyHandle {
     }
 
     /// Ends the transfer successfully before its request is sent, so that libcurl keeps the connection. libcurl checks this
-    /// option between the pre-request callback and the sending. If it were set at the start of the transfer, no other transfer
-    /// could use the connection (7.88.1).
-    ///
-    /// Seen in libcurl 7.88.1; `PreconnectTests` detect whether another version does the same.
+    /// option between the pre-request callback and the sending (LibcurlQuirks.md: connect-only connections are private).
     private func endsWithoutSending() -> Bool {
         needsReset = true
         onlyConnects = true

@@ -80,9 +80,8 @@ extension EasyHandle {
         if connection.unrepeatable == 0 { loop.setTracing(false, on: connection) }
     }
 
-    /// Sets whether libcurl repeats the request only after its stream was refused. libcurl also sends a request again when its
-    /// kept connection ends without a byte of a response, and does not report the reason. It does not do so for this type of
-    /// RTSP request, which has no effect on HTTP (7.88.1: `Curl_retry_request`).
+    /// Sets whether libcurl repeats the request only after its stream was refused, and not when its kept connection ends. This
+    /// type of RTSP request has no other effect on HTTP (LibcurlQuirks.md: a refusal looks like any end).
     private func repeatOnlyRefused(_ isOn: Bool) {
         guard repeatsOnlyRefused != isOn else { return }
         let type = isOn ? CURL_RTSPREQ_RECEIVE : CURL_RTSPREQ_OPTIONS
@@ -99,9 +98,8 @@ extension EasyHandle {
         return stream.isRefused
     }
 
-    /// Replaces libcurl's handle for the same transfer, which starts from its beginning. The old handle has sent part of the
-    /// body, would first rewind it, and counts the repetitions of all its transfers together (7.88.1: `rewindbeforesend`,
-    /// `retrycount`).
+    /// Replaces libcurl's handle for the same transfer, which starts from its beginning (LibcurlQuirks.md: a stopped handle is
+    /// spoiled; repetitions are counted by handle).
     /// - Returns: Whether there is a new handle.
     func renew() -> Bool {
         guard let next = curl_easy_init() else { return false }

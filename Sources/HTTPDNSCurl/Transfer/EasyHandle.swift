@@ -168,12 +168,9 @@ final class EasyHandle: HeapMember {
         errorBuffer.deallocate()
     }
 
-    /// Whether libcurl may keep a state of this transfer that breaks the handle's next one. Resetting all options does not
-    /// clear it.
-    ///
-    /// libcurl may have prepared to send the body again, and was stopped: it would begin the next transfer by rewinding that
-    /// body, which fails (7.88: `rewindbeforesend`). Or the stream was refused after a response had begun: libcurl would treat
-    /// an end of the next transfer's connection as a refusal (7.88: `refused_stream`).
+    /// Whether libcurl may keep a state of this transfer that breaks the handle's next one, and that no reset of options clears.
+    /// It was stopped before it sent the body again, or the stream was refused after a response had begun (LibcurlQuirks.md: a
+    /// stopped handle is spoiled).
     var spoilsNext: Bool {
         mayHaveBeenSent && transfer?.hasBody == true && (!isHeadComplete || hasFailed) || stream != nil && !isSuccess
     }

@@ -2,8 +2,7 @@ internal import CHTTPDNSZlib
 
 /// A decompressor based on zlib, for bodies in gzip (RFC 1952) and deflate (RFC 1950, or bare RFC 1951) that arrive in pieces.
 ///
-/// libcurl would decode both too (7.88: content_encoding.c). But it accepts a truncated body as complete, and fails at the
-/// second of several members, which RFC 1952 section 2.2 allows.
+/// libcurl would decode both too, but it accepts truncated bodies (LibcurlQuirks.md: truncated bodies pass).
 final class Inflater {
     /// A content coding that zlib decodes.
     enum Coding {
