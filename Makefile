@@ -58,12 +58,15 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	@$(MAKE) --no-print-directory nested bare
 
 .PHONY: lint
-lint: ## Check the format and the words
+lint: ## Check the format, the words, and the paths and links of the documentation
 	$(call step,format)
 	swift format lint --strict --parallel --recursive $(SWIFT_FOLDERS)
 	$(call step,words)
 	@Scripts/check-words --self-test
 	@Scripts/check-words
+	$(call step,paths and links)
+	@Scripts/check-docs-paths --self-test
+	@Scripts/check-docs-paths
 
 .PHONY: format
 format: ## Correct the format
