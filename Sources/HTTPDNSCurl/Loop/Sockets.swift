@@ -3,7 +3,9 @@ internal import HTTPDNSPrimitives
 
 /// Opens a socket that child processes do not inherit; -1 and the error number on failure.
 func openSocket(_ family: Int32, _ type: Int32, _ transportProtocol: Int32) -> (descriptor: Int32, error: Int32) {
-    let descriptor = socket(family, type | Int32(SOCK_CLOEXEC.rawValue), transportProtocol)
+    // Linux defines SOCK_CLOEXEC as O_CLOEXEC. The first name belongs to Glibc's module or to libcurl's, whichever the
+    // compiler loads first.
+    let descriptor = socket(family, type | O_CLOEXEC, transportProtocol)
     return (descriptor, descriptor < 0 ? errno : 0)
 }
 
