@@ -157,7 +157,7 @@ extension HTTPDNSMapping {
             {
                 throw HTTPDNSMapping.Error(
                     key: text,
-                    reason: "it is an address; mappings are for names, and addresses are dialled as is"
+                    reason: "it is an address; mappings are for names, and a connection to an address needs none"
                 )
             }
             var name = text[...]

@@ -15,6 +15,8 @@ struct DoHClientTests {
         let service = try RawServer(.repeatForever([.readHead, .send(reply.http)]))
         var configuration = try HTTPDNSClient.Configuration.doh("http://127.0.0.1:\(service.port)/dns-query")
         configuration.resolver.families = .v4
+        // Beside the other suites a thread may wait for seconds for its turn.
+        configuration.makePatient()
         let internalName = try HTTPDNSName("db.internal")
         let inner = HTTPDNSAddress(v4: 203, 0, 113, 50)
         let system = ScriptedSystemResolver([internalName: .success([inner])])
