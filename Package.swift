@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "HTTPDNSMetrics", targets: ["HTTPDNSMetrics"]),
         .library(name: "HTTPDNSServiceLifecycle", targets: ["HTTPDNSServiceLifecycle"]),
         .library(name: "HTTPDNSTesting", targets: ["HTTPDNSTesting"]),
+        .library(name: "HTTPDNSVendors", targets: ["HTTPDNSVendors"]),
         .executable(name: "resolve-test", targets: ["resolve-test"]),
     ],
     traits: [
@@ -77,10 +78,21 @@ let package = Package(
                 "HTTPDNSCurl",
                 "HTTPDNSMessages",
                 "HTTPDNSPrimitives",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HTTPDNSVendors",
+            dependencies: [
+                "HTTPDNSCurl",
+                "HTTPDNSCore",
+                "HTTPDNSMessages",
+                "HTTPDNSPrimitives",
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Signing"])),
                 .product(name: "CryptoExtras", package: "swift-crypto", condition: .when(traits: ["Signing"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),
@@ -102,6 +114,7 @@ let package = Package(
                 "HTTPDNSCore",
                 "HTTPDNS",
                 "HTTPDNSPrimitives",
+                "HTTPDNSVendors",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),
             ],
@@ -268,7 +281,8 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSCoreTests",
             dependencies: [
-                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNSMessages", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
+                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNSMessages", "HTTPDNSPrimitives", "HTTPDNSTesting",
+                "HTTPDNSVendors", "ServerRig",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
@@ -276,7 +290,7 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSMetricsTests",
             dependencies: [
-                "HTTPDNSCore", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
+                "HTTPDNSCore", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSTesting", "HTTPDNSVendors", "ServerRig",
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
             ],
@@ -293,6 +307,7 @@ let package = Package(
             name: "HTTPDNSConfigurationTests",
             dependencies: [
                 "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSPrimitives", "HTTPDNSTesting",
+                "HTTPDNSVendors",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
@@ -306,7 +321,8 @@ let package = Package(
             name: "HTTPDNSLocalProviderTests",
             dependencies: [
                 "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSLocalProvider",
-                "HTTPDNSPrimitives", "HTTPDNSTesting", "LocalProviderExample", "ServerRig", "resolve-test",
+                "HTTPDNSPrimitives", "HTTPDNSTesting", "HTTPDNSVendors", "LocalProviderExample", "ServerRig",
+                "resolve-test",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -352,8 +368,8 @@ let package = Package(
         .testTarget(
             name: "ResolveTestTests",
             dependencies: [
-                "HTTPDNSCore", "HTTPDNS", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
-                "resolve-test",
+                "HTTPDNSCore", "HTTPDNS", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTesting", "HTTPDNSVendors",
+                "ServerRig", "resolve-test",
             ],
             swiftSettings: settings
         ),
