@@ -37,15 +37,15 @@ let package = Package(
         .executableTarget(
             name: "Alibaba",
             dependencies: [
-                .product(name: "HTTPDNSCore", package: "swift-httpdns"),
                 .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSVendors", package: "swift-httpdns"),
             ]
         ),
         .executableTarget(
             name: "Tencent",
             dependencies: [
-                .product(name: "HTTPDNSCore", package: "swift-httpdns"),
                 .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSVendors", package: "swift-httpdns"),
             ]
         ),
         .target(
@@ -56,6 +56,7 @@ let package = Package(
                 .product(name: "HTTPDNSCore", package: "swift-httpdns"),
                 .product(name: "HTTPDNSControl", package: "swift-httpdns"),
                 .product(name: "HTTPDNSMetrics", package: "swift-httpdns"),
+                .product(name: "HTTPDNSVendors", package: "swift-httpdns"),
             ]
         ),
         .testTarget(
@@ -69,7 +70,10 @@ let package = Package(
         // Built with the traits that are on by default, as most programs are; the tests of the package have all of them.
         .testTarget(
             name: "DefaultTraitsTests",
-            dependencies: [.product(name: "HTTPDNSCore", package: "swift-httpdns")]
+            dependencies: [
+                .product(name: "HTTPDNSCore", package: "swift-httpdns"),
+                .product(name: "HTTPDNSVendors", package: "swift-httpdns"),
+            ]
         ),
     ]
 )

@@ -2,6 +2,7 @@
 import HTTPDNSCore
 import HTTPDNSMetrics
 import HTTPDNSPrimitives
+import HTTPDNSVendors
 import MetricsTestKit
 import ServerRig
 import Testing

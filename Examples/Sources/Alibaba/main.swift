@@ -1,5 +1,5 @@
 import HTTPDNS
-import HTTPDNSCore
+import HTTPDNSVendors
 
 // The account's secrets stay where they are, and are read for each query.
 let account = VendorCredential(

@@ -1,4 +1,5 @@
 import HTTPDNS
+import HTTPDNSVendors
 
 /// Services that answer in JSON.
 enum JSONServices {

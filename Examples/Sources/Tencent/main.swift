@@ -1,5 +1,5 @@
 import HTTPDNS
-import HTTPDNSCore
+import HTTPDNSVendors
 
 // The token stays where it is, and is read for each query. An account that encrypts has an `encryptionKey` in its place.
 let account = VendorCredential(account: "100000", secret: .environment("TENCENT_TOKEN"))

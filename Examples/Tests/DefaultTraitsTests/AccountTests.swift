@@ -1,4 +1,5 @@
 import HTTPDNSCore
+import HTTPDNSVendors
 import Testing
 
 #if !Signing

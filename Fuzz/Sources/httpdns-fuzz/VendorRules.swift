@@ -2,6 +2,7 @@ import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 
 @testable internal import HTTPDNSCore
+@testable internal import HTTPDNSVendors
 
 extension FuzzTarget {
     typealias VendorReading =

@@ -1,5 +1,6 @@
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
+internal import HTTPDNSVendors
 
 extension SettingsReader {
     /// Returns the names that routes may use, also those of providers with mistakes, so that each mistake is reported once.

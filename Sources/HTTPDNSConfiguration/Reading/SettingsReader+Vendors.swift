@@ -1,4 +1,5 @@
 internal import HTTPDNSCore
+internal import HTTPDNSVendors
 
 extension SettingsReader {
     /// Reads the settings specific to a provider of kind `alibaba-v1` or `alibaba-v2`; nil after a mistake that leaves no

@@ -1,6 +1,7 @@
 internal import HTTPDNS
 package import HTTPDNSCore
 package import HTTPDNSPrimitives
+package import HTTPDNSVendors
 
 extension FileSettings {
     /// The settings of one provider in a configuration file.

@@ -153,7 +153,7 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
     /// (RFC 9476).
     var isOutsideDNS: Bool { HTTPDNSName.zonesOutsideDNS.contains { self == $0 || isBelow($0) } }
 
-    static let localhost = HTTPDNSName(canonical: "localhost")
+    package static let localhost = HTTPDNSName(canonical: "localhost")
 
     private static let zonesOutsideDNS = ["onion", "invalid", "alt"].map { HTTPDNSName(canonical: $0) }
 

@@ -123,9 +123,18 @@ extension HTTPDNSProvider {
         switch self {
         case is HTTPDNSDoHProvider: "doh"
         case is HTTPDNSJSONProvider: "json"
-        case is AlibabaProvider: "alibaba"
-        case is TencentProvider: "tencent"
+        case let vendor as any AccountHolding: vendor.protocolName
         default: "provider"
         }
     }
+}
+
+/// A provider that identifies itself to its service by an account.
+package protocol AccountHolding: HTTPDNSProvider {
+    /// The name of its protocol, as in ``HTTPDNSProvider/kind``.
+    var protocolName: String { get }
+
+    /// Lets one query test whether a refused account is accepted again.
+    /// - Returns: Whether the account is refused.
+    func retryRefusedAccount() -> Bool
 }

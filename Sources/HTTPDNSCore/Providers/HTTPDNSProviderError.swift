@@ -62,6 +62,11 @@ public struct HTTPDNSProviderConfigurationError: Error, Hashable, Sendable, Cust
     /// The mistake, and the suggested action.
     public var message: String
 
+    package init(provider: String, message: String) {
+        self.provider = provider
+        self.message = message
+    }
+
     /// One line with name and message.
     public var description: String { "provider \"\(provider)\": \(message)" }
 }

@@ -1,4 +1,4 @@
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 
 /// The combined outcome of a provider's answer, over all queried families.
 enum AnswerReading: Equatable, Sendable {
@@ -122,5 +122,5 @@ enum AnswerReading: Equatable, Sendable {
 
 extension HTTPDNSAddress.Family {
     /// The type of DNS record for addresses of the family.
-    var recordType: String { self == .v4 ? "A" : "AAAA" }
+    package var recordType: String { self == .v4 ? "A" : "AAAA" }
 }

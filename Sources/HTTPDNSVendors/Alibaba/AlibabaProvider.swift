@@ -1,4 +1,5 @@
-package import HTTPDNSCurl
+public import HTTPDNSCore
+internal import HTTPDNSCurl
 public import HTTPDNSPrimitives
 
 /// A provider for Alibaba Cloud's HTTPDNS, versions 2 and 1 of the protocol. It has its own transport, which is pinned to the
@@ -15,7 +16,7 @@ public import HTTPDNSPrimitives
 ///   provider checks whether that still holds.
 /// - Names that are not entered in the vendor's console have no addresses, cached for at most a minute. Version 1 cannot
 ///   report that a name does not exist.
-/// - Records of type HTTPS are not requested: ``HTTPDNSProviderAnswer/services`` stays nil.
+/// - Records of type HTTPS are not requested: `HTTPDNSProviderAnswer.services` stays nil.
 public final class AlibabaProvider: HTTPDNSProvider {
     /// The name from the settings.
     public let name: String
@@ -29,7 +30,7 @@ public final class AlibabaProvider: HTTPDNSProvider {
     let exchange: VendorExchange
 
     /// Creates the provider. Nothing is sent until the first query.
-    /// - Throws: ``HTTPDNSProviderConfigurationError`` in these cases:
+    /// - Throws: `HTTPDNSProviderConfigurationError` in these cases:
     ///   - The URL is not an https URL (http is allowed for a loopback address), has a path, or has no addresses.
     ///   - The account, a secret or a custom parameter is malformed, or a secret cannot be read.
     ///   - Queries must be signed or encrypted, and the build lacks the package trait `Signing`.
@@ -86,14 +87,14 @@ public final class AlibabaProvider: HTTPDNSProvider {
 
     /// Asks for all families of the query in one request.
     ///
-    /// A family is ``HTTPDNSProviderAnswer/Family/failed(_:)`` when its list contains no readable address.
-    /// - Throws: ``HTTPDNSProviderError`` when no family has an outcome; `CancellationError` when the task is cancelled.
+    /// A family is `HTTPDNSProviderAnswer.Family.failed(_:)` when its list contains no readable address.
+    /// - Throws: `HTTPDNSProviderError` when no family has an outcome; `CancellationError` when the task is cancelled.
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         try await exchange.resolve(query)
     }
 
     /// Asks about all names in one request.
-    /// - Throws: ``HTTPDNSProviderError`` when no name has an outcome, or there are more than ``batchLimit``;
+    /// - Throws: `HTTPDNSProviderError` when no name has an outcome, or there are more than ``batchLimit``;
     ///   `CancellationError`.
     public func resolve(_ query: HTTPDNSProviderQuery, batch: [HTTPDNSName]) async throws -> [HTTPDNSName:
         HTTPDNSProviderAnswer]
@@ -108,7 +109,9 @@ public final class AlibabaProvider: HTTPDNSProvider {
 }
 
 extension AlibabaProvider: AccountHolding {
-    func retryRefusedAccount() -> Bool { exchange.retryRefusedAccount() }
+    package var protocolName: String { "alibaba" }
+
+    package func retryRefusedAccount() -> Bool { exchange.retryRefusedAccount() }
 }
 
 extension AlibabaProvider.Configuration {
@@ -191,7 +194,7 @@ extension AlibabaProvider {
         public var addressStore: (any HTTPDNSResolutionStore)?
         /// The trust roots for the service's certificate.
         public var trustRoots: HTTPDNSTrust.Roots = .system
-        /// The most private scope that addresses in the service's answers may have (``HTTPDNSProvider/answerScope``).
+        /// The most private scope that addresses in the service's answers may have (`HTTPDNSProvider.answerScope`).
         public var answers: HTTPDNSAddressPolicy.Scope = .public
 
         /// The URL of the vendor's own service. Its certificate is valid for this name at every address (Alibaba's C client

@@ -1,3 +1,4 @@
+internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes

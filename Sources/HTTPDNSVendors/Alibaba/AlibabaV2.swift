@@ -1,3 +1,4 @@
+internal import HTTPDNSCore
 internal import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
@@ -77,7 +78,7 @@ struct AlibabaV2Payload: Sendable {
     /// - Parameters:
     ///   - encryption: The mode; `nil` makes the initializer return `nil`.
     ///   - key: The key in hexadecimal.
-    /// - Throws: ``HTTPDNSProviderError`` when the key is missing or malformed. The error does not contain the key.
+    /// - Throws: `HTTPDNSProviderError` when the key is missing or malformed. The error does not contain the key.
     init?(_ encryption: AlibabaProvider.Encryption?, key: String?) throws(HTTPDNSProviderError) {
         guard let encryption else { return nil }
         let mode: AESCipher.Mode = encryption == .cbc ? .cbc : .gcm
@@ -137,7 +138,7 @@ struct AlibabaV2Signature {
 
     private let key: [UInt8]
 
-    /// - Throws: ``HTTPDNSProviderError`` when the secret is not hexadecimal. The error does not contain the secret.
+    /// - Throws: `HTTPDNSProviderError` when the secret is not hexadecimal. The error does not contain the secret.
     init(secret: String) throws(HTTPDNSProviderError) {
         guard let key = Hexadecimal.octets(secret), !key.isEmpty else {
             throw HTTPDNSProviderError(

@@ -1,3 +1,4 @@
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// The parser for answers of version 2: `code`, and under `data` one element for each name, with an object for each family.

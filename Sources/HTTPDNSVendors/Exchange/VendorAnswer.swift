@@ -1,3 +1,4 @@
+internal import HTTPDNSCore
 internal import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 

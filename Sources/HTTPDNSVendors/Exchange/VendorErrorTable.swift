@@ -1,3 +1,4 @@
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// The meanings of a vendor's error codes, with one row for each code that the vendor documents or its clients know.

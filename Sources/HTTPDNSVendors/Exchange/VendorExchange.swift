@@ -1,3 +1,4 @@
+internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
@@ -28,7 +29,7 @@ final class VendorExchange: Sendable {
     ///   - isDiscovering: Whether the service is asked for its addresses.
     ///   - store: The store that keeps discovered addresses for the next process.
     ///   - key: The key of the stored addresses: those of another service or region are not used.
-    /// - Throws: ``HTTPDNSProviderConfigurationError`` when a secret is malformed or cannot be read, and when this build
+    /// - Throws: `HTTPDNSProviderConfigurationError` when a secret is malformed or cannot be read, and when this build
     ///   cannot sign although it must.
     init(
         _ vendor: any VendorProtocol,
@@ -73,7 +74,7 @@ final class VendorExchange: Sendable {
     var batchLimit: Int { vendor.batchLimit }
 
     /// Asks about all names of the query in one request.
-    /// - Throws: ``HTTPDNSProviderError``; `CancellationError` when the task is cancelled.
+    /// - Throws: `HTTPDNSProviderError`; `CancellationError` when the task is cancelled.
     func answers(to question: VendorQuery, limit: Duration) async throws -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let deadline = time.now() + limit
         let admission = try await admit()
@@ -203,7 +204,7 @@ final class VendorExchange: Sendable {
 }
 
 extension VendorExchange {
-    /// Answers one query; see ``HTTPDNSProvider/resolve(_:)``.
+    /// Answers one query; see `HTTPDNSProvider.resolve(_:)`.
     func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         let question = VendorQuery(
             hosts: [query.host],
@@ -220,7 +221,7 @@ extension VendorExchange {
         return answer
     }
 
-    /// Answers a query about several names; see ``HTTPDNSProvider/resolve(_:batch:)``.
+    /// Answers a query about several names; see `HTTPDNSProvider.resolve(_:batch:)`.
     func resolve(_ query: HTTPDNSProviderQuery, batch: [HTTPDNSName]) async throws -> [HTTPDNSName:
         HTTPDNSProviderAnswer]
     {
@@ -282,13 +283,6 @@ struct AccountRefusal: Sendable {
         pause = min(pause * 2, Self.longestPause)
         retryAt = now + pause
     }
-}
-
-/// A provider that identifies itself to its service by an account.
-protocol AccountHolding: HTTPDNSProvider {
-    /// Lets one query test whether a refused account is accepted again.
-    /// - Returns: Whether the account is refused.
-    func retryRefusedAccount() -> Bool
 }
 
 /// The clock for a vendor's signatures: the machine's calendar clock, corrected by the vendor's clock after it rejected a

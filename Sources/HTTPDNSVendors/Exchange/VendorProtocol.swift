@@ -1,3 +1,5 @@
+internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 /// A vendor's own part of the protocol: the encoding of a query as a request, and the reading of a reply. A value without
@@ -12,7 +14,7 @@ protocol VendorProtocol: Sendable {
     /// - Parameters:
     ///   - secrets: The account's current secrets.
     ///   - seconds: The vendor's time.
-    /// - Throws: ``HTTPDNSProviderError`` when a secret does not have the vendor's form.
+    /// - Throws: `HTTPDNSProviderError` when a secret does not have the vendor's form.
     func request(
         for question: VendorQuery,
         secrets: VendorSecrets,
@@ -28,7 +30,7 @@ protocol VendorProtocol: Sendable {
 
     /// Returns the answers in a reply for the names of the query. Names without an answer are omitted, and other names are
     /// ignored.
-    /// - Throws: ``HTTPDNSProviderError`` when the reply is not an answer at all.
+    /// - Throws: `HTTPDNSProviderError` when the reply is not an answer at all.
     func answers(
         in reply: UpstreamReply,
         to question: VendorQuery,
@@ -39,7 +41,7 @@ protocol VendorProtocol: Sendable {
     func discoveryRequest(secrets: VendorSecrets, at seconds: Int64) throws(HTTPDNSProviderError) -> ServiceRequest?
 
     /// Returns the service's addresses in a reply.
-    /// - Throws: ``HTTPDNSProviderError`` when the reply has none.
+    /// - Throws: `HTTPDNSProviderError` when the reply has none.
     func discovery(in reply: UpstreamReply, secrets: VendorSecrets) throws(HTTPDNSProviderError) -> ServiceDiscovery
 }
 
@@ -56,12 +58,35 @@ struct VendorQuery: Hashable, Sendable {
     var clientSubnet: HTTPDNSAddressBlock?
 }
 
-/// A vendor's description of its own service.
-struct ServiceDiscovery: Hashable, Sendable {
-    /// The service's addresses; an empty list changes nothing.
-    var endpoints: [HTTPDNSEndpoint] = []
-    /// Whether the vendor has switched the account off: no query may be sent.
-    var isDisabled = false
-    /// The life of this description, where the vendor states it.
-    var lifetime: Duration?
+extension UpstreamLocation {
+    /// Returns a URL at the service with a path of the protocol.
+    /// - Parameters:
+    ///   - path: Begins with `/`; in the characters that a path may have.
+    ///   - parameters: `name=value` pairs in the characters that a query may have.
+    func url(path: String, _ parameters: [(name: String, value: String)]) throws(HTTPDNSProviderError) -> ParsedURL {
+        let query = parameters.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+        do throws(URLFailure) {
+            return try ParsedURL("\(url.scheme)://\(url.authority)\(path)?\(query)")
+        } catch {
+            // The error's text is dropped: it may quote the URL, and with it a signature.
+            throw HTTPDNSProviderError(code: .unreachable, message: "the query does not fit into the url")
+        }
+    }
+
+    /// Creates the location of a vendor's service. The vendor's protocol defines the paths.
+    static func vendor(
+        url: String,
+        bootstrap: [HTTPDNSAddress],
+        provider: String
+    ) throws(HTTPDNSProviderConfigurationError) -> UpstreamLocation {
+        let location = try UpstreamLocation(url: url, bootstrap: bootstrap, provider: provider)
+        guard location.url.target == "/" else {
+            throw HTTPDNSProviderConfigurationError(
+                provider: provider,
+                message:
+                    "its url has a path or a query, which the vendor's protocol has of its own; end it with the port"
+            )
+        }
+        return location
+    }
 }

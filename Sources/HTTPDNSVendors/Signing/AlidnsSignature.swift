@@ -1,8 +1,31 @@
+public import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 #if Signing
 internal import Crypto
 #endif
+
+extension HTTPDNSJSONProvider.Service {
+    /// Alidns with an account: every query is signed with SHA-256 and the time of the machine's clock.
+    ///
+    /// Needs the package trait `Signing`.
+    /// - Parameters:
+    ///   - account: The account (`uid`): letters, digits, `-`, `_` and `.`.
+    ///   - accessKey: The identifier of the access key (`ak`), in the same characters.
+    ///   - secret: The secret of the access key.
+    public static func alidns(
+        account: String,
+        accessKey: String,
+        secret: HTTPDNSSecret
+    ) -> HTTPDNSJSONProvider.Service {
+        HTTPDNSJSONProvider.Service(
+            url: "https://223.5.5.5/resolve",
+            bootstrap: HTTPDNSJSONProvider.Service.alidns.bootstrap,
+            takesClientSubnet: true,
+            signature: AlidnsSignature(account: account, accessKey: accessKey, secret: secret)
+        )
+    }
+}
 
 /// The signature of queries to Alidns with an account: the parameters `uid`, `ak`, `ts` and `key`.
 ///
@@ -10,28 +33,26 @@ internal import Crypto
 ///
 /// Source: Alidns' reference of its JSON API for the parameters, its published clients in Go, C# and JavaScript for the
 /// formula.
-struct AlidnsSignature {
-    private let account: HTTPDNSJSONProvider.Service.Account
+struct AlidnsSignature: JSONQuerySigning {
+    let account: String
+    let accessKey: String
+    let secret: HTTPDNSSecret
 
-    init(
-        _ account: HTTPDNSJSONProvider.Service.Account,
-        provider: String
-    ) throws(HTTPDNSProviderConfigurationError) {
+    func check(provider: String) throws(HTTPDNSProviderConfigurationError) {
         func refusal(_ message: String) -> HTTPDNSProviderConfigurationError {
             HTTPDNSProviderConfigurationError(provider: provider, message: message)
         }
         #if Signing
-        for (name, word) in [("account", account.identifier), ("access key", account.accessKey)] {
+        for (name, word) in [("account", account), ("access key", accessKey)] {
             guard !word.isEmpty, word.utf8.allSatisfy(Self.isWordOctet) else {
                 throw refusal("its \(name) is empty or has other characters than a-z, A-Z, 0-9, -, _ and .")
             }
         }
         do {
-            _ = try account.secret.read()
+            _ = try secret.read()
         } catch {
             throw refusal("\(error)")
         }
-        self.account = account
         #else
         throw refusal(
             "an account of Alidns signs its queries, which this build cannot: enable the trait Signing of the package "
@@ -40,27 +61,28 @@ struct AlidnsSignature {
         #endif
     }
 
-    /// Returns the parameters for a query for `host`, beginning with `&`.
-    /// - Throws: ``HTTPDNSProviderError`` when the secret cannot be read any more.
     func parameters(for host: HTTPDNSName, at seconds: Int64) async throws -> String {
         #if Signing
-        let secret: String
+        let word: String
         do {
-            secret = try await account.secret.current()
+            word = try await secret.current()
         } catch let error as SecretError {
             throw HTTPDNSProviderError(code: .notConfigured, message: "\(error)")
         }
-        let text = "\(account.identifier)\(secret)\(seconds)\(host)\(account.accessKey)"
-        let key = SHA256.hash(data: Array(text.utf8)).map { octet in
-            (octet < 16 ? "0" : "") + String(octet, radix: 16)
-        }
-        return "&uid=\(account.identifier)&ak=\(account.accessKey)&ts=\(seconds)&key=\(key.joined())"
+        let text = "\(account)\(word)\(seconds)\(host)\(accessKey)"
+        let key = Hexadecimal.text(SHA256.hash(data: Array(text.utf8)))
+        return "&uid=\(account)&ak=\(accessKey)&ts=\(seconds)&key=\(key)"
         #else
         throw HTTPDNSProviderError(
             code: .notConfigured,
             message: "this build has no signatures (package trait Signing)"
         )
         #endif
+    }
+
+    func isSame(as other: any JSONQuerySigning) -> Bool {
+        guard let other = other as? AlidnsSignature else { return false }
+        return other.account == account && other.accessKey == accessKey && other.secret.isSame(as: secret)
     }
 
     private static func isWordOctet(_ octet: UInt8) -> Bool {

@@ -1,3 +1,5 @@
+public import HTTPDNSCore
+
 /// An account at a vendor: its identifier, which is not secret, and the sources of its secrets.
 ///
 /// The secrets are read again for each request, so that the next request uses a changed one. They appear in no description,
@@ -42,7 +44,7 @@ public struct VendorCredential: Sendable, CustomStringConvertible {
     }
 
     /// Reads the secrets.
-    /// - Throws: ``HTTPDNSProviderError`` with code `notConfigured` when one cannot be read; `CancellationError`.
+    /// - Throws: `HTTPDNSProviderError` with code `notConfigured` when one cannot be read; `CancellationError`.
     func current() async throws -> VendorSecrets {
         do {
             return VendorSecrets(

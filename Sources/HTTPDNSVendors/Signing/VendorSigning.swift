@@ -1,3 +1,5 @@
+internal import HTTPDNSCore
+
 #if Signing
 internal import Crypto
 #endif

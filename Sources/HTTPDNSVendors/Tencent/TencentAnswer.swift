@@ -1,3 +1,4 @@
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// The parser for answers: a line for each name, `www.example.com.:192.0.2.4;192.0.2.5,120-2001:db8::4,60`, and after the

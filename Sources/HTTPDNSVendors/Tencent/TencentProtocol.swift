@@ -1,3 +1,4 @@
+internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSMessages
 internal import HTTPDNSPrimitives
@@ -124,7 +125,7 @@ struct TencentCipher: Sendable {
     /// - Parameters:
     ///   - key: The key's text.
     ///   - randomOctets: Returns the given number of unpredictable bytes.
-    /// - Throws: ``HTTPDNSProviderError`` when the key is missing or malformed. The error does not contain the key.
+    /// - Throws: `HTTPDNSProviderError` when the key is missing or malformed. The error does not contain the key.
     init(key: String?, randomOctets: @escaping @Sendable (Int) -> [UInt8]) throws(HTTPDNSProviderError) {
         var octets = Array((key ?? "").utf8)
         let missing = AESCipher.keyOctets - octets.count

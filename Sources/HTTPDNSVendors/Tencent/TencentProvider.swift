@@ -1,4 +1,5 @@
-package import HTTPDNSCurl
+public import HTTPDNSCore
+internal import HTTPDNSCurl
 public import HTTPDNSPrimitives
 
 /// A provider for Tencent Cloud's HTTPDNS (DNSPod), with a token or AES encryption. It has its own transport, which is pinned
@@ -15,7 +16,7 @@ public import HTTPDNSPrimitives
 /// - A name that does not exist cannot be distinguished from a name without addresses, which is cached for at most a minute.
 /// - DES, which the vendor also offers, is not supported: its 56-bit keys can be searched in a day, and equal names give
 ///   equal cipher texts.
-/// - Records of type HTTPS are not requested: ``HTTPDNSProviderAnswer/services`` stays nil.
+/// - Records of type HTTPS are not requested: `HTTPDNSProviderAnswer.services` stays nil.
 public final class TencentProvider: HTTPDNSProvider {
     /// The name from the settings.
     public let name: String
@@ -29,7 +30,7 @@ public final class TencentProvider: HTTPDNSProvider {
     let exchange: VendorExchange
 
     /// Creates the provider. Nothing is sent until the first query.
-    /// - Throws: ``HTTPDNSProviderConfigurationError`` in these cases:
+    /// - Throws: `HTTPDNSProviderConfigurationError` in these cases:
     ///   - The URL is not an https URL (http is allowed for a loopback address), has a path, or has no addresses.
     ///   - The settings do not have exactly one of token and key, or it is malformed or cannot be read.
     ///   - The account is sent but is not a number.
@@ -87,14 +88,14 @@ public final class TencentProvider: HTTPDNSProvider {
 
     /// Asks for all families of the query in one request.
     ///
-    /// A family is ``HTTPDNSProviderAnswer/Family/failed(_:)`` when its list contains no readable address.
-    /// - Throws: ``HTTPDNSProviderError`` when no family has an outcome; `CancellationError` when the task is cancelled.
+    /// A family is `HTTPDNSProviderAnswer.Family.failed(_:)` when its list contains no readable address.
+    /// - Throws: `HTTPDNSProviderError` when no family has an outcome; `CancellationError` when the task is cancelled.
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         try await exchange.resolve(query)
     }
 
     /// Asks about all names in one request.
-    /// - Throws: ``HTTPDNSProviderError`` when no name has an outcome, or there are more than ``batchLimit``;
+    /// - Throws: `HTTPDNSProviderError` when no name has an outcome, or there are more than ``batchLimit``;
     ///   `CancellationError`.
     public func resolve(_ query: HTTPDNSProviderQuery, batch: [HTTPDNSName]) async throws -> [HTTPDNSName:
         HTTPDNSProviderAnswer]
@@ -109,7 +110,9 @@ public final class TencentProvider: HTTPDNSProvider {
 }
 
 extension TencentProvider: AccountHolding {
-    func retryRefusedAccount() -> Bool { exchange.retryRefusedAccount() }
+    package var protocolName: String { "tencent" }
+
+    package func retryRefusedAccount() -> Bool { exchange.retryRefusedAccount() }
 }
 
 extension TencentProvider.Configuration {
@@ -181,7 +184,7 @@ extension TencentProvider {
         public var addressStore: (any HTTPDNSResolutionStore)?
         /// The trust roots for the service's certificate.
         public var trustRoots: HTTPDNSTrust.Roots = .system
-        /// The most private scope that addresses in the service's answers may have (``HTTPDNSProvider/answerScope``).
+        /// The most private scope that addresses in the service's answers may have (`HTTPDNSProvider.answerScope`).
         public var answers: HTTPDNSAddressPolicy.Scope = .public
 
         /// Creates settings for the vendor's own service in mainland China.

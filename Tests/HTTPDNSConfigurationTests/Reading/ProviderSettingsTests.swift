@@ -3,6 +3,7 @@ import HTTPDNS
 import HTTPDNSConfiguration
 import HTTPDNSCore
 import HTTPDNSPrimitives
+import HTTPDNSVendors
 import Testing
 
 #if YAML

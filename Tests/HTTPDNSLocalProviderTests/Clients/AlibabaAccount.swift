@@ -1,5 +1,6 @@
 #if LocalProvider && Signing
 import HTTPDNSCore
+import HTTPDNSVendors
 import Testing
 
 /// The client and the service of one account of Alibaba's.

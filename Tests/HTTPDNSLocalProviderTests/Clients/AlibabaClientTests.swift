@@ -6,6 +6,7 @@ import Logging
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 extension OverTheNetwork {
     /// Alibaba's client end to end: its transport, its signatures and ciphers, against checks that share no code with it.

@@ -3,6 +3,7 @@ import HTTPDNSCore
 import HTTPDNSLocalProvider
 import HTTPDNSPrimitives
 import HTTPDNSTesting
+import HTTPDNSVendors
 import Testing
 
 extension OverTheNetwork {

@@ -5,6 +5,7 @@ import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 extension OverTheNetwork {
     /// Tencent's client end to end, against checks that share no code with it.

@@ -3,6 +3,7 @@ import HTTPDNS
 import HTTPDNSControl
 import HTTPDNSCore
 import HTTPDNSPrimitives
+import HTTPDNSVendors
 import ServerRig
 import Testing
 

@@ -1,6 +1,7 @@
 internal import HTTPDNSPrimitives
 
 @testable internal import HTTPDNSCore
+@testable internal import HTTPDNSVendors
 
 extension FuzzTarget {
     /// Answers of Alibaba's HTTPDNS in both versions, and of its schedule centre. The names that are asked about are taken

@@ -1,6 +1,7 @@
 internal import HTTPDNSPrimitives
 
 @testable internal import HTTPDNSCore
+@testable internal import HTTPDNSVendors
 
 extension FuzzTarget {
     /// Answers of Tencent's HTTPDNS, and what it says about itself. The names that are asked about are taken from the text,

@@ -25,8 +25,8 @@ public final class HTTPDNSJSONProvider: HTTPDNSProvider {
     /// Creates the provider. Nothing is sent before the first query.
     /// - Throws: ``HTTPDNSProviderConfigurationError`` when the URL is not an https URL (http is allowed for a loopback
     ///   address), has a host name without bootstrap addresses, or has a user name, a fragment or a parameter of the query in
-    ///   it. For an account of Alidns also when its secret cannot be read, its identifiers have other characters than
-    ///   allowed, or the package trait `Signing` is off.
+    ///   it. Also when the service has an account (product `HTTPDNSVendors`) and its secret cannot be read, its identifiers
+    ///   have other characters than allowed, or the package trait `Signing` is off.
     public convenience init(_ configuration: Configuration) throws(HTTPDNSProviderConfigurationError) {
         try self.init(
             configuration,
@@ -108,6 +108,23 @@ extension HTTPDNSJSONProvider.Configuration {
     }
 }
 
+/// The signature of a JSON DNS dialect whose queries belong to an account.
+package protocol JSONQuerySigning: Sendable {
+    /// Checks the account, once for each provider.
+    /// - Parameter provider: The provider's name, for errors.
+    /// - Throws: ``HTTPDNSProviderConfigurationError`` when the account is malformed, its secret cannot be read, or this
+    ///   build has no signatures.
+    func check(provider: String) throws(HTTPDNSProviderConfigurationError)
+
+    /// Returns the parameters for a query for `host`, beginning with `&`.
+    /// - Parameter seconds: The time of the signature, in seconds since 1970-01-01 00:00 UTC.
+    /// - Throws: ``HTTPDNSProviderError`` when the secret cannot be read any more.
+    func parameters(for host: HTTPDNSName, at seconds: Int64) async throws -> String
+
+    /// Returns whether both sign for the same account with the same source of the secret.
+    func isSame(as other: any JSONQuerySigning) -> Bool
+}
+
 extension HTTPDNSJSONProvider {
     /// A JSON DNS dialect: its default URL and addresses, and the query parameters it accepts.
     public struct Service: Sendable {
@@ -117,13 +134,8 @@ extension HTTPDNSJSONProvider {
         public let bootstrap: [HTTPDNSAddress]
         /// Whether the service accepts a client subnet (`edns_client_subnet`, RFC 7871).
         public let takesClientSubnet: Bool
-        let account: Account?
-
-        struct Account: Sendable {
-            let identifier: String
-            let accessKey: String
-            let secret: HTTPDNSSecret
-        }
+        /// The signature of every query; nil for a service without an account.
+        let signature: (any JSONQuerySigning)?
 
         /// Google Public DNS: `https://dns.google/resolve` at 8.8.8.8 and 8.8.4.4.
         public static let google = Service(
@@ -144,47 +156,32 @@ extension HTTPDNSJSONProvider {
         /// The service limits queries by their source address.
         public static let alidns = Service(
             url: "https://dns.alidns.com/resolve",
-            bootstrap: alidnsAddresses,
+            bootstrap: [HTTPDNSAddress(v4: 223, 5, 5, 5), HTTPDNSAddress(v4: 223, 6, 6, 6)],
             takesClientSubnet: true
         )
-
-        /// Alidns with an account: every query is signed with SHA-256 and the time of the machine's clock.
-        ///
-        /// Needs the package trait `Signing`.
-        /// - Parameters:
-        ///   - account: The account (`uid`): letters, digits, `-`, `_` and `.`.
-        ///   - accessKey: The identifier of the access key (`ak`), in the same characters.
-        ///   - secret: The secret of the access key.
-        public static func alidns(account: String, accessKey: String, secret: HTTPDNSSecret) -> Service {
-            Service(
-                url: "https://223.5.5.5/resolve",
-                bootstrap: alidnsAddresses,
-                takesClientSubnet: true,
-                account: Account(identifier: account, accessKey: accessKey, secret: secret)
-            )
-        }
 
         /// Returns whether both are the same service for the same account.
         func isSame(as other: Service) -> Bool {
             guard url == other.url, bootstrap == other.bootstrap, takesClientSubnet == other.takesClientSubnet else {
                 return false
             }
-            switch (account, other.account) {
+            switch (signature, other.signature) {
             case (nil, nil): return true
-            case (let own?, let other?):
-                return own.identifier == other.identifier && own.accessKey == other.accessKey
-                    && own.secret.isSame(as: other.secret)
+            case (let own?, let other?): return own.isSame(as: other)
             default: return false
             }
         }
 
-        private static let alidnsAddresses = [HTTPDNSAddress(v4: 223, 5, 5, 5), HTTPDNSAddress(v4: 223, 6, 6, 6)]
-
-        private init(url: String, bootstrap: [HTTPDNSAddress], takesClientSubnet: Bool, account: Account? = nil) {
+        package init(
+            url: String,
+            bootstrap: [HTTPDNSAddress],
+            takesClientSubnet: Bool,
+            signature: (any JSONQuerySigning)? = nil
+        ) {
             self.url = url
             self.bootstrap = bootstrap
             self.takesClientSubnet = takesClientSubnet
-            self.account = account
+            self.signature = signature
         }
     }
 

@@ -28,7 +28,7 @@ struct JSONDNSService {
     /// Whether requests contain data that no message may quote: a signature, or the path or query of a custom URL.
     let hasSecretRequests: Bool
     private let takesClientSubnet: Bool
-    private let signature: AlidnsSignature?
+    private let signature: (any JSONQuerySigning)?
 
     init(_ configuration: HTTPDNSJSONProvider.Configuration) throws(HTTPDNSProviderConfigurationError) {
         location = try UpstreamLocation(
@@ -42,11 +42,10 @@ struct JSONDNSService {
                 message: "its url has the parameter \(parameter), which is for the query to set; remove it"
             )
         }
-        hasSecretRequests = configuration.service.account != nil || configuration.url != configuration.service.url
+        hasSecretRequests = configuration.service.signature != nil || configuration.url != configuration.service.url
         takesClientSubnet = configuration.service.takesClientSubnet
-        signature = try configuration.service.account.map { account throws(HTTPDNSProviderConfigurationError) in
-            try AlidnsSignature(account, provider: configuration.name)
-        }
+        signature = configuration.service.signature
+        try signature?.check(provider: configuration.name)
     }
 
     /// Returns the request for `question`.

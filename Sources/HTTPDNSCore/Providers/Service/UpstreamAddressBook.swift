@@ -1,8 +1,8 @@
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 
 /// The addresses of one vendor's service: the known ones, their order, and the quarantined ones. A value type: it receives
 /// events with their times and has no side effects.
-struct UpstreamAddressBook: Sendable {
+package struct UpstreamAddressBook: Sendable {
     /// The quarantine of a failed address, as in the vendors' own clients.
     static let quarantine = Duration.seconds(300)
     /// The time until discovered addresses are due for a refresh, unless the vendor sets one. It is that of the vendors' own
@@ -13,7 +13,7 @@ struct UpstreamAddressBook: Sendable {
     /// The least time between two discoveries, also when they fail, as in Alibaba's Android client.
     static let shortestInterval = Duration.seconds(300)
     /// The maximum number of addresses that one query tries, so that each has a fair share of its time.
-    static let maximumAttempts = 3
+    package static let maximumAttempts = 3
     /// The maximum number of discovered addresses that are kept; vendors return only a few.
     static let maximumDiscovered = 32
 
@@ -107,5 +107,21 @@ struct UpstreamAddressBook: Sendable {
 
     private func isResting(_ endpoint: HTTPDNSEndpoint, at now: MonotonicTime) -> Bool {
         restingUntil[endpoint].map { now < $0 } ?? false
+    }
+}
+
+/// A vendor's description of its own service.
+package struct ServiceDiscovery: Hashable, Sendable {
+    /// The service's addresses; an empty list changes nothing.
+    package var endpoints: [HTTPDNSEndpoint]
+    /// Whether the vendor has switched the account off: no query may be sent.
+    package var isDisabled: Bool
+    /// The life of this description, where the vendor states it.
+    package var lifetime: Duration?
+
+    package init(endpoints: [HTTPDNSEndpoint] = [], isDisabled: Bool = false, lifetime: Duration? = nil) {
+        self.endpoints = endpoints
+        self.isDisabled = isDisabled
+        self.lifetime = lifetime
     }
 }

@@ -1,20 +1,26 @@
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 
 /// The addresses of one vendor's service, updated beside the queries, and kept across restarts where there is a store.
 ///
 /// They come from the settings and from the service itself; no name is ever looked up for them. A query never waits for a
 /// discovery: it uses the addresses known when it begins.
-final class UpstreamAddresses: Sendable {
+package final class UpstreamAddresses: Sendable {
     /// The persistent storage of discovered addresses.
-    struct Storage: Sendable {
-        var store: any HTTPDNSResolutionStore
+    package struct Storage: Sendable {
+        package var store: any HTTPDNSResolutionStore
         /// The key of the stored addresses: the provider, its vendor and region. Addresses of other regions are not used.
-        var key: String
-        var provider: String
+        package var key: String
+        package var provider: String
+
+        package init(store: any HTTPDNSResolutionStore, key: String, provider: String) {
+            self.store = store
+            self.key = key
+            self.provider = provider
+        }
     }
 
     /// Asks the given addresses in turn for the service's addresses.
-    typealias Discover = @Sendable ([HTTPDNSEndpoint]) async throws -> ServiceDiscovery
+    package typealias Discover = @Sendable ([HTTPDNSEndpoint]) async throws -> ServiceDiscovery
 
     private struct State {
         var book: UpstreamAddressBook
@@ -34,7 +40,7 @@ final class UpstreamAddresses: Sendable {
     private let storage: Storage?
     private let state: Lock<State>
 
-    init(
+    package init(
         bootstrap: [HTTPDNSEndpoint],
         maximumAttempts: Int = UpstreamAddressBook.maximumAttempts,
         scope: HTTPDNSAddressPolicy.Scope,
@@ -50,7 +56,7 @@ final class UpstreamAddresses: Sendable {
     }
 
     /// Whether the vendor has switched the service off.
-    var isDisabled: Bool { state.withLock { $0.book.isDisabled } }
+    package var isDisabled: Bool { state.withLock { $0.book.isDisabled } }
 
     /// Returns the addresses that a query tries, best first; at least one.
     func attempts() -> [HTTPDNSEndpoint] {
@@ -74,7 +80,7 @@ final class UpstreamAddresses: Sendable {
     }
 
     /// Starts a discovery when one is due, and returns immediately.
-    func refreshIfDue(_ discover: @escaping Discover) {
+    package func refreshIfDue(_ discover: @escaping Discover) {
         let now = time.now()
         state.withLock { state in
             guard !state.isShutDown, state.task == nil, state.book.beginRefresh(at: now) else { return }

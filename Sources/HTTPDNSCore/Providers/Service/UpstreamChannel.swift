@@ -1,8 +1,8 @@
 internal import HTTPDNSCurl
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 
 /// The meaning of a service's response for its query.
-enum ReplyVerdict: Sendable {
+package enum ReplyVerdict: Sendable {
     /// The service's answer, whatever its content.
     case answer
     /// This address fails: the next one is tried, and this one is quarantined.
@@ -17,13 +17,13 @@ enum ReplyVerdict: Sendable {
 
 /// A provider's connection to its service. Every request tries the service's addresses in turn until one responds, beginning
 /// with the address that responded last. All providers use it.
-final class UpstreamChannel: Sendable {
-    let addresses: UpstreamAddresses
+package final class UpstreamChannel: Sendable {
+    package let addresses: UpstreamAddresses
     private let exchange: any UpstreamExchanging
     private let time: any TimeSource
     private let shutDown = Lock(false)
 
-    init(addresses: UpstreamAddresses, exchange: any UpstreamExchanging, time: any TimeSource) {
+    package init(addresses: UpstreamAddresses, exchange: any UpstreamExchanging, time: any TimeSource) {
         self.addresses = addresses
         self.exchange = exchange
         self.time = time
@@ -42,7 +42,7 @@ final class UpstreamChannel: Sendable {
     }
 
     /// - Throws: ``HTTPDNSProviderError`` with code `shutDown` after ``shutdown()``.
-    func requireRunning() throws(HTTPDNSProviderError) {
+    package func requireRunning() throws(HTTPDNSProviderError) {
         if shutDown.withLock({ $0 }) {
             throw HTTPDNSProviderError(code: .shutDown, message: "the provider is shut down")
         }
@@ -56,7 +56,7 @@ final class UpstreamChannel: Sendable {
     ///   - request: Returns the request for an address.
     ///   - verdict: Returns the meaning of a response.
     /// - Throws: ``HTTPDNSProviderError`` that names every address tried; `CancellationError` when the task is cancelled.
-    func reply(
+    package func reply(
         of endpoints: [HTTPDNSEndpoint]? = nil,
         limit: Duration,
         deadline: MonotonicTime,
@@ -97,7 +97,7 @@ final class UpstreamChannel: Sendable {
     }
 
     /// Aborts the requests in progress, closes the connections and stops the transport's thread. Idempotent.
-    func shutdown() async {
+    package func shutdown() async {
         shutDown.withLock { $0 = true }
         addresses.shutdown()
         await exchange.shutdown()

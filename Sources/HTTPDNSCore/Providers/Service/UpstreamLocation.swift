@@ -1,21 +1,21 @@
-internal import HTTPDNSCurl
-internal import HTTPDNSPrimitives
+package import HTTPDNSCurl
+package import HTTPDNSPrimitives
 
 /// The validated location of a service: its URL, and the addresses to connect to.
-struct UpstreamLocation {
+package struct UpstreamLocation: Sendable {
     /// The URL, normalized.
-    let url: ParsedURL
+    package let url: ParsedURL
     /// The endpoints to connect to, in the order to try; at least one.
-    let endpoints: [HTTPDNSEndpoint]
+    package let endpoints: [HTTPDNSEndpoint]
     /// The most public scope among the endpoints, which limits the addresses that the service returns for itself (discovery).
     /// Link-local and other special addresses count as private, since they do not give access to a machine's own addresses.
-    let scope: HTTPDNSAddressPolicy.Scope
+    package let scope: HTTPDNSAddressPolicy.Scope
 
     /// - Parameters:
     ///   - url: An https URL; http only for loopback literals.
     ///   - bootstrap: The service's addresses; required unless the URL has a literal.
     ///   - provider: The provider's name, for errors.
-    init(
+    package init(
         url text: String,
         bootstrap: [HTTPDNSAddress],
         provider: String
@@ -80,38 +80,5 @@ struct UpstreamLocation {
     private static func isLoopbackLiteral(_ url: ParsedURL) -> Bool {
         guard case .address(let literal) = url.host else { return false }
         return HTTPDNSAddressPolicy.Scope(of: literal) == .loopback
-    }
-}
-
-extension UpstreamLocation {
-    /// Returns a URL at the service with a path of the protocol.
-    /// - Parameters:
-    ///   - path: Begins with `/`; in the characters that a path may have.
-    ///   - parameters: `name=value` pairs in the characters that a query may have.
-    func url(path: String, _ parameters: [(name: String, value: String)]) throws(HTTPDNSProviderError) -> ParsedURL {
-        let query = parameters.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
-        do throws(URLFailure) {
-            return try ParsedURL("\(url.scheme)://\(url.authority)\(path)?\(query)")
-        } catch {
-            // The error's text is dropped: it may quote the URL, and with it a signature.
-            throw HTTPDNSProviderError(code: .unreachable, message: "the query does not fit into the url")
-        }
-    }
-
-    /// Creates the location of a vendor's service. The vendor's protocol defines the paths.
-    static func vendor(
-        url: String,
-        bootstrap: [HTTPDNSAddress],
-        provider: String
-    ) throws(HTTPDNSProviderConfigurationError) -> UpstreamLocation {
-        let location = try UpstreamLocation(url: url, bootstrap: bootstrap, provider: provider)
-        guard location.url.target == "/" else {
-            throw HTTPDNSProviderConfigurationError(
-                provider: provider,
-                message:
-                    "its url has a path or a query, which the vendor's protocol has of its own; end it with the port"
-            )
-        }
-        return location
     }
 }

@@ -53,7 +53,7 @@ package struct UpstreamReply: Sendable {
 extension UpstreamReply {
     /// Throws for every status but 200. RFC 8484 section 4.2.1 allows an answer with any 2xx, but the others mean something
     /// that a query does not request.
-    func checkStatus(_ words: VendorVocabulary) throws(HTTPDNSProviderError) {
+    package func checkStatus(_ words: VendorVocabulary) throws(HTTPDNSProviderError) {
         guard status != 200 else { return }
         throw HTTPDNSProviderError(
             code: status == 429 ? .rateLimited : .httpStatus,
@@ -75,7 +75,7 @@ extension UpstreamReply {
     }
 
     /// Returns an error about the body.
-    func badResponse(_ message: String) -> HTTPDNSProviderError {
+    package func badResponse(_ message: String) -> HTTPDNSProviderError {
         HTTPDNSProviderError(code: .badResponse, message: "\(message), from \(endpoint)")
     }
 
@@ -105,7 +105,7 @@ extension UpstreamReply {
 
     /// The wait that 429 and 5xx may request (RFC 9110 section 10.2.3), in seconds. The form with a date is not read: it
     /// would need a clock that agrees with the service's.
-    var retryAfter: UInt32? {
+    package var retryAfter: UInt32? {
         guard status == 429 || (500..<600).contains(status) else { return nil }
         return headerFields[.retryAfter].flatMap { UInt32($0) }
     }
@@ -176,21 +176,28 @@ extension UpstreamReply {
     }
 
     /// A hint for a body of another kind.
-    var contentTypeHint: String {
+    package var contentTypeHint: String {
         "\(contentTypeForMessages): a captive portal or another service may answer; check the url"
     }
 }
 
 /// The terms for a service and its expected answer in messages.
-struct VendorVocabulary: Sendable {
+package struct VendorVocabulary: Sendable {
     /// The kind of service, such as `DoH service`.
-    let service: String
+    package let service: String
     /// The kind of its answer, such as `DNS message`.
-    let answer: String
+    package let answer: String
     /// The media type of its answers.
-    let mediaType: String
+    package let mediaType: String
     /// The advice for a service that rejects the method, or the length, of the query.
-    let methodAdvice: String
+    package let methodAdvice: String
+
+    package init(service: String, answer: String, mediaType: String, methodAdvice: String) {
+        self.service = service
+        self.answer = answer
+        self.mediaType = mediaType
+        self.methodAdvice = methodAdvice
+    }
 }
 
 /// The conversion of text from the network for a one-line message.

@@ -1,9 +1,9 @@
 internal import HTTPDNSCurl
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// An exchange over a ``Transport`` that only one provider uses, so that user load cannot starve resolution.
-struct UpstreamTransportExchange: UpstreamExchanging {
+package struct UpstreamTransportExchange: UpstreamExchanging {
     private let transport: Transport
     private let maximumBodyOctets: Int
     private let readsRefusals: Bool
@@ -14,7 +14,12 @@ struct UpstreamTransportExchange: UpstreamExchanging {
     ///   - maximumBodyOctets: The maximum length of a body, after decoding.
     ///   - readsRefusals: Whether bodies are also read at statuses other than 200, for vendors that describe their errors
     ///     there.
-    init(trustRoots: HTTPDNSTrust.Roots, threadName: String, maximumBodyOctets: Int, readsRefusals: Bool = false) {
+    package init(
+        trustRoots: HTTPDNSTrust.Roots,
+        threadName: String,
+        maximumBodyOctets: Int,
+        readsRefusals: Bool = false
+    ) {
         var configuration = TransportConfiguration()
         configuration.trustRoots = trustRoots
         configuration.threadName = threadName
@@ -23,9 +28,11 @@ struct UpstreamTransportExchange: UpstreamExchanging {
         self.readsRefusals = readsRefusals
     }
 
-    func exchange(_ request: ServiceRequest, with endpoint: HTTPDNSEndpoint, deadline: MonotonicTime) async throws
-        -> UpstreamReply
-    {
+    package func exchange(
+        _ request: ServiceRequest,
+        with endpoint: HTTPDNSEndpoint,
+        deadline: MonotonicTime
+    ) async throws -> UpstreamReply {
         // The attempt's share of the time limit bounds every phase, so no phase has a limit of its own.
         var limits = TransferLimits()
         limits.connect = nil
@@ -64,7 +71,7 @@ struct UpstreamTransportExchange: UpstreamExchanging {
         return reply
     }
 
-    func shutdown() async {
+    package func shutdown() async {
         await transport.shutdown()
     }
 }

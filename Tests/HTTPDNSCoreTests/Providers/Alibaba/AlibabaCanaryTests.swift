@@ -6,6 +6,7 @@ import HTTPTypes
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 /// No secret, signature, signed URL or cipher text in anything that the library can say.
 @Suite("Alibaba: canary")

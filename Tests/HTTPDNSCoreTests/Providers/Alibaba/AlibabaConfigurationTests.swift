@@ -2,6 +2,7 @@ import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 @Suite("Alibaba: settings")
 struct AlibabaConfigurationTests {

@@ -6,6 +6,7 @@ import ServerRig
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 @Suite("Alibaba: the contract of providers", .timeLimit(.minutes(10)))
 struct AlibabaContractTests {

@@ -3,6 +3,7 @@ import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 /// The fuzzer's corpus, see `Fuzz/README.md`.
 @Suite("Corpus of the fuzzer: Alibaba")

@@ -5,6 +5,7 @@ import HTTPTypes
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 @Suite("Alibaba: errors")
 struct AlibabaErrorTests {

@@ -3,6 +3,7 @@ import ServerRig
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 /// The provider over its own transport, against a server that says what no real one would.
 @Suite("Alibaba: over the wire", .timeLimit(.minutes(10)))

@@ -4,6 +4,7 @@ import HTTPTypes
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 @Suite("Alibaba: requests")
 struct AlibabaRequestTests {

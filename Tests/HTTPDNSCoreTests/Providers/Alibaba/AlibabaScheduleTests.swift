@@ -3,6 +3,7 @@ import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 @Suite("Alibaba: discovery of addresses and the vendor's switch")
 struct AlibabaScheduleTests {

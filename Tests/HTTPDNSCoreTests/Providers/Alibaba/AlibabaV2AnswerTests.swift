@@ -3,6 +3,7 @@ import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 @Suite("Alibaba: answers of version 2")
 struct AlibabaV2AnswerTests {

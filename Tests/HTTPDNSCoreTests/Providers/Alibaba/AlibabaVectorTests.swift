@@ -2,6 +2,7 @@
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 /// Every vector that there is, each reproduced by the code that signs and encrypts queries. Those that the vendor publishes
 /// are called so; the others were computed from its clients' sources by other means than this package.

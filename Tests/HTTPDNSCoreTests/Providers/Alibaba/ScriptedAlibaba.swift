@@ -2,6 +2,7 @@ import HTTPDNSPrimitives
 import HTTPTypes
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 /// An Alibaba provider whose service is a function.
 struct ScriptedAlibaba: ScriptedVendor {

@@ -1,6 +1,7 @@
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
+import HTTPDNSVendors
 import HTTPTypes
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPDNSCore
+import HTTPDNSVendors
 import Testing
 
 @Suite("Secrets")

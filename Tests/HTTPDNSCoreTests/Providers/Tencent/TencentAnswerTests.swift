@@ -3,6 +3,7 @@ import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 @Suite("Tencent: answers")
 struct TencentAnswerTests {

@@ -4,6 +4,7 @@ import HTTPTypes
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 /// No token, key, query or cipher text in anything that the library can say.
 @Suite("Tencent: canary")

@@ -4,6 +4,7 @@ import HTTPTypes
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 @Suite("Tencent: the contract of providers", .timeLimit(.minutes(10)))
 struct TencentContractTests {

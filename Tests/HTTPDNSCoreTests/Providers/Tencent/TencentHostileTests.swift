@@ -4,6 +4,7 @@ import HTTPTypes
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 /// What a service, or what answers in its place, may do wrong. Named after the list of the issue.
 @Suite("Tencent: hostile answers")

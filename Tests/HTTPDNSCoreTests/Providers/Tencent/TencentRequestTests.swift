@@ -4,6 +4,7 @@ import HTTPTypes
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 @Suite("Tencent: requests")
 struct TencentRequestTests {

@@ -3,6 +3,7 @@ import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 /// Every AES vector that there is; they were computed from the sources of the vendor's clients by other means than this
 /// package. The vendor's own vector is of DES, which there is not.

@@ -2,6 +2,7 @@
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 @Suite("Vendors: AES")
 struct AESCipherTests {

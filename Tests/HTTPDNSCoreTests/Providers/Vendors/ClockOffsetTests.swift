@@ -3,6 +3,7 @@ import HTTPTypes
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 @Suite("Vendors: clock")
 struct ClockOffsetTests {

@@ -3,6 +3,7 @@ import HTTPDNSTesting
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 @Suite("A secret that is wrong for a while", .timeLimit(.minutes(10)))
 final class CorrectedSecretTests: Sendable {

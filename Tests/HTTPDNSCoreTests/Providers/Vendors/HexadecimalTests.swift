@@ -1,6 +1,7 @@
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 @Suite("Vendors: hexadecimal and Base64")
 struct HexadecimalTests {

@@ -3,6 +3,7 @@ import Logging
 import Testing
 
 @testable import HTTPDNSCore
+@testable import HTTPDNSVendors
 
 /// Everything that the library can say about a vendor's provider and its queries, for tests that look for secrets in it.
 enum VendorCanary {
