@@ -55,7 +55,7 @@ extension HTTPDNSClientError {
     fileprivate static func overdue(_ call: CallTime) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .timedOut,
-            stage: .total,
+            phase: .total,
             message: "the call did not end within \((call.limit ?? .zero).shortText), nor soon after",
             hint: "something blocks the threads that it needs: an interceptor, or all threads of the runtime"
         )

@@ -92,7 +92,7 @@ extension HTTPDNSClientError {
         }
         var error = HTTPDNSClientError(
             code: .unexpectedStatus,
-            stage: .firstByte,
+            phase: .firstByte,
             message: "the answer of \(origin) to a download was \(response.status.code), and nothing was saved",
             host: host,
             hint: "execute(_:) gives every answer, and its body's save(to:) saves it"

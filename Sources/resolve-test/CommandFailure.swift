@@ -19,7 +19,7 @@ struct CommandFailure: Error, Sendable {
     /// The reason that a name has no address, as a short identifier: `name-not-found`.
     var reason: String?
     /// The phase of the request, where there is one.
-    var stage: String?
+    var phase: String?
     /// The failure in words.
     var message: String
     /// The suggested action.
@@ -104,7 +104,7 @@ extension CommandFailure {
             message: error.message,
             hint: error.hint
         )
-        stage = "\(error.stage)"
+        phase = "\(error.phase)"
         host = error.host
         attempts = error.attempts
         requestMayHaveBeenSent = error.requestMayHaveBeenSent
@@ -115,7 +115,7 @@ extension CommandFailure {
         if error.code == .policyRefused, error.description.contains("policy.allow") {
             hint = [error.hint, "--allow ADDRESS does so for one run"].compactMap { $0 }.joined(separator: "; ")
         }
-        if error.code == .timedOut, error.isCallDeadline || error.stage == .total {
+        if error.code == .timedOut, error.isCallDeadline || error.phase == .total {
             hint = "--max-time SECONDS gives it more"
         }
         if let cause = error.underlying as? HTTPDNSResolver.Error {
@@ -131,7 +131,7 @@ extension CommandFailure {
             message: error.message,
             hint: error.hint
         )
-        stage = "\(HTTPDNSClientError.Stage.resolve)"
+        phase = "\(HTTPDNSClientError.Phase.resolve)"
         reason = "\(error.code)"
         host = error.host
         providerAttempts = error.attempts

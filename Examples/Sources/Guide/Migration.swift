@@ -56,7 +56,7 @@ enum Migration {
         do {
             _ = try await client.get("https://img.shop.example/a.jpg", deadline: .seconds(2))
         } catch let error as HTTPDNSClientError where error.code == .timedOut {
-            print(error.stage, error.requestMayHaveBeenSent)
+            print(error.phase, error.requestMayHaveBeenSent)
         }
     }
 }

@@ -48,7 +48,7 @@ extension HTTPDNSClient.Request.Body {
     ///   length. HTTP/1.1 sends chunks, and `HTTPDNSClient.AllowedVersions.http10Only` refuses them. The compressor
     ///   needs 256 KiB.
     /// - It runs in tasks of the client, never on the loop thread. Cancellation ends it, and so does the call's
-    ///   deadline: with ``HTTPDNSClientError/Code/timedOut`` in the phase ``HTTPDNSClientError/Stage/request`` for
+    ///   deadline: with ``HTTPDNSClientError/Code/timedOut`` in the phase ``HTTPDNSClientError/Phase/request`` for
     ///   bodies in memory.
     /// - It can be sent again if the plain body can.
     /// - A stream is sent in blocks of some ten thousand bytes, and not chunk by chunk. A server that answers each
@@ -127,7 +127,7 @@ extension HTTPDNSClientError {
     fileprivate static func notCompressed(_ fault: Deflater.Fault) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .requestBodyFailed,
-            stage: .request,
+            phase: .request,
             message: "the request's body cannot be compressed: \(fault)",
             hint: "send it without compressed(_:)"
         )

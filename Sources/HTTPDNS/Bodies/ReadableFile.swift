@@ -103,7 +103,7 @@ extension HTTPDNSClientError {
     static func unreadable(_ fault: FileFault) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .requestBodyFailed,
-            stage: .request,
+            phase: .request,
             message: "the file of the request's body cannot be read: \(fault)",
             hint:
                 "a body's file is a regular file that knows its length and may be read; for others use Request.Body.stream"
@@ -113,14 +113,14 @@ extension HTTPDNSClientError {
     }
 
     /// Returns the error for a body that cannot be saved.
-    static func unwritable(_ fault: FileFault, _ stage: Stage) -> HTTPDNSClientError {
+    static func unwritable(_ fault: FileFault, _ phase: Phase) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .fileFailed,
-            stage: stage,
+            phase: phase,
             message: "the body cannot be saved: \(fault)",
             hint: "the file's folder must be there, with room, and this process must be allowed to write it"
         )
-        error.requestMayHaveBeenSent = stage == .body
+        error.requestMayHaveBeenSent = phase == .body
         error.underlying = fault
         return error
     }

@@ -21,7 +21,7 @@ extension HTTPDNSClient.Request.Body {
         } catch {
             var failure = HTTPDNSClientError(
                 code: .invalidRequest,
-                stage: .request,
+                phase: .request,
                 message: "the request's body, a value of type \(type(of: value)), cannot be encoded as JSON",
                 hint: "the encoder's error is in underlying"
             )
@@ -86,7 +86,7 @@ extension HTTPDNSClientError {
     fileprivate static func notDecoded(_ type: Any.Type, _ cause: any Error, on hop: HopRecord?) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .decodingFailed,
-            stage: .body,
+            phase: .body,
             message: "the body of the response\(hop.map { " from \($0.origin)" } ?? "") is no JSON of type \(type)",
             host: hop?.host,
             hint: "the decoder's error is in underlying; look at the status first"

@@ -166,7 +166,7 @@ extension HTTPDNSClientError {
     static var bodySentTwice: HTTPDNSClientError {
         HTTPDNSClientError(
             code: .requestBodyFailed,
-            stage: .request,
+            phase: .request,
             message: "the request's body is a stream that was read before, and it can be sent once",
             hint: "give the body as bytes where a request may be sent again, or check isReplayable first"
         )
@@ -259,7 +259,7 @@ extension HTTPDNSClientError {
     init(_ overdue: BodyOverdue, on hop: HopRecord) {
         self.init(
             code: .timedOut,
-            stage: .request,
+            phase: .request,
             message: "the request to \(hop.origin) was not sent: the call's deadline passed while \(overdue.work)",
             host: hop.host,
             hint: "options.deadline bounds it for one call, timeouts.total for all"

@@ -83,15 +83,15 @@ struct FileSaving: Sendable {
 
     private static func named<Value: Sendable>(
         _ path: String,
-        _ stage: HTTPDNSClientError.Stage,
+        _ phase: HTTPDNSClientError.Phase,
         _ body: () async throws -> Value
     ) async throws -> Value {
         do {
             return try await body()
         } catch let fault as FileFault {
-            throw HTTPDNSClientError.unwritable(fault, stage)
+            throw HTTPDNSClientError.unwritable(fault, phase)
         } catch is SerialWork.NoThread {
-            throw HTTPDNSClientError.unwritable(FileFault(path, "the system gave no thread to write it"), stage)
+            throw HTTPDNSClientError.unwritable(FileFault(path, "the system gave no thread to write it"), phase)
         }
     }
 }

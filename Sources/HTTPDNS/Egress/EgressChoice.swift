@@ -56,7 +56,7 @@ final class EgressSelector: Sendable {
         let options = request.options
         if let path = options.unixSocket ?? (options.proxy.isInherited ? unixSocket : nil) {
             if let fault = UnixSocketPath.fault(in: path) {
-                throw HTTPDNSClientError(code: .invalidRequest, stage: .request, message: fault)
+                throw HTTPDNSClientError(code: .invalidRequest, phase: .request, message: fault)
             }
             return .unixSocket(path)
         }
@@ -66,7 +66,7 @@ final class EgressSelector: Sendable {
         case .through(let proxy, let exceptions):
             // The client's own proxy was validated when the client was made.
             if !options.proxy.isInherited, let fault = proxy.fault {
-                throw HTTPDNSClientError(code: .invalidRequest, stage: .request, message: fault)
+                throw HTTPDNSClientError(code: .invalidRequest, phase: .request, message: fault)
             }
             return exceptions.contains(url.host, port: url.port) ? .straight : .proxy(proxy)
         case .environment: return try environment.proxy(for: url).map { .proxy($0) } ?? .straight

@@ -4,7 +4,7 @@ internal import HTTPDNSPrimitives
 extension HTTPDNSClientError {
     /// Creates the error of a failed transfer.
     init(_ failure: TransferFailure, on hop: HopRecord) {
-        let stage = Stage(failure)
+        let phase = Phase(failure)
         // The transport counts from its own start; the caller counts from the start of the call.
         let isTotal = failure.code == .timedOut && (failure.phase == .total || failure.phase == .head)
         let own = failure.phase == .head ? hop.time.headLimit : hop.time.limit
@@ -20,7 +20,7 @@ extension HTTPDNSClientError {
         var attempts = failure.attempts.map(Attempt.init)
         var reason = text
         if let endpoint = failure.endpoint {
-            let decisive = Attempt(endpoint: endpoint, stage: stage, failure: text, elapsed: failure.elapsed)
+            let decisive = Attempt(endpoint: endpoint, phase: phase, failure: text, elapsed: failure.elapsed)
             if attempts.isEmpty { attempts = [decisive] }
             // The failure counts from the start of all attempts, and each attempt from its own start.
             reason = (isTotal ? nil : attempts.last { $0.endpoint == endpoint })?.description ?? decisive.description
@@ -29,7 +29,7 @@ extension HTTPDNSClientError {
         let through = failure.proxy.map { " through \($0)" } ?? ""
         self.init(
             code: Code(failure),
-            stage: stage,
+            phase: phase,
             message: "the request to \(hop.origin)\(through) failed: \(reason)",
             host: hop.host,
             hint: HTTPDNSClientError.hint(for: failure)
@@ -79,7 +79,7 @@ extension HTTPDNSClientError {
     static func bodyConsumedTwice(on hop: HopRecord?) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .bodyConsumedTwice,
-            stage: .body,
+            phase: .body,
             message: "the body of the response\(hop.map { " from \($0.origin)" } ?? "") was read before",
             host: hop?.host,
             hint: HTTPDNSClientError.readOnceHint
@@ -91,7 +91,7 @@ extension HTTPDNSClientError {
     static func bodyTooLong(limit: HTTPDNSByteCount, on hop: HopRecord?) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .responseTooLarge,
-            stage: .body,
+            phase: .body,
             message: "the body of the response\(hop.map { " from \($0.origin)" } ?? "") is longer than \(limit)",
             host: hop?.host,
             hint: "give a higher limit, or read the body chunk by chunk"
@@ -166,7 +166,7 @@ extension HTTPDNSClientError.Attempt {
         failure.endpoint = attempt.endpoint
         self.init(
             endpoint: attempt.endpoint,
-            stage: HTTPDNSClientError.Stage(failure),
+            phase: HTTPDNSClientError.Phase(failure),
             failure: attempt.message,
             elapsed: attempt.elapsed
         )
@@ -198,7 +198,7 @@ extension HTTPDNSClientError.Code {
     }
 }
 
-extension HTTPDNSClientError.Stage {
+extension HTTPDNSClientError.Phase {
     fileprivate init(_ failure: TransferFailure) {
         switch failure.code {
         case .invalidRequest: self = .request

@@ -33,7 +33,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let connectFailed = Code(description: "connect-failed")
         /// The server's certificate is not valid for the name.
         public static let certificateRefused = Code(description: "certificate-refused")
-        /// A deadline passed; ``HTTPDNSClientError/stage`` has the phase.
+        /// A deadline passed during ``HTTPDNSClientError/phase``.
         public static let timedOut = Code(description: "timed-out")
         /// The connection broke after sending had begun.
         public static let connectionLost = Code(description: "connection-lost")
@@ -74,36 +74,36 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The phase of a request in which it failed.
-    public struct Stage: Hashable, Sendable, CustomStringConvertible {
+    public struct Phase: Hashable, Sendable, CustomStringConvertible {
         /// A short text from a bounded set.
         public let description: String
 
         /// Reading the request and its URL, and preparing its body: opening files, compressing bytes in memory.
-        public static let request = Stage(description: "request")
+        public static let request = Phase(description: "request")
         /// Reading the settings.
-        public static let configuration = Stage(description: "configuration")
+        public static let configuration = Phase(description: "configuration")
         /// Finding addresses.
-        public static let resolve = Stage(description: "resolve")
+        public static let resolve = Phase(description: "resolve")
         /// Checking the address policy.
-        public static let policy = Stage(description: "policy")
+        public static let policy = Phase(description: "policy")
         /// Waiting for a connection.
-        public static let queue = Stage(description: "queue")
+        public static let queue = Phase(description: "queue")
         /// Connecting (TCP).
-        public static let connect = Stage(description: "connect")
+        public static let connect = Phase(description: "connect")
         /// The TLS handshake.
-        public static let tls = Stage(description: "tls")
+        public static let tls = Phase(description: "tls")
         /// Sending the request.
-        public static let send = Stage(description: "send")
+        public static let send = Phase(description: "send")
         /// Waiting for the first byte of the response.
-        public static let firstByte = Stage(description: "first-byte")
+        public static let firstByte = Phase(description: "first-byte")
         /// Reading the response.
-        public static let body = Stage(description: "body")
+        public static let body = Phase(description: "body")
         /// The whole call.
-        public static let total = Stage(description: "total")
+        public static let total = Phase(description: "total")
         /// Following a redirect.
-        public static let redirect = Stage(description: "redirect")
+        public static let redirect = Phase(description: "redirect")
         /// Running an interceptor.
-        public static let interceptor = Stage(description: "interceptor")
+        public static let interceptor = Phase(description: "interceptor")
     }
 
     /// A record of one address that was tried.
@@ -111,28 +111,28 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         /// The address and port.
         public var endpoint: HTTPDNSEndpoint
         /// The phase that it reached.
-        public var stage: Stage
+        public var phase: Phase
         /// The reason for its end, in short.
         public var failure: String
         /// The time that it took.
         public var elapsed: Duration
 
         /// Creates a record of an attempt.
-        public init(endpoint: HTTPDNSEndpoint, stage: Stage, failure: String, elapsed: Duration) {
+        public init(endpoint: HTTPDNSEndpoint, phase: Phase, failure: String, elapsed: Duration) {
             self.endpoint = endpoint
-            self.stage = stage
+            self.phase = phase
             self.failure = failure
             self.elapsed = elapsed
         }
 
         /// The text of the attempt, such as `203.0.113.7:443 tls: certificate is for other.test (12 ms)`.
-        public var description: String { "\(endpoint) \(stage): \(failure) (\(elapsed.shortText))" }
+        public var description: String { "\(endpoint) \(phase): \(failure) (\(elapsed.shortText))" }
     }
 
     /// The kind of failure.
     public var code: Code
     /// The phase in which it happened.
-    public var stage: Stage
+    public var phase: Phase
     /// The message, with the host and the addresses tried.
     public var message: String
     /// The host of the request, if it could be read.
@@ -152,7 +152,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     /// The limit that passed, for ``Code/timedOut``.
     public var limit: Duration?
     /// Whether the limit was the call's own, ``HTTPDNSClient/Request/Options/deadline`` or
-    /// ``HTTPDNSClient/Configuration/Timeouts/total``; ``stage`` has the phase of the call at that time.
+    /// ``HTTPDNSClient/Configuration/Timeouts/total``; ``phase`` is where the call was at that time.
     public var isCallDeadline = false
     /// A suggestion for solving the problem.
     public var hint: String?
@@ -161,9 +161,9 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     public var underlying: (any Error)?
 
     /// Creates an error.
-    public init(code: Code, stage: Stage, message: String, host: String? = nil, hint: String? = nil) {
+    public init(code: Code, phase: Phase, message: String, host: String? = nil, hint: String? = nil) {
         self.code = code
-        self.stage = stage
+        self.phase = phase
         self.message = message
         self.host = host
         self.hint = hint
@@ -172,6 +172,6 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     /// The message and the hint, on one line.
     public var description: String { hint.map { "\(message) (\($0))" } ?? message }
 
-    /// The code and the stage only, from a bounded set: suitable for a metric label.
-    public var shortDescription: String { "\(code)/\(stage)" }
+    /// The code and the phase only, from a bounded set: suitable for a metric label.
+    public var shortDescription: String { "\(code)/\(phase)" }
 }

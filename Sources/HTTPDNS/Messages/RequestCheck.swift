@@ -120,6 +120,6 @@ enum RequestCheck {
     }
 
     private static func refusal(_ message: String, hint: String?) -> HTTPDNSClientError {
-        HTTPDNSClientError(code: .invalidRequest, stage: .request, message: message, hint: hint)
+        HTTPDNSClientError(code: .invalidRequest, phase: .request, message: message, hint: hint)
     }
 }

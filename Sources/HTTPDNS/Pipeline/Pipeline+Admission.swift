@@ -6,7 +6,7 @@ internal import HTTPDNSPrimitives
 extension Pipeline {
     /// Gets a connection permit for a hop, first among its client's, then among those of all clients of the transport.
     /// - Returns: The permit, and whether the hop had to wait for it; nil where connections are not limited.
-    /// - Throws: ``HTTPDNSClientError`` with stage `queue`; `CancellationError`.
+    /// - Throws: ``HTTPDNSClientError`` with phase `queue`; `CancellationError`.
     func admit(
         _ request: HTTPDNSClient.Request,
         to rewritten: HTTPDNSRewriter.RewrittenRequest,

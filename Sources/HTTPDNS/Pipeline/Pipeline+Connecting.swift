@@ -81,12 +81,12 @@ extension Pipeline {
             choice.counting.count(\.fallbacksAhead)
             return response
         } catch let error as HTTPDNSClientError
-            where error.isAboutConnection || error.stage == .resolve || error.stage == .policy
+            where error.isAboutConnection || error.phase == .resolve || error.phase == .policy
         {
             // A limit of a redirect, or of a call with networks of its own, does not apply to others.
             let isOwnLimit =
                 context.way.redirectedFrom != nil || reachableNetworks(of: request, context) != clientNetworks
-            if error.stage != .policy || !isOwnLimit { choice.noteSystemFailed(rewritten) }
+            if error.phase != .policy || !isOwnLimit { choice.noteSystemFailed(rewritten) }
             do {
                 return try await transfer(request, to: rewritten, context)
             } catch let second as HTTPDNSClientError {

@@ -176,7 +176,7 @@ extension Pipeline {
             }
         }
         // A resolution without addresses is an error of its own.
-        throw HTTPDNSClientError(code: .proxyUnreachable, stage: .resolve, message: "the proxy has no address")
+        throw HTTPDNSClientError(code: .proxyUnreachable, phase: .resolve, message: "the proxy has no address")
     }
 
     private func opened(
@@ -253,7 +253,7 @@ extension HTTPDNSClient.Proxy {
         let host = rewritten.content.url.host.description
         var error = HTTPDNSClientError(
             code: .proxyRefused,
-            stage: .resolve,
+            phase: .resolve,
             message: "\(host) has IPv6 addresses only, and SOCKS 4 of the proxy \(self) knows none",
             host: host,
             hint: "use socks5 if the proxy speaks it"

@@ -91,7 +91,7 @@ enum BasicCredential {
     private static func refusal(_ message: String) -> HTTPDNSClientError {
         HTTPDNSClientError(
             code: .invalidURL,
-            stage: .request,
+            phase: .request,
             message: message,
             hint: "leave it out of the URL and set an Authorization header field"
         )

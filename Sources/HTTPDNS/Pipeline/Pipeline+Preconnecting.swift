@@ -46,7 +46,7 @@ extension Pipeline {
         // A request that is never sent has no response.
         throw HTTPDNSClientError(
             code: .transportFailed,
-            stage: .connect,
+            phase: .connect,
             message: "the connection to \(rewritten.content.url.host) could not be kept"
         )
     }
@@ -120,7 +120,7 @@ extension HTTPDNSClient {
         // A request that is never sent has no response.
         throw HTTPDNSClientError(
             code: .transportFailed,
-            stage: .tls,
+            phase: .tls,
             message: "the connection to \(endpoint) proved nothing",
             host: host.description
         )

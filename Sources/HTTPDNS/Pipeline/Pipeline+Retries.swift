@@ -84,7 +84,7 @@ extension Pipeline {
             guard let error = error as? HTTPDNSClientError else { return nil }
             // An interceptor's own error does not know what was sent inside it.
             let mayHaveBeenSent = error.requestMayHaveBeenSent || context.frame?.mayHaveSent == true
-            return .failure(error.code, error.stage, mayHaveBeenSent: mayHaveBeenSent)
+            return .failure(error.code, error.phase, mayHaveBeenSent: mayHaveBeenSent)
         }
     }
 
@@ -93,7 +93,7 @@ extension Pipeline {
         let reason =
             switch outcome {
             case .status(let status, _): "\(status)"
-            case .failure(let code, let stage, _): "\(code)/\(stage)"
+            case .failure(let code, let phase, _): "\(code)/\(phase)"
             }
         logger.debug("request is sent again", metadata: ["after": "\(wait.shortText)", "reason": "\(reason)"])
     }
@@ -143,7 +143,7 @@ struct RetryRun {
     /// The result of a try.
     enum Outcome {
         case status(Int, retryAfter: Duration?)
-        case failure(HTTPDNSClientError.Code, HTTPDNSClientError.Stage, mayHaveBeenSent: Bool)
+        case failure(HTTPDNSClientError.Code, HTTPDNSClientError.Phase, mayHaveBeenSent: Bool)
     }
 
     let policy: HTTPDNSClient.RetryPolicy
@@ -182,9 +182,9 @@ struct RetryRun {
     private func wants(_ outcome: Outcome) -> Bool {
         switch outcome {
         case .status(let status, _): isIdempotent && policy.statuses.contains(status)
-        case .failure(let code, let stage, let mayHaveBeenSent):
+        case .failure(let code, let phase, let mayHaveBeenSent):
             // A request that waited too long in a queue would only make the queue longer.
-            policy.errors.contains(code) && stage != .total && stage != .queue && (isIdempotent || !mayHaveBeenSent)
+            policy.errors.contains(code) && phase != .total && phase != .queue && (isIdempotent || !mayHaveBeenSent)
         }
     }
 

@@ -40,7 +40,7 @@ extension HTTPDNSRewriter {
         private static func refusal(of text: String, because reason: String) -> HTTPDNSClientError {
             HTTPDNSClientError(
                 code: .invalidURL,
-                stage: .request,
+                phase: .request,
                 message: "the URL \"\(URLText.forErrors(text))\" cannot be requested: \(reason)"
             )
         }

@@ -29,7 +29,7 @@ extension HTTPDNSRewriter {
         guard !wanted.isEmpty else {
             throw HTTPDNSClientError(
                 code: .resolveFailed,
-                stage: .resolve,
+                phase: .resolve,
                 message: "the system resolver has no other address of \(url.host)",
                 host: url.host.description
             )

@@ -122,7 +122,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         do {
             return .name(try HTTPDNSName(text))
         } catch {
-            throw HTTPDNSClientError(code: .invalidURL, stage: .request, message: "\(error)")
+            throw HTTPDNSClientError(code: .invalidURL, phase: .request, message: "\(error)")
         }
     }
 

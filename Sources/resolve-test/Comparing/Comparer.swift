@@ -113,7 +113,7 @@ struct Comparer: Sendable {
         let attempt = failure.attempts.first?.failure ?? failure.message
         switch failure.code {
         case "\(HTTPDNSClientError.Code.certificateRefused)": return .refused(attempt)
-        case "\(HTTPDNSClientError.Code.connectFailed)" where failure.stage == "\(HTTPDNSClientError.Stage.tls)":
+        case "\(HTTPDNSClientError.Code.connectFailed)" where failure.phase == "\(HTTPDNSClientError.Phase.tls)":
             return .refused(attempt)
         default: return .unreachable(attempt)
         }

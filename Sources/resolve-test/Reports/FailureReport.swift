@@ -22,7 +22,7 @@ enum FailureReport {
         var members: [(name: String, value: JSONValue)] = [
             ("code", .text(failure.code)),
             ("reason", .optional(failure.reason)),
-            ("stage", .optional(failure.stage)),
+            ("phase", .optional(failure.phase)),
             ("message", .text(failure.message)),
             ("hint", .optional(failure.hint)),
             ("host", .optional(failure.host)),
@@ -48,7 +48,7 @@ enum FailureReport {
         .object([
             ("address", .text(attempt.endpoint.address.description)),
             ("port", .integer(Int(attempt.endpoint.port))),
-            ("stage", .text("\(attempt.stage)")),
+            ("phase", .text("\(attempt.phase)")),
             ("failure", .text(attempt.failure)),
             ("seconds", .seconds(attempt.elapsed)),
         ])

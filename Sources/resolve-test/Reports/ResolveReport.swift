@@ -85,7 +85,7 @@ struct ResolveReport {
             "\(failures.count) of \(rows.count) hosts have no address: \(names); \(first.failure.message)",
             hint: first.failure.hint
         )
-        summary.stage = first.failure.stage
+        summary.phase = first.failure.phase
         summary.host = first.failure.host
         summary.providerAttempts = failures.flatMap(\.failure.providerAttempts)
         return summary

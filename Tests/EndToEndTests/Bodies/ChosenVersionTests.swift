@@ -50,7 +50,7 @@ struct ChosenVersionTests {
             for _ in 0..<3 {
                 let error = try await refusal { _ = try await client.execute(request) }
                 #expect(
-                    error.code == .connectFailed && error.stage == .tls && error.message.contains("HTTP/2"),
+                    error.code == .connectFailed && error.phase == .tls && error.message.contains("HTTP/2"),
                     "\(error)"
                 )
                 #expect(!error.requestMayHaveBeenSent)

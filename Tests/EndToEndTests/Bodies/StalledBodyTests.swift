@@ -81,7 +81,7 @@ struct StalledBodyTests {
                 #expect(error.code == .timedOut && error.isCallDeadline, "\(error)")
                 #expect(error.limit == total && error.elapsed >= total, "\(error)")
                 if !source.asked.isOpen { return false }
-                #expect(error.stage == .send && error.requestMayHaveBeenSent, "\(error)")
+                #expect(error.phase == .send && error.requestMayHaveBeenSent, "\(error)")
             case .cancelled:
                 await source.asked.passage()
                 call.cancel()
@@ -119,7 +119,7 @@ extension StalledBodyTests {
             let call = Task { [request] in _ = try await client.execute(request) }
             if end == .deadline {
                 let error = try await refusal { try await call.value }
-                #expect(error.code == .timedOut && error.stage == .send)
+                #expect(error.code == .timedOut && error.phase == .send)
             } else {
                 await asked.passage()
                 call.cancel()

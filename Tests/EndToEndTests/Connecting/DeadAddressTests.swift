@@ -73,7 +73,7 @@ struct DeadAddressTests {
             try await first.text()
             let failed = try #require(first.exchanges.last).failedAttempts
             #expect(failed.map(\.endpoint.port) == bad.map(\.port))
-            #expect(failed.map(\.stage) == [.connect, .connect])
+            #expect(failed.map(\.phase) == [.connect, .connect])
             // A refusal is not waited for: the connect limit is 60 s.
             #expect(first.exchanges.last?.timings.total.map { $0 < .seconds(6) } == true)
             #expect(failed.map(\.failure) == ["Connection refused", "Connection refused"])

@@ -126,7 +126,7 @@ struct DeadHTTP2ConnectionTests {
             #expect(remotes.count == 20)
             #expect(remotes.allSatisfy { $0?.remote == way.good && $0?.failedAttempts.isEmpty == true })
             let error = try await post
-            #expect(error.code == .timedOut && error.stage == .firstByte && error.isCallDeadline, "\(error)")
+            #expect(error.code == .timedOut && error.phase == .firstByte && error.isCallDeadline, "\(error)")
             // It went out on the connection, and nobody can know how far it came.
             #expect(error.requestMayHaveBeenSent && error.retries == 0)
             #expect(try way.logged("POST") == 0)
@@ -171,7 +171,7 @@ struct DeadHTTP2ConnectionTests {
             try await way.awaitLog("POST", at: "127.0.0.2")
             way.relay.endConnections(resetting: resetting)
             let error = try await post
-            #expect(error.code == .connectionLost && error.stage == .firstByte, "\(error.code): \(error)")
+            #expect(error.code == .connectionLost && error.phase == .firstByte, "\(error.code): \(error)")
             #expect(error.requestMayHaveBeenSent && error.retries == 0 && error.host == way.host, "\(error)")
             #expect(way.relay.connectionCount == 1)
             #expect(try way.logged("POST") == 1)

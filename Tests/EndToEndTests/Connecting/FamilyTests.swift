@@ -70,7 +70,7 @@ struct FamilyTests {
                 var request = HTTPDNSClient.Request(url: "http://one.test/")
                 if !isClients { request.options.families = .v6 }
                 let error = try await refusal { try await client.execute(request).text() }
-                #expect(error.code == .resolveFailed && error.stage == .resolve && error.host == "one.test")
+                #expect(error.code == .resolveFailed && error.phase == .resolve && error.host == "one.test")
                 #expect((error.underlying as? HTTPDNSResolver.Error)?.code == .noAddresses)
                 #expect("\(error)".contains("one.test has no IPv6 address"), "\(error)")
                 #expect("\(error)".contains("127.0.0.1") && !error.requestMayHaveBeenSent && error.attempts.isEmpty)

@@ -27,7 +27,7 @@ struct UnprovedAddressTests {
                     HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 5), port: rig.tlsPort),
                 ]
             )
-            #expect(exchange.failedAttempts.map(\.stage) == [.tls, .tls])
+            #expect(exchange.failedAttempts.map(\.phase) == [.tls, .tls])
             #expect(exchange.failedAttempts.last?.failure.contains("other.test") == true)
             // What TLS showed is remembered for the host.
             for _ in 0..<10 {

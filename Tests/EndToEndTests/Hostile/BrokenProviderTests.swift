@@ -45,7 +45,7 @@ struct BrokenProviderTests {
             Issue.record("\(what): \(result)")
             return
         }
-        #expect(error.code == .resolveFailed && error.stage == .resolve, "\(what): \(error)")
+        #expect(error.code == .resolveFailed && error.phase == .resolve, "\(what): \(error)")
         #expect(error.host == Self.host && error.requestMayHaveBeenSent == false, "\(what)")
         let text = "\(error)"
         #expect(text.contains(Self.host) && text.contains("broken") && text.contains("127.0.0.1:"), "\(text)")
@@ -143,7 +143,7 @@ struct BrokenProviderTests {
             }
             #expect(error.code == .timedOut && error.host == Self.host, "\(error)")
             #expect(error.requestMayHaveBeenSent == false && error.limit != nil)
-            #expect(error.stage == .resolve || error.stage == .total)
+            #expect(error.phase == .resolve || error.phase == .total)
         }
     }
 

@@ -56,7 +56,7 @@ struct HostileURLTests {
         configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["trap"], fallback: .none))]
         try await withClient(configuration) { client in
             let error = try await refusal { _ = try await client.get(url) }
-            #expect(error.code == .invalidURL && error.stage == .request, "\(error.code) \(error)")
+            #expect(error.code == .invalidURL && error.phase == .request, "\(error.code) \(error)")
             #expect(error.requestMayHaveBeenSent == false && error.attempts.isEmpty)
             let text = "\(error)"
             #expect(!text.contains { $0.isNewline } && text.utf8.count < 800, "\(text)")

@@ -6,7 +6,7 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-/// Row 26 of the acceptance list: an error for each stage, provoked on real servers; its text names host and addresses.
+/// Row 26 of the acceptance list: an error for each phase, provoked on real servers; its text names host and addresses.
 @Suite("Named errors, on the rig", .enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(10)))
 struct NamedErrorTests {
     /// What holds for every error that a caller sees.
@@ -25,7 +25,7 @@ struct NamedErrorTests {
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file("/nonexistent/ca.pem")
         let authority = try await refusal { _ = try await HTTPDNSClient(configuration: configuration) }
-        #expect(authority.code == .configuration && authority.stage == .configuration)
+        #expect(authority.code == .configuration && authority.phase == .configuration)
         expectPresentable(authority, naming: "/nonexistent/ca.pem")
 
         configuration = .init()
@@ -45,7 +45,7 @@ struct NamedErrorTests {
                 ("dangling.test", "gone.test"),
             ] {
                 let error = try await refusal { _ = try await client.get("https://\(host)/") }
-                #expect(error.code == .resolveFailed && error.stage == .resolve && error.host == host, "\(error)")
+                #expect(error.code == .resolveFailed && error.phase == .resolve && error.host == host, "\(error)")
                 #expect(error.requestMayHaveBeenSent == false && error.attempts.isEmpty)
                 expectPresentable(error, naming: host, "bind")
                 if host != "dangling.test" { expectPresentable(error, naming: reason) }
@@ -58,7 +58,7 @@ struct NamedErrorTests {
         let rig = try await ServerRig.shared()
         try await withClient(rig.settings()) { client in
             let error = try await refusal { _ = try await client.get("https://special.test/") }
-            #expect(error.code == .policyRefused && error.stage == .policy && error.host == "special.test")
+            #expect(error.code == .policyRefused && error.phase == .policy && error.host == "special.test")
             expectPresentable(error, naming: "special.test", "169.254.169.254", "allow")
         }
     }
@@ -71,7 +71,7 @@ struct NamedErrorTests {
             let url = "https://connect-error.wild.test:\(rig.tlsPort)/"
             let error = try await refusal { _ = try await client.post(url, body: .text("once")) }
             #expect(
-                error.code == .connectFailed && error.stage == .connect && !error.requestMayHaveBeenSent,
+                error.code == .connectFailed && error.phase == .connect && !error.requestMayHaveBeenSent,
                 "\(error)"
             )
             #expect(error.attempts.map(\.endpoint.description) == ["127.0.0.9:\(rig.tlsPort)"])
@@ -86,7 +86,7 @@ struct NamedErrorTests {
         try await withClient(rig.settings()) { client in
             let url = "https://connect-error-two.wild.test:\(rig.tlsPort)/"
             let error = try await refusal { _ = try await client.post(url, body: .text("once")) }
-            #expect(error.code == .connectFailed && error.stage == .connect && !error.requestMayHaveBeenSent)
+            #expect(error.code == .connectFailed && error.phase == .connect && !error.requestMayHaveBeenSent)
             let addresses = ["127.0.0.8:\(rig.tlsPort)", "127.0.0.9:\(rig.tlsPort)"]
             #expect(error.attempts.map(\.endpoint.description).sorted() == addresses)
             expectPresentable(error, naming: "connect-error-two.wild.test", addresses[0], addresses[1], "refused")
@@ -104,7 +104,7 @@ struct NamedErrorTests {
                 _ = try await client.download("https://one.test:\(rig.tlsPort)/not-there", to: folder.path("file"))
             }
             #expect(
-                error.code == .unexpectedStatus && error.stage == .firstByte && error.host == "one.test",
+                error.code == .unexpectedStatus && error.phase == .firstByte && error.host == "one.test",
                 "\(error)"
             )
             #expect(error.requestMayHaveBeenSent)
@@ -124,12 +124,12 @@ struct NamedErrorTests {
                 ("untrusted.test", "issuer"), ("liar.test", "other.test"),
             ] {
                 let error = try await refusal { _ = try await client.get("https://\(host):\(rig.tlsPort)/named-error") }
-                #expect(error.code == .certificateRefused && error.stage == .tls && error.host == host, "\(error)")
+                #expect(error.code == .certificateRefused && error.phase == .tls && error.host == host, "\(error)")
                 #expect(error.requestMayHaveBeenSent == false && error.attempts.count == 1)
                 expectPresentable(error, naming: host, word, "127.0.0.")
             }
             let clear = try await refusal { _ = try await client.get("https://two.test:\(rig.httpPort)/named-error") }
-            #expect(clear.code == .connectFailed && clear.stage == .tls && !clear.requestMayHaveBeenSent, "\(clear)")
+            #expect(clear.code == .connectFailed && clear.phase == .tls && !clear.requestMayHaveBeenSent, "\(clear)")
             expectPresentable(clear, naming: "two.test", "127.0.0.3:\(rig.httpPort)", "TLS")
         }
         #expect(try !rig.accessLog(since: mark).contains { $0.target == "/named-error" })
@@ -146,21 +146,21 @@ struct NamedErrorTests {
         configuration.timeouts.firstByte = .seconds(3)
         try await withClient(configuration) { client in
             let connect = try await refusal { _ = try await client.get("http://hole.test/") }
-            #expect(connect.code == .timedOut && connect.stage == .connect, "\(connect)")
+            #expect(connect.code == .timedOut && connect.phase == .connect, "\(connect)")
             #expect(connect.limit == .seconds(3) && !connect.requestMayHaveBeenSent)
             expectPresentable(connect, naming: "hole.test", "127.0.0.1:\(hole.port)", "3000 ms")
 
             let stalled = "https://one.test:\(rig.tlsPort)/stall/20"
             try await client.get("https://one.test:\(rig.tlsPort)/health").text()
             let firstByte = try await refusal { _ = try await client.get(stalled) }
-            #expect(firstByte.code == .timedOut && firstByte.stage == .firstByte, "\(firstByte)")
+            #expect(firstByte.code == .timedOut && firstByte.phase == .firstByte, "\(firstByte)")
             #expect(firstByte.requestMayHaveBeenSent)
             expectPresentable(firstByte, naming: "one.test", "127.0.0.2:\(rig.tlsPort)", "3000 ms")
 
             // The time limit has retired the connection, and a new one could take longer than what is meant here.
             try await client.get("https://one.test:\(rig.tlsPort)/health").text()
             let total = try await refusal { _ = try await client.get(stalled, deadline: .seconds(2)) }
-            #expect(total.code == .timedOut && total.stage == .firstByte && total.isCallDeadline, "\(total)")
+            #expect(total.code == .timedOut && total.phase == .firstByte && total.isCallDeadline, "\(total)")
             #expect(total.limit == .seconds(2))
             expectPresentable(total, naming: "one.test", "2 s")
         }
@@ -260,7 +260,7 @@ struct NamedErrorTests {
             own.client = client
             defer { own.client = nil }
             let error = try await refusal { _ = try await client.get(url) }
-            #expect(error.code == .loop && error.stage == .interceptor && !error.requestMayHaveBeenSent, "\(error)")
+            #expect(error.code == .loop && error.phase == .interceptor && !error.requestMayHaveBeenSent, "\(error)")
             #expect(error.host == "one.test")
             expectPresentable(error, naming: "8", "one.test")
         }

@@ -98,7 +98,7 @@ struct RedirectMatrixOverTheWireTests {
         configuration.resolver.mappings[try HTTPDNSMapping.Key("metadata.test")] = .addresses(["169.254.169.254"])
         try await withClient(configuration) { client in
             let error = try await refusal { _ = try await client.get("http://one.test:\(server.port)/") }
-            #expect(error.code == .policyRefused && error.stage == .policy, "\(location): \(error)")
+            #expect(error.code == .policyRefused && error.phase == .policy, "\(location): \(error)")
             #expect(error.requestMayHaveBeenSent && error.attempts.isEmpty)
             // Connecting leaves a record, whether it succeeds or fails.
             #expect(client.endpointRecords.map(\.endpoint.description) == ["127.0.0.1:\(server.port)"])

@@ -36,7 +36,7 @@ struct AddressPolicyOverTheWireTests {
         try await rig.setRecords(name, [address])
         try await withClient(rig.settings()) { client in
             let error = try await refusal { _ = try await client.get("https://\(name)/") }
-            #expect(error.code == .policyRefused && error.stage == .policy && error.host == name)
+            #expect(error.code == .policyRefused && error.phase == .policy && error.host == name)
             #expect(error.requestMayHaveBeenSent == false && error.attempts.isEmpty == true)
             for word in [name, address, "policy.allow"] { #expect("\(error)".contains(word), "\(error)") }
         }
@@ -130,7 +130,7 @@ struct AddressPolicyOverTheWireTests {
                 ("http://[fe80::1]/", nil), ("http://meta.test./", nil),
             ] as [(String, [String]?)] {
                 let error = try await refusal { _ = try await client.get(url, pinnedTo: pins) }
-                #expect(error.code == .policyRefused && error.stage == .policy, "\(url): \(error)")
+                #expect(error.code == .policyRefused && error.phase == .policy, "\(url): \(error)")
             }
         }
     }

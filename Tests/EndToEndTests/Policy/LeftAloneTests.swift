@@ -52,7 +52,7 @@ struct LeftAloneTests {
                 "a.excluded.wild.test", "mapped-out.wild.test", "single-label-excluded", "x.svc.cluster.local",
             ] {
                 let error = try await refusal { _ = try await client.get("https://\(host)/") }
-                #expect(error.code == .resolveFailed && error.stage == .resolve && error.host == host, "\(error)")
+                #expect(error.code == .resolveFailed && error.phase == .resolve && error.host == host, "\(error)")
             }
             let error = try await refusal { _ = try await client.get("https://once-out.wild.test/", bypass: true) }
             #expect(error.code == .resolveFailed, "\(error)")

@@ -70,7 +70,7 @@ struct SecureProxyTests {
             let error = try await #require(throws: HTTPDNSClientError.self) {
                 try await client.get("http://192.0.2.7/")
             }
-            #expect(error.code == .proxyUnreachable && error.stage == .tls, "\(error)")
+            #expect(error.code == .proxyUnreachable && error.phase == .tls, "\(error)")
             #expect(
                 error.proxy == "https://one.test:\(relay.port)" && error.message.contains("the proxy's certificate")
             )
@@ -87,7 +87,7 @@ struct SecureProxyTests {
             let error = try await #require(throws: HTTPDNSClientError.self) {
                 try await client.get("http://192.0.2.7/")
             }
-            #expect(error.code == .proxyUnreachable && error.stage == .tls, "\(error)")
+            #expect(error.code == .proxyUnreachable && error.phase == .tls, "\(error)")
         }
     }
 
@@ -129,7 +129,7 @@ struct SecureProxyTests {
             let error = try await #require(throws: HTTPDNSClientError.self) {
                 try await client.get("http://lab.test:8080/")
             }
-            #expect(error.code == .proxyUnreachable && error.stage == .tls, "\(error)")
+            #expect(error.code == .proxyUnreachable && error.phase == .tls, "\(error)")
             #expect(error.message.contains("the proxy's certificate"), "\(error)")
         }
         #expect(server.connections.allSatisfy { $0.received.isEmpty }, "the login is for the proxy alone")
@@ -151,7 +151,7 @@ struct SecureProxyTests {
             let error = try await #require(throws: HTTPDNSClientError.self) {
                 try await client.get("http://lab.test:8080/")
             }
-            #expect(error.code == .proxyUnreachable && error.stage == .tls, "\(error)")
+            #expect(error.code == .proxyUnreachable && error.phase == .tls, "\(error)")
             try await client.reload(reloaded)
             #expect(try await client.get("http://lab.test:8080/").text() == "ok")
         }

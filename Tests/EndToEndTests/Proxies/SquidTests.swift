@@ -181,7 +181,7 @@ struct SquidTests {
                 let error = try await #require(throws: HTTPDNSClientError.self) {
                     try await client.post("https://\(host):\(rig.tlsPort)/upload", body: .text("x"))
                 }
-                #expect(error.code == .proxyRefused && error.stage == .connect, "\(error)")
+                #expect(error.code == .proxyRefused && error.phase == .connect, "\(error)")
                 #expect(error.message.contains("CONNECT \(host):\(rig.tlsPort) with status \(status)"), "\(error)")
                 #expect(error.proxy == "http://127.0.0.1:\(squid.port)" && !error.requestMayHaveBeenSent)
             }
@@ -194,7 +194,7 @@ struct SquidTests {
             let error = try await #require(throws: HTTPDNSClientError.self) {
                 try await client.get("https://proxied.wild.test:\(rig.tlsPort)/health")
             }
-            #expect(error.code == .proxyUnreachable && error.stage == .connect, "\(error)")
+            #expect(error.code == .proxyUnreachable && error.phase == .connect, "\(error)")
             #expect(error.proxy == "http://127.0.0.1:\(closed.port)")
         }
     }

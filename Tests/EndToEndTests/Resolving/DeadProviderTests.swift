@@ -64,7 +64,7 @@ struct DeadProviderTests {
             try await withClient(configuration) { client in
                 guard fallback == .system else {
                     let error = try await refusal { _ = try await client.get(url) }
-                    #expect(error.code == .resolveFailed && error.stage == .resolve, "\(error)")
+                    #expect(error.code == .resolveFailed && error.phase == .resolve, "\(error)")
                     let resolution = try #require(error.underlying as? HTTPDNSResolver.Error)
                     #expect(resolution.code == .providersFailed && resolution.attempts.map(\.provider) == ["dead"])
                     #expect(resolution.hint?.contains("fallback: system") == true, "\(resolution)")
@@ -119,7 +119,7 @@ struct DeadProviderTests {
             }
             for error in refusals {
                 #expect(error.code == .timedOut || error.code == .resolveFailed, "\(error)")
-                #expect(error.stage == .resolve && error.requestMayHaveBeenSent == false && error.attempts.isEmpty)
+                #expect(error.phase == .resolve && error.requestMayHaveBeenSent == false && error.attempts.isEmpty)
                 #expect("\(error)".contains("two.test") && "\(error)".contains("bind"), "\(error)")
             }
             #expect(refusals.count == 10)

@@ -53,7 +53,7 @@ struct ProviderAnswerTests {
         let mark = rig.accessLogMark()
         try await withClient(try rig.settings(mappings: ["one.test": .addresses(["127.0.0.5"])])) { client in
             let error = try await refusal { _ = try await client.get(url("one.test", rig, "/echo?row2")) }
-            #expect(error.code == .certificateRefused && error.stage == .tls && !error.requestMayHaveBeenSent)
+            #expect(error.code == .certificateRefused && error.phase == .tls && !error.requestMayHaveBeenSent)
             #expect(error.description.contains("other.test") && error.description.contains("one.test"), "\(error)")
             #expect(error.attempts.map(\.endpoint.description) == ["127.0.0.5:\(rig.tlsPort)"])
             try client.mappings.apply { $0["one.test"] = .addresses(["127.0.0.2"]) }
@@ -221,7 +221,7 @@ struct ProviderAnswerTests {
             configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["dead"], fallback: fallback))]
             try await withClient(configuration) { client in
                 let error = try await refusal { _ = try await client.get(url(name, rig)) }
-                #expect(error.code == .resolveFailed && error.stage == .resolve)
+                #expect(error.code == .resolveFailed && error.phase == .resolve)
                 let resolution = try #require(error.underlying as? HTTPDNSResolver.Error)
                 #expect(resolution.attempts.map(\.provider) == (fallback == .none ? ["dead"] : ["dead", "system"]))
                 #expect(error.description.contains(name), "\(error)")

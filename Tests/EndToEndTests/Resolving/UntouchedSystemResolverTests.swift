@@ -109,7 +109,7 @@ struct UntouchedSystemResolverTests {
         let closed = try await Tripwire.shared().run(try resolveTest(fetch + ["--json"]))
         #expect(closed.result.status == 1 && closed.result.output == "")
         #expect(closed.lookups == [])
-        for word in [#""code":"resolve-failed""#, #""stage":"resolve""#, name, "127.0.0.66:\(holder.port)"] {
+        for word in [#""code":"resolve-failed""#, #""phase":"resolve""#, name, "127.0.0.66:\(holder.port)"] {
             #expect(closed.result.error.contains(word), "\(word) is not in \(closed.result.error)")
         }
         let open = try await Tripwire.shared().run(try resolveTest(fetch + ["--system-fallback"]))

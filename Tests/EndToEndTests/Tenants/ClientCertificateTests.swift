@@ -147,7 +147,7 @@ struct ClientCertificateTests {
             keyPassword: mistake.password
         )
         let error = try await refusal { _ = try await HTTPDNSClient(configuration: configuration) }
-        #expect(error.code == .configuration && error.stage == .configuration)
+        #expect(error.code == .configuration && error.phase == .configuration)
         #expect(error.message.contains(mistake.says), "\(error)")
     }
 
@@ -164,7 +164,7 @@ struct ClientCertificateTests {
         #expect(backup.0 == 200)
         try await withClient(try rig.tenant("tenant-a", pins: [strange, strange])) { client in
             let error = try await refusal { _ = try await client.get(rig.tenantURL("/health?pin=wrong")) }
-            #expect(error.code == .certificateRefused && error.stage == .tls && !error.requestMayHaveBeenSent)
+            #expect(error.code == .certificateRefused && error.phase == .tls && !error.requestMayHaveBeenSent)
             #expect(error.message.contains("none of the 2 pinned for tenant.test"), "\(error)")
             #expect(error.message.contains("the key that it has is \(right)"), "\(error)")
             #expect(error.hint?.contains("trust.pins") == true)

@@ -43,7 +43,7 @@ struct HostTrustTests {
             try await client.get("https://two.test:\(old.port)/").text()
             for (host, server) in [("one.test", old), ("two.test", selfSigned), ("two.test", untrusted)] {
                 let error = try await refusal { _ = try await client.get("https://\(host):\(server.port)/") }
-                #expect(error.stage == .tls && !error.requestMayHaveBeenSent, "\(host)")
+                #expect(error.phase == .tls && !error.requestMayHaveBeenSent, "\(host)")
             }
         }
     }

@@ -78,7 +78,7 @@ struct TenantLifeTests {
         different.trust.minimumVersion = .tls13
         let refused = different
         let error = try await refusal { _ = try await HTTPDNSClient(configuration: refused, on: transport) }
-        #expect(error.code == .limitReached && error.stage == .configuration)
+        #expect(error.code == .limitReached && error.phase == .configuration)
         #expect(error.message == "the transport has 1 different trust settings in use, which is its limit")
         #expect(error.hint?.contains("limits.trustSettings") == true)
         try await first.shutdown()
@@ -102,7 +102,7 @@ struct TenantLifeTests {
         let free = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
         var busy = [try await client.get("\(url)/stall-body/600"), try await client.get("\(url)/stall-body/600")]
         let error = try await refusal { _ = try await client.get("\(url)/health") }
-        #expect(error.code == .limitReached && error.stage == .queue && !error.requestMayHaveBeenSent)
+        #expect(error.code == .limitReached && error.phase == .queue && !error.requestMayHaveBeenSent)
         #expect(try await free.get("\(url)/health").text() == "127.0.0.2\n")
         #expect(busy.count == 2)
         // What nobody reads any more ends, and makes room.

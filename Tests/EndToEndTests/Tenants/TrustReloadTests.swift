@@ -151,7 +151,7 @@ struct TrustReloadTests {
         guard isBelieved else {
             let error = try await refusal { _ = try await client.get(url) }
             return #expect(
-                error.stage == .tls && !error.requestMayHaveBeenSent && error.attempts.count == 1,
+                error.phase == .tls && !error.requestMayHaveBeenSent && error.attempts.count == 1,
                 "\(error)"
             )
         }

@@ -100,7 +100,7 @@ struct TrustTableTests {
             return
         }
         let error = try await refusal { _ = try await fetch(item, insecurely: false) }
-        #expect(error.code == code && error.stage == .tls)
+        #expect(error.code == code && error.phase == .tls)
         #expect(error.message.contains(item.says), "\(error)")
         #expect(!error.requestMayHaveBeenSent && error.attempts.count == 1)
     }

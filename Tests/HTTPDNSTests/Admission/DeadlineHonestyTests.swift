@@ -9,14 +9,14 @@ struct DeadlineHonestyTests {
     private static let total = Duration.seconds(2)
 
     /// The test stalls a call in each phase.
-    @Test("A stalled call ends at its deadline, and its error names phase and limit", arguments: StalledCall.stages)
-    func stall(stage: HTTPDNSClientError.Stage) async throws {
-        let call = try StalledCall(in: stage)
+    @Test("A stalled call ends at its deadline, and its error names phase and limit", arguments: StalledCall.phases)
+    func stall(phase: HTTPDNSClientError.Phase) async throws {
+        let call = try StalledCall(in: phase)
         var configuration = try call.configuration()
         configuration.timeouts.total = Self.total
         let error = try #require(await call.failure(configuration).error)
         // All other limits are 60 s: an error that names this one was not theirs, however busy the machine was.
-        #expect(error.code == .timedOut && error.stage == stage && error.isCallDeadline, "\(error)")
+        #expect(error.code == .timedOut && error.phase == phase && error.isCallDeadline, "\(error)")
         #expect(error.limit == Self.total && error.requestMayHaveBeenSent == call.mayHaveBeenSent, "\(error)")
         #expect(error.elapsed >= Self.total, "\(error)")
     }
@@ -27,7 +27,7 @@ struct DeadlineHonestyTests {
         let queue = try await FullQueue(total: Self.total)
         let errors = await queue.failures(1000).map(\.error)
         let honest = errors.compactMap(\.self).filter {
-            $0.code == .timedOut && $0.stage == .queue && $0.isCallDeadline && $0.limit == Self.total
+            $0.code == .timedOut && $0.phase == .queue && $0.isCallDeadline && $0.limit == Self.total
                 && !$0.requestMayHaveBeenSent && $0.elapsed >= Self.total
         }
         #expect(errors.count == 1000 && honest.count == 1000)

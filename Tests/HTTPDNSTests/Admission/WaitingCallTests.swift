@@ -95,7 +95,7 @@ struct WaitingCallTests {
         let first = Task { try await rig.client.execute(request("0")) }
         await sent(1, rig)
         let error = await clientError { try await rig.client.execute(request("1", deadline: .milliseconds(50))) }
-        #expect(error?.code == .timedOut && error?.stage == .queue && error?.isCallDeadline == true)
+        #expect(error?.code == .timedOut && error?.phase == .queue && error?.isCallDeadline == true)
         #expect(error?.limit == .milliseconds(50) && error?.requestMayHaveBeenSent == false)
         #expect((error?.elapsed ?? .zero) >= .milliseconds(50) && error?.host == "one.test")
         #expect(error?.description.contains("1 for a host") == true, "\(error.debugDescription)")
@@ -111,7 +111,7 @@ struct WaitingCallTests {
         let first = Task { try await rig.client.execute(request("0")) }
         await sent(1, rig)
         let error = await clientError { try await rig.client.execute(request("1")) }
-        #expect(error?.code == .timedOut && error?.stage == .queue && error?.isCallDeadline == false)
+        #expect(error?.code == .timedOut && error?.phase == .queue && error?.isCallDeadline == false)
         #expect(error?.limit == .milliseconds(50) && error?.hint?.contains("queueWait") == true)
         turnstile.pass(0)
         _ = try await first.value
@@ -127,7 +127,7 @@ struct WaitingCallTests {
         let low = Task { await clientError { try await rig.client.execute(request("1", .low)) } }
         await waiting(1, rig)
         let refused = await clientError { try await rig.client.execute(request("2", .low)) }
-        #expect(refused?.code == .limitReached && refused?.stage == .queue)
+        #expect(refused?.code == .limitReached && refused?.phase == .queue)
         let high = Task { try await rig.client.execute(request("3", .high)) }
         let displaced = await low.value
         #expect(displaced?.code == .limitReached && displaced?.message.contains("more urgent") == true)
@@ -180,7 +180,7 @@ struct WaitingCallTests {
         await waiting(1, rig)
         try await rig.client.shutdown()
         let error = await second.value
-        #expect(error?.code == .shutDown && error?.stage == .queue)
+        #expect(error?.code == .shutDown && error?.phase == .queue)
         turnstile.pass(0)
         _ = try await first.value
     }

@@ -248,7 +248,7 @@ struct BlockingCallTests {
         let start = SystemTimeSource().now()
         let error = try await onThread { Self.error(client, deadline: .seconds(2)) }
         let elapsed = SystemTimeSource().now() - start
-        #expect(error?.code == .timedOut && error?.stage == .firstByte && error?.isCallDeadline == true)
+        #expect(error?.code == .timedOut && error?.phase == .firstByte && error?.isCallDeadline == true)
         #expect(elapsed >= .seconds(2), "\(elapsed)")
         try await client.shutdown()
     }
@@ -266,7 +266,7 @@ struct BlockingCallTests {
             ]
         }
         let error = try await onThread { Self.error(client, deadline: .milliseconds(100)) }
-        #expect(error?.code == .timedOut && error?.stage == .total && error?.isCallDeadline == true)
+        #expect(error?.code == .timedOut && error?.phase == .total && error?.isCallDeadline == true)
         gate.open()
         try await client.shutdown(drainingFor: .seconds(60))
     }

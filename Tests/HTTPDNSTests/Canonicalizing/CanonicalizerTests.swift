@@ -83,7 +83,7 @@ struct CanonicalizerTests {
     func refused(text: String) throws {
         let error = #expect(throws: HTTPDNSClientError.self) { try HTTPDNSRewriter.Canonicalizer.canonicalize(text) }
         #expect(error?.code == .invalidURL)
-        #expect(error?.stage == .request)
+        #expect(error?.phase == .request)
         let description = error?.description ?? ""
         #expect(!description.contains("sec ret") && !description.contains("user:"))
         #expect(!(text.contains("@") && description.contains("secret")))

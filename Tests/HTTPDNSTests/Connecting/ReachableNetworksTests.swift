@@ -96,7 +96,7 @@ struct ReachableNetworksTests {
         let inside = try await Inside()
         let url = source.url.replacing("PORT", with: "\(inside.server.port)")
         let error = try #require(await clientError { try await inside.get(url) }, "\(source.name)")
-        #expect(error.code == .policyRefused && error.stage == .policy, "\(source.name): \(error)")
+        #expect(error.code == .policyRefused && error.phase == .policy, "\(source.name): \(error)")
         #expect(!error.requestMayHaveBeenSent && error.attempts.isEmpty)
         #expect("\(error)".contains("reachable_networks"), "\(error)")
         #expect(await clientError { try await inside.client.rewrite(url) }?.code == .policyRefused)
@@ -241,7 +241,7 @@ struct ReachableNetworksTests {
         var proxy = HTTPDNSClient.Proxy(kind, host: .address(HTTPDNSAddress(v4: 127, 0, 0, 1)), port: server.port)
         let inside = try await Inside { $0.proxy = .through(proxy) }
         let error = try #require(await clientError { try await inside.get("http://provider.test/") })
-        #expect(error.code == .policyRefused && error.stage == .policy && error.proxy == "\(proxy)", "\(error)")
+        #expect(error.code == .policyRefused && error.phase == .policy && error.proxy == "\(proxy)", "\(error)")
         #expect("\(error)".contains("enforces_reachable_networks"), "\(error)")
         #expect(await clientError { try await inside.client.rewrite("http://provider.test/") }?.code == .policyRefused)
         // An address is known without any lookup.

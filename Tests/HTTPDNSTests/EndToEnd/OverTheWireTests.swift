@@ -71,7 +71,7 @@ struct OverTheWireTests {
         let client = try await mappedClient(port)
         let error = await clientError { try await client.post("http://one.test/", body: .text("x")) }
         #expect(error?.code == .connectFailed)
-        #expect(error?.stage == .connect && error?.requestMayHaveBeenSent == false)
+        #expect(error?.phase == .connect && error?.requestMayHaveBeenSent == false)
         #expect(error?.attempts.map(\.endpoint.description) == ["127.0.0.1:\(port)"])
         #expect(error?.description.contains(".invalid") == false)
         try await client.shutdown()
@@ -82,7 +82,7 @@ struct OverTheWireTests {
         let server = try RawServer(.readHead, .hang)
         let client = try await mappedClient(server.port)
         let error = await clientError { try await client.get("http://one.test/", deadline: .seconds(2)) }
-        #expect(error?.code == .timedOut && error?.stage == .firstByte && error?.isCallDeadline == true)
+        #expect(error?.code == .timedOut && error?.phase == .firstByte && error?.isCallDeadline == true)
         #expect(error?.limit == .seconds(2) && error?.requestMayHaveBeenSent == true)
         #expect(error?.attempts.count == 1)
         try await client.shutdown()

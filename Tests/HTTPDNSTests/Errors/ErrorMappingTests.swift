@@ -8,7 +8,7 @@ import Testing
 @Suite("Errors")
 struct ErrorMappingTests {
     typealias Code = HTTPDNSClientError.Code
-    typealias Stage = HTTPDNSClientError.Stage
+    typealias Phase = HTTPDNSClientError.Phase
 
     private static let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 203, 0, 113, 1), port: 443)
 
@@ -22,7 +22,7 @@ struct ErrorMappingTests {
     @Test(
         "Each failure of a transfer has its code and phase, and one line without secrets",
         arguments: [
-            (TransferFailure.Code.invalidRequest, TransferFailure.Phase.queue, Code.invalidRequest, Stage.request),
+            (TransferFailure.Code.invalidRequest, TransferFailure.Phase.queue, Code.invalidRequest, Phase.request),
             (.trustRootsMissing, .tls, .configuration, .configuration),
             (.connectFailed, .connect, .connectFailed, .connect), (.tlsFailed, .tls, .connectFailed, .tls),
             (.certificateRefused, .tls, .certificateRefused, .tls), (.wrongPeer, .connect, .connectFailed, .connect),
@@ -40,18 +40,19 @@ struct ErrorMappingTests {
             (.limitReached, .queue, .limitReached, .queue),
         ]
     )
-    func codes(from: TransferFailure.Code, phase: TransferFailure.Phase, code: Code, stage: Stage) async throws {
-        var failure = TransferFailure(code: from, phase: phase, message: "what happened")
+    func codes(from: TransferFailure.Code, transferPhase: TransferFailure.Phase, code: Code, phase: Phase) async throws
+    {
+        var failure = TransferFailure(code: from, phase: transferPhase, message: "what happened")
         failure.endpoint = Self.endpoint
         failure.elapsed = .milliseconds(12)
         let error = try await error(from: failure)
-        #expect(error.code == code && error.stage == stage)
+        #expect(error.code == code && error.phase == phase)
         #expect(error.host == "one.test")
-        let text = stage == .total ? "the answer was not complete within the call's 60 s" : "what happened"
+        let text = phase == .total ? "the answer was not complete within the call's 60 s" : "what happened"
         #expect(error.message.contains("one.test:443") && error.message.contains(text))
-        #expect(error.attempts.map(\.description) == ["203.0.113.1:443 \(stage): \(text) (12 ms)"])
+        #expect(error.attempts.map(\.description) == ["203.0.113.1:443 \(phase): \(text) (12 ms)"])
         #expect(!error.description.contains("secret") && !error.description.contains { $0.isNewline })
-        #expect(error.shortDescription == "\(code)/\(stage)")
+        #expect(error.shortDescription == "\(code)/\(phase)")
         #expect(error.underlying is TransferFailure)
     }
 
@@ -118,12 +119,12 @@ struct ErrorMappingTests {
             .answer(.addresses([HTTPDNSAddress(v4: 127, 0, 0, 1)], timeToLive: .seconds(5))),
             about: try HTTPDNSName("inside.test")
         )
-        for (host, code, stage) in [
-            ("gone.test", Code.resolveFailed, Stage.resolve), ("down.test", .resolveFailed, .resolve),
+        for (host, code, phase) in [
+            ("gone.test", Code.resolveFailed, Phase.resolve), ("down.test", .resolveFailed, .resolve),
             ("meta.test", .policyRefused, .policy), ("inside.test", .policyRefused, .policy),
         ] {
             let error = await clientError { try await rig.client.get("https://\(host)/") }
-            #expect(error?.code == code && error?.stage == stage, "\(host)")
+            #expect(error?.code == code && error?.phase == phase, "\(host)")
             #expect(error?.host == host)
             #expect(error?.requestMayHaveBeenSent == false)
             #expect(error?.underlying is HTTPDNSResolver.Error)
@@ -144,14 +145,14 @@ struct ErrorMappingTests {
         }
         let error = await failed
         #expect(error?.code == .timedOut || error?.code == .resolveFailed)
-        #expect(error?.stage == .resolve)
+        #expect(error?.phase == .resolve)
     }
 
     @Test("A deadline that has passed is a time-out without a query")
     func passedDeadline() async throws {
         let rig = try Rig()
         let error = await clientError { try await rig.client.get("https://one.test/", deadline: .seconds(0)) }
-        #expect(error?.code == .timedOut && error?.stage == .total)
+        #expect(error?.code == .timedOut && error?.phase == .total)
         #expect(rig.provider.queries.isEmpty && rig.wire.requests.isEmpty)
     }
 
@@ -170,7 +171,7 @@ struct ErrorMappingTests {
         }
         for configuration in bad {
             let error = await clientError { try await HTTPDNSClient(configuration: configuration) }
-            #expect(error?.code == .configuration && error?.stage == .configuration)
+            #expect(error?.code == .configuration && error?.phase == .configuration)
         }
         #expect(bad.count == 7)
     }

@@ -153,7 +153,7 @@ struct PipelineOrderTests {
         }
         async let good = rig.client.get("https://one.test/good")
         let error = await clientError { try await rig.client.get("https://one.test/bad") }
-        #expect(error?.code == .interceptorFailed && error?.stage == .interceptor)
+        #expect(error?.code == .interceptorFailed && error?.phase == .interceptor)
         #expect(error?.underlying is TokenMissing)
         #expect(error?.description.contains("TokenMissing") == true)
         #expect(error?.description.contains("hunter2") == false)

@@ -80,7 +80,7 @@ struct RedirectHookTests {
         struct Nope: Error { let secret = "hunter2" }
         let rig = try Rig(wire: wire()) { $0.redirectHook = { _ in throw Nope() } }
         let error = await clientError { try await rig.client.post("https://one.test/", body: .text("x")) }
-        #expect(error?.code == .interceptorFailed && error?.stage == .redirect && error?.underlying is Nope)
+        #expect(error?.code == .interceptorFailed && error?.phase == .redirect && error?.underlying is Nope)
         #expect(error?.requestMayHaveBeenSent == true && error.map { "\($0)".contains("hunter2") } == false)
         let cancelled = try Rig(wire: wire()) { $0.redirectHook = { _ in throw CancellationError() } }
         await #expect(throws: CancellationError.self) { try await cancelled.client.get("https://one.test/") }

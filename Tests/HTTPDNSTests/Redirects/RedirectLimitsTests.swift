@@ -19,7 +19,7 @@ struct RedirectLimitsTests {
         #expect(error?.code == (isFollowed ? nil : .tooManyRedirects))
         #expect(rig.wire.requests.count == 21)
         guard let error else { return }
-        #expect(error.stage == .redirect && error.host == "one.test" && error.requestMayHaveBeenSent)
+        #expect(error.phase == .redirect && error.host == "one.test" && error.requestMayHaveBeenSent)
         #expect(error.message.contains("one.test") && error.message.contains("20 redirects"))
     }
 
@@ -37,7 +37,7 @@ struct RedirectLimitsTests {
             #expect(rig.wire.requests.count == (isFollowed ? 2 : 1))
             #expect(error?.code == (isFollowed ? nil : .protocolViolation), "\(String(describing: error))")
             guard let error else { continue }
-            #expect(error.stage == .redirect && error.requestMayHaveBeenSent && !error.message.contains("/other"))
+            #expect(error.phase == .redirect && error.requestMayHaveBeenSent && !error.message.contains("/other"))
         }
     }
 
@@ -48,7 +48,7 @@ struct RedirectLimitsTests {
         }
         let rig = try Rig(wire: wire)
         let error = await clientError { try await rig.client.get("https://one.test/a") }
-        #expect(error?.code == .redirectLoop && error?.stage == .redirect && error?.host == "one.test")
+        #expect(error?.code == .redirectLoop && error?.phase == .redirect && error?.host == "one.test")
         #expect(rig.wire.requests.count == 2)
     }
 
@@ -154,7 +154,7 @@ struct RedirectLimitsTests {
         }
         rig.system.say(.success([HTTPDNSAddress(v4: 169, 254, 169, 254)]), about: try HTTPDNSName("metadata.sys.test"))
         let error = await clientError { try await rig.client.get("http://one.test/") }
-        #expect(error?.code == .policyRefused && error?.stage == .policy, "\(location): \(error as Any)")
+        #expect(error?.code == .policyRefused && error?.phase == .policy, "\(location): \(error as Any)")
         #expect(rig.wire.requests.count == 1)
         #expect(error?.requestMayHaveBeenSent == true)
     }

@@ -50,7 +50,7 @@ struct BodyOverdueTests {
         try await Task.sleep(for: limit)
         held.letGo()
         let error = try #require(await call.value)
-        #expect(error.code == .timedOut && error.stage == .request && error.isCallDeadline, "\(error)")
+        #expect(error.code == .timedOut && error.phase == .request && error.isCallDeadline, "\(error)")
         #expect(error.limit == limit && error.elapsed >= limit && !error.requestMayHaveBeenSent && error.retries == 0)
         #expect(error.host == "map.test" && error.message.contains("compressed") && error.hint?.isEmpty == false)
         #expect(rig.wire.requests.isEmpty)

@@ -147,7 +147,7 @@ struct RequestBodyTests {
     func noFile(path: String) async throws {
         let rig = try Rig()
         let error = await clientError { try await rig.client.post("https://one.test/", body: .file(path)) }
-        #expect(error?.code == .requestBodyFailed && error?.stage == .request && error?.hint != nil)
+        #expect(error?.code == .requestBodyFailed && error?.phase == .request && error?.hint != nil)
         #expect(error?.requestMayHaveBeenSent == false && rig.wire.requests.isEmpty)
         #expect(path.isEmpty || error?.message.contains(path) == true)
     }

@@ -82,7 +82,7 @@ struct RequestCheckTests {
         var request = HTTPDNSClient.Request(url: "https://one.test/")
         change(&request.options)
         let error = await clientError { [request] in try await rig.client.execute(request) }
-        #expect(error?.code == .invalidRequest && error?.stage == .request && error?.hint != nil)
+        #expect(error?.code == .invalidRequest && error?.phase == .request && error?.hint != nil)
         #expect(error?.message.contains("the request's own re") == true)
         #expect(rig.wire.requests.isEmpty && rig.provider.queries.isEmpty)
         request.options = HTTPDNSClient.Request.Options()

@@ -136,7 +136,7 @@ struct RequestCompressionTests {
         let error = await clientError {
             try await rig.client.post("https://one.test/", headerFields: fields, body: .text("x").compressed())
         }
-        #expect(error?.code == .invalidRequest && error?.stage == .request && error?.hint?.isEmpty == false)
+        #expect(error?.code == .invalidRequest && error?.phase == .request && error?.hint?.isEmpty == false)
         #expect(error?.message.contains("Content-Encoding") == true)
         #expect(rig.wire.requests.isEmpty && rig.provider.queries.isEmpty)
         // Without the client's compressing it is the caller's affair, as ever.

@@ -26,7 +26,7 @@ struct ResponseBodyTests {
     func limit(chunks: [[UInt8]]) async throws {
         let body = try await body(chunks)
         let error = await clientError { try await body.collect(upTo: .bytes(3)) }
-        #expect(error?.code == .responseTooLarge && error?.stage == .body)
+        #expect(error?.code == .responseTooLarge && error?.phase == .body)
         #expect(error?.host == "one.test" && error?.requestMayHaveBeenSent == true)
     }
 
@@ -47,7 +47,7 @@ struct ResponseBodyTests {
         #expect(try await iterator.next() == [1])
         var caught: HTTPDNSClientError?
         do { _ = try await iterator.next() } catch { caught = error as? HTTPDNSClientError }
-        #expect(caught?.code == .connectionLost && caught?.stage == .body)
+        #expect(caught?.code == .connectionLost && caught?.phase == .body)
         #expect(caught?.attempts.count == 1 && caught?.requestMayHaveBeenSent == true)
         #expect(try await iterator.next() == nil)
     }

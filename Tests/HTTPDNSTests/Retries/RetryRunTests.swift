@@ -64,7 +64,7 @@ struct RetryRunTests {
     @Test("Failed connections and phase time-outs are retried, verdicts and limits are not")
     func errors() throws {
         let get = try request(.get)
-        for (code, stage, isRetried): (HTTPDNSClientError.Code, HTTPDNSClientError.Stage, Bool) in [
+        for (code, phase, isRetried): (HTTPDNSClientError.Code, HTTPDNSClientError.Phase, Bool) in [
             (.connectFailed, .connect, true), (.connectFailed, .tls, true), (.connectionLost, .body, true),
             (.timedOut, .connect, true), (.timedOut, .firstByte, true), (.timedOut, .total, false),
             (.timedOut, .queue, false),
@@ -74,8 +74,8 @@ struct RetryRunTests {
             (.responseTooLarge, .body, false), (.protocolViolation, .firstByte, false),
         ] {
             #expect(
-                isSentAgain(get, after: .failure(code, stage, mayHaveBeenSent: false)) == isRetried,
-                "\(code) \(stage)"
+                isSentAgain(get, after: .failure(code, phase, mayHaveBeenSent: false)) == isRetried,
+                "\(code) \(phase)"
             )
         }
     }

@@ -121,7 +121,7 @@ struct RetryTests {
                     do {
                         return try await next(request, context)
                     } catch {
-                        throw HTTPDNSClientError(code: .connectFailed, stage: .connect, message: "so it says")
+                        throw HTTPDNSClientError(code: .connectFailed, phase: .connect, message: "so it says")
                     }
                 }
             ]

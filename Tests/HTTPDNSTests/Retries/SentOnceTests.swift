@@ -33,7 +33,7 @@ struct SentOnceTests {
         if isKept { _ = try await client.get("http://one.test/").body.collect(upTo: .bytes(2)) }
         let error = await clientError { try await client.post("http://one.test/pay", body: .text("charge")) }
         try await client.shutdown()
-        #expect(error?.code == .connectionLost && error?.stage == .firstByte, "\(error as Any)")
+        #expect(error?.code == .connectionLost && error?.phase == .firstByte, "\(error as Any)")
         #expect(error?.requestMayHaveBeenSent == true && error?.retries == 0)
         #expect(count("POST", at: server) == 1)
     }

@@ -70,7 +70,7 @@ struct TagTests {
         let second = try Rig()
         let rewritten = try await first.client.rewrite("https://meta.test/")
         let error = await clientError { try await second.client.execute(rewritten) }
-        #expect(error?.code == .policyRefused && error?.stage == .policy)
+        #expect(error?.code == .policyRefused && error?.phase == .policy)
         #expect(error?.message.contains("169.254.169.254") == true)
         #expect(second.wire.requests.isEmpty)
         _ = try await first.client.execute(rewritten)
@@ -95,7 +95,7 @@ struct TagTests {
         let outside = try await first.client.rewrite("https://moved.test/")
         #expect(outside.tag?.isValid == true)
         let error = await clientError { try await second.client.execute(outside) }
-        #expect(error?.code == .policyRefused && error?.stage == .policy)
+        #expect(error?.code == .policyRefused && error?.phase == .policy)
         #expect(error?.message.contains("198.51.100.9 is outside the only blocks of route") == true)
         #expect(second.wire.requests.count == 1)
     }

@@ -7,23 +7,23 @@ import ServerRig
 /// A call that gets stuck in one phase of its way, on real sockets.
 struct StalledCall: Sendable {
     /// The phases that a call can get stuck in.
-    static let stages: [HTTPDNSClientError.Stage] = [.resolve, .connect, .tls, .send, .firstByte, .body]
+    static let phases: [HTTPDNSClientError.Phase] = [.resolve, .connect, .tls, .send, .firstByte, .body]
 
     /// Where it gets stuck.
-    let stage: HTTPDNSClientError.Stage
+    let phase: HTTPDNSClientError.Phase
     /// Whether something of its request has gone out by then.
-    var mayHaveBeenSent: Bool { [.send, .firstByte, .body].contains(stage) }
+    var mayHaveBeenSent: Bool { [.send, .firstByte, .body].contains(phase) }
 
     private let endpoint: String
     private let request: HTTPDNSClient.Request
     /// What it gets stuck at, which is there for as long as this is.
     private let server: any Sendable
 
-    init(in stage: HTTPDNSClientError.Stage) throws {
-        self.stage = stage
+    init(in phase: HTTPDNSClientError.Phase) throws {
+        self.phase = phase
         let half = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello"
         let steps: [RawServer.Step]
-        switch stage {
+        switch phase {
         case .tls: (request, steps) = (HTTPDNSClient.Request(url: "https://one.test/"), [.hang])
         case .send:
             let body = HTTPDNSClient.Request.Body.bytes(Array(repeating: 7, count: 64 << 20))
@@ -35,7 +35,7 @@ struct StalledCall: Sendable {
         case .resolve: (request, steps) = (HTTPDNSClient.Request(url: "http://two.test/"), [.readHead, .hang])
         default: (request, steps) = (HTTPDNSClient.Request(url: "http://one.test/"), [.readHead, .hang])
         }
-        if stage == .connect {
+        if phase == .connect {
             // Connecting neither works nor fails.
             let hole = try BlackHole()
             (endpoint, server) = ("\(hole.address):\(hole.port)", hole)
@@ -48,7 +48,7 @@ struct StalledCall: Sendable {
     /// Settings of a client for it. Its limits are all a minute, for a test to lower one.
     func configuration() throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
-        if stage == .resolve {
+        if phase == .resolve {
             let url = "http://\(endpoint)/dns-query"
             configuration.resolver.providers = [try HTTPDNSDoHProvider(.init(name: "silent", url: url))]
             configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["silent"], fallback: .none))]

@@ -45,7 +45,7 @@ struct TimeLimitTests {
         let start = ContinuousClock.now
         let error = await clientError { try await client.get("http://one.test/") }
         let elapsed = ContinuousClock.now - start
-        #expect(error?.code == .timedOut && error?.stage == .firstByte && error?.isCallDeadline == true)
+        #expect(error?.code == .timedOut && error?.phase == .firstByte && error?.isCallDeadline == true)
         #expect(error?.limit == .seconds(2) && error?.message.contains("response head") == true)
         #expect(error?.hint?.contains("timeouts.responseHead") == true)
         #expect(elapsed >= .seconds(2) && elapsed < .seconds(10), "\(elapsed)")
@@ -67,7 +67,7 @@ struct TimeLimitTests {
         let start = ContinuousClock.now
         let error = await clientError { try await get(client, .seconds(2)) }
         let elapsed = ContinuousClock.now - start
-        #expect(error?.code == .timedOut && error?.stage == .body && error?.limit == .seconds(2))
+        #expect(error?.code == .timedOut && error?.phase == .body && error?.limit == .seconds(2))
         #expect(elapsed >= .seconds(2) && elapsed < .seconds(10), "\(elapsed)")
         // Each is past the head's limit before there is a head.
         for limit in [HTTPDNSClient.TimeLimit.unlimited, .seconds(30)] {
@@ -135,7 +135,7 @@ struct TimeLimitTests {
         let start = ContinuousClock.now
         let error = await clientError { try await client.get("http://one.test/", deadline: .seconds(3)) }
         let elapsed = ContinuousClock.now - start
-        #expect(error?.code == .timedOut && error?.stage == .interceptor && error?.isCallDeadline == true)
+        #expect(error?.code == .timedOut && error?.phase == .interceptor && error?.isCallDeadline == true)
         #expect(error?.limit == .seconds(3) && error?.requestMayHaveBeenSent == (place == .redirect))
         #expect(elapsed >= .seconds(3) && elapsed < .seconds(20), "\(elapsed)")
         try await client.shutdown()

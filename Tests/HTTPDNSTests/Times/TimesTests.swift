@@ -151,13 +151,13 @@ struct TimesTests {
     /// Row 27 of the acceptance list. The test stalls a call in each phase.
     @Test(
         "A stall ends within 10 % of its phase's limit, or of the limit of the whole",
-        arguments: StalledCall.stages.map { ($0, false) } + [(.firstByte, true)]
+        arguments: StalledCall.phases.map { ($0, false) } + [(.firstByte, true)]
     )
-    func limits(stage: HTTPDNSClientError.Stage, isTotal: Bool) async throws {
+    func limits(phase: HTTPDNSClientError.Phase, isTotal: Bool) async throws {
         let limit = Duration.seconds(1)
-        let call = try StalledCall(in: stage)
+        let call = try StalledCall(in: phase)
         var configuration = try call.configuration()
-        switch stage {
+        switch phase {
         case _ where isTotal: configuration.timeouts.total = limit
         case .resolve: configuration.resolver.timeLimit = limit
         case .connect: configuration.timeouts.connect = limit
@@ -168,21 +168,21 @@ struct TimesTests {
         let (failure, time) = try await call.failure(configuration)
         let error = try #require(failure)
         let bound = limit + limit / 10 * Self.width
-        report("row 27, \(isTotal ? "total, " : "")\(stage)", time, limit: bound)
-        #expect(error.code == .timedOut && error.stage == stage && error.isCallDeadline == isTotal, "\(error)")
+        report("row 27, \(isTotal ? "total, " : "")\(phase)", time, limit: bound)
+        #expect(error.code == .timedOut && error.phase == phase && error.isCallDeadline == isTotal, "\(error)")
         #expect(error.limit == limit && time >= limit && time <= bound, "\(error)")
     }
 
-    @Test("A deadline of 300 ms ends a stall in each phase within 400 ms", arguments: StalledCall.stages)
-    func deadline(stage: HTTPDNSClientError.Stage) async throws {
+    @Test("A deadline of 300 ms ends a stall in each phase within 400 ms", arguments: StalledCall.phases)
+    func deadline(phase: HTTPDNSClientError.Phase) async throws {
         let limit = Duration.milliseconds(300)
         let bound = limit + .milliseconds(100) * Self.width
-        let call = try StalledCall(in: stage)
+        let call = try StalledCall(in: phase)
         var configuration = try call.configuration()
         configuration.timeouts.total = limit
         let (failure, time) = try await call.failure(configuration)
-        report("deadline honesty, \(stage)", time, limit: bound)
-        #expect(failure?.stage == stage && failure?.isCallDeadline == true && time >= limit && time < bound)
+        report("deadline honesty, \(phase)", time, limit: bound)
+        #expect(failure?.phase == phase && failure?.isCallDeadline == true && time >= limit && time < bound)
     }
 
     /// The calls wait behind a limit of 4.
@@ -195,7 +195,7 @@ struct TimesTests {
         let times = failures.map(\.time).sorted()
         let bound = limit + limit * Self.width
         report("deadline honesty, 1,000 in the queue, half of them and all", times[500], times[999], limit: bound)
-        #expect(failures.allSatisfy { $0.error?.stage == .queue && $0.error?.isCallDeadline == true })
+        #expect(failures.allSatisfy { $0.error?.phase == .queue && $0.error?.isCallDeadline == true })
         #expect(times[0] >= limit && times[999] < bound)
     }
 

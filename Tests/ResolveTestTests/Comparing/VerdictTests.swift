@@ -111,9 +111,9 @@ struct VerdictTests {
             ("timed-out", "connect", false), ("timed-out", "tls", false), ("policy-refused", "policy", false),
         ]
     )
-    func failures(code: String, stage: String, isRefused: Bool) {
+    func failures(code: String, phase: String, isRefused: Bool) {
         var failure = CommandFailure.failed(code: code, "what happened")
-        failure.stage = stage
+        failure.phase = phase
         #expect(Comparer.proof(of: failure) == (isRefused ? .refused("what happened") : .unreachable("what happened")))
     }
 }

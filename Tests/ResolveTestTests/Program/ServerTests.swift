@@ -126,7 +126,7 @@ struct ServerTests {
         #expect(result.output == "")
         let error: JSONObject? = try JSONObject(result.error)["error"]
         #expect(error?["host"] == .text("img.shop.test"))
-        #expect(error?["stage"] == .text("tls"))
+        #expect(error?["phase"] == .text("tls"))
         #expect(error?["requestMayHaveBeenSent"] == .integer(0))
         #expect(result.error.contains("127.0.0.5"))
         #expect(try !rig.accessLog(since: mark).contains { $0.target.contains("cli-liar") })

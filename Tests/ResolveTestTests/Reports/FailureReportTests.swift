@@ -9,7 +9,7 @@ struct FailureReportTests {
     private func failure() throws -> CommandFailure {
         var error = HTTPDNSClientError(
             code: .connectFailed,
-            stage: .tls,
+            phase: .tls,
             message: "img.test: no address could be connected to:\n203.0.113.7",
             host: "img.test",
             hint: "check the mapping"
@@ -17,7 +17,7 @@ struct FailureReportTests {
         error.attempts = [
             .init(
                 endpoint: HTTPDNSEndpoint(address: try Samples.address("203.0.113.7"), port: 443),
-                stage: .tls,
+                phase: .tls,
                 failure: "certificate is for other.test",
                 elapsed: .milliseconds(12)
             )
@@ -39,10 +39,10 @@ struct FailureReportTests {
     func json() throws {
         #expect(
             FailureReport.json(try failure()).oneLine == """
-                {"error":{"code":"connect-failed","reason":null,"stage":"tls",\
+                {"error":{"code":"connect-failed","reason":null,"phase":"tls",\
                 "message":"img.test: no address could be connected to:\\n203.0.113.7",\
                 "hint":"check the mapping","host":"img.test","exitStatus":1,"requestMayHaveBeenSent":false,\
-                "attempts":[{"address":"203.0.113.7","port":443,"stage":"tls",\
+                "attempts":[{"address":"203.0.113.7","port":443,"phase":"tls",\
                 "failure":"certificate is for other.test","seconds":0.012}]}}
                 """
         )
@@ -56,6 +56,6 @@ struct FailureReportTests {
         ]
     )
     func exitStatus(code: HTTPDNSClientError.Code, status: Int32) {
-        #expect(CommandFailure(HTTPDNSClientError(code: code, stage: .request, message: "m")).exitStatus == status)
+        #expect(CommandFailure(HTTPDNSClientError(code: code, phase: .request, message: "m")).exitStatus == status)
     }
 }

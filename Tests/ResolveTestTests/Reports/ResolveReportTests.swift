@@ -11,7 +11,7 @@ struct ResolveReportTests {
             HTTPDNSResolver.ProviderAttempt(provider: "ali", failure: "503", elapsed: .milliseconds(12))
         ]
         var failure = CommandFailure.failed(code: "name-not-found", "db: no such name", hint: "add a mapping")
-        failure.stage = "resolve"
+        failure.phase = "resolve"
         failure.host = "db"
         return ResolveReport(
             rows: [

@@ -5,7 +5,7 @@ internal import HTTPDNSPrimitives
 extension HTTPDNSClientError {
     /// Creates the error of a failed resolution.
     init(_ error: HTTPDNSResolver.Error) {
-        let (code, stage): (Code, Stage) =
+        let (code, phase): (Code, Phase) =
             switch error.code {
             case .policyRefused: (.policyRefused, .policy)
             case .timedOut: (.timedOut, .resolve)
@@ -15,7 +15,7 @@ extension HTTPDNSClientError {
             }
         self.init(
             code: code,
-            stage: stage,
+            phase: phase,
             message: error.message,
             host: error.host,
             hint: error.hint ?? (code == .shutDown ? HTTPDNSClientError.shutDownHint : nil)
@@ -28,7 +28,7 @@ extension HTTPDNSClientError {
     init(interceptorError error: any Error) {
         self.init(
             code: .interceptorFailed,
-            stage: .interceptor,
+            phase: .interceptor,
             message: "an interceptor threw \(type(of: error))",
             hint: "the error itself is in underlying"
         )
@@ -39,7 +39,7 @@ extension HTTPDNSClientError {
     static func deadlinePassed(host: HTTPDNSHost, port: UInt16) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .timedOut,
-            stage: .total,
+            phase: .total,
             message: "the call's deadline passed before \(host) port \(port) was resolved",
             host: host.description,
             hint: HTTPDNSClientError.callTimeHint
@@ -54,7 +54,7 @@ extension HTTPDNSClientError {
     static func overdue(_ call: CallTime, mayHaveBeenSent: Bool) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .timedOut,
-            stage: .interceptor,
+            phase: .interceptor,
             message:
                 "the call did not end within \((call.limit ?? .zero).shortText): an interceptor or a hook was still at work",
             hint:
@@ -69,7 +69,7 @@ extension HTTPDNSClientError {
         let host = (try? HTTPDNSRewriter.Canonicalizer.canonicalize(url))?.host.description
         return HTTPDNSClientError(
             code: .loop,
-            stage: .interceptor,
+            phase: .interceptor,
             message:
                 "interceptors of this client made calls through it \(depth) deep, and \(CallFrame.maximumDepth) is the limit"
                 + (host.map { "; the innermost was to \($0)" } ?? ""),
@@ -94,7 +94,7 @@ extension HTTPDNSClientError {
     static func tooManyTrustSettings(_ limit: Int) -> HTTPDNSClientError {
         HTTPDNSClientError(
             code: .limitReached,
-            stage: .configuration,
+            phase: .configuration,
             message: "the transport has \(limit) different trust settings in use, which is its limit",
             hint:
                 "clients whose HTTPDNSTrust values are equal share one: give them the same files in the same order; or shut clients "
@@ -105,7 +105,7 @@ extension HTTPDNSClientError {
     static var transportShutDown: HTTPDNSClientError {
         HTTPDNSClientError(
             code: .shutDown,
-            stage: .configuration,
+            phase: .configuration,
             message: "the transport is shut down",
             hint: "make a new HTTPDNSTransport; one that was shut down stays so"
         )
@@ -116,7 +116,7 @@ extension HTTPDNSClientError {
     static var shutDown: HTTPDNSClientError {
         HTTPDNSClientError(
             code: .shutDown,
-            stage: .request,
+            phase: .request,
             message: "the client is shut down",
             hint: shutDownHint
         )
@@ -125,7 +125,7 @@ extension HTTPDNSClientError {
     static func configuration(_ message: String, hint: String? = nil, underlying: (any Error)? = nil)
         -> HTTPDNSClientError
     {
-        var error = HTTPDNSClientError(code: .configuration, stage: .configuration, message: message, hint: hint)
+        var error = HTTPDNSClientError(code: .configuration, phase: .configuration, message: message, hint: hint)
         error.underlying = underlying
         return error
     }
@@ -140,7 +140,7 @@ extension HTTPDNSClientError {
     ) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .redirectRefused,
-            stage: .redirect,
+            phase: .redirect,
             message: "the redirect (\(status.rawValue)) of \(base.authority) was not followed: \(reason)",
             host: base.hostText,
             hint: hint ?? "with options.redirects = .never the \(status.rawValue) is the response"
@@ -153,7 +153,7 @@ extension HTTPDNSClientError {
     static func differingLocations(_ base: ParsedURL, _ status: RedirectStatus) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .protocolViolation,
-            stage: .redirect,
+            phase: .redirect,
             message: "the redirect (\(status.rawValue)) of \(base.authority) has Location fields that differ",
             host: base.hostText,
             hint: "with options.redirects = .never the \(status.rawValue) is the response"
@@ -165,7 +165,7 @@ extension HTTPDNSClientError {
     static func tooManyRedirects(_ limit: Int, at base: ParsedURL) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .tooManyRedirects,
-            stage: .redirect,
+            phase: .redirect,
             message: "\(base.authority) redirects once more, after the \(limit) redirects that a call follows",
             host: base.hostText,
             hint:
@@ -178,7 +178,7 @@ extension HTTPDNSClientError {
     static func redirectLoop(at base: ParsedURL, to target: ParsedURL) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .redirectLoop,
-            stage: .redirect,
+            phase: .redirect,
             message: "\(base.authority) redirects to a request that this call has sent before, to \(target.authority)",
             host: base.hostText,
             hint: "the server may expect a cookie; a redirectHook can add it"
@@ -193,7 +193,7 @@ extension HTTPDNSClientError {
     {
         HTTPDNSClientError(
             code: .policyRefused,
-            stage: .policy,
+            phase: .policy,
             message:
                 "a redirect to \(host) leads to \(address), which is \(what), and the server that redirects there is \(scope)",
             host: host,
@@ -205,7 +205,7 @@ extension HTTPDNSClientError {
     init(hookError error: any Error) {
         self.init(
             code: .interceptorFailed,
-            stage: .redirect,
+            phase: .redirect,
             message: "the redirect hook threw \(type(of: error))",
             hint: "the error itself is in underlying"
         )
@@ -220,7 +220,7 @@ extension HTTPDNSClientError {
     static func allRefused(_ what: String, of host: HTTPDNSHost, _ reason: String) -> HTTPDNSClientError {
         HTTPDNSClientError(
             code: .policyRefused,
-            stage: .policy,
+            phase: .policy,
             message: "\(what) for \(host) are refused: \(reason)",
             host: host.description
         )
@@ -230,7 +230,7 @@ extension HTTPDNSClientError {
     static func deniedProxy(_ proxy: HTTPDNSClient.Proxy, _ reason: String) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .policyRefused,
-            stage: .policy,
+            phase: .policy,
             message: "the address of the proxy \(proxy) is refused: \(reason)"
         )
         error.proxy = proxy.description
@@ -244,7 +244,7 @@ extension HTTPDNSClientError {
     {
         HTTPDNSClientError(
             code: .policyRefused,
-            stage: .policy,
+            phase: .policy,
             message: "the request to \(host) is refused: \(what), and reachable_networks is \(networks)",
             host: host.description,
             hint: "to allow it, set options.reachableNetworks of the request, or client.reachable_networks, to any"
@@ -306,7 +306,7 @@ extension HTTPDNSClientError {
         let others = "\(failure.waitingForHost) others wait for this host, \(failure.waiting) in all"
         self.init(
             code: code,
-            stage: .queue,
+            phase: .queue,
             message: "the request to \(place) \(text); connections are limited to \(bounds); \(others)",
             host: failure.origin.host.description,
             hint: hint
@@ -325,7 +325,7 @@ extension HTTPDNSClientError {
     static var blockingRefused: HTTPDNSClientError {
         HTTPDNSClientError(
             code: .blockingRefused,
-            stage: .request,
+            phase: .request,
             message: "a blocking call on a thread that carries the client's own work would never end",
             hint: "here, on client.executor or in an interceptor of a blocking call, use try await execute(_:)"
         )
