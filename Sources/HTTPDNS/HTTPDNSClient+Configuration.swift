@@ -38,14 +38,14 @@ extension HTTPDNSClient {
         public struct Connections: Hashable, Sendable {
             /// The delay after which the next address of a request is tried as well, while the first attempt continues
             /// (RFC 8305). At the same time the first address is marked as suspect. At least 10 ms.
-            public var attemptDelay: Duration = .milliseconds(250)
+            public var happyEyeballsDelay: Duration = .milliseconds(250)
             /// The address family that is tried first when an answer has both. Nil means IPv6 on a machine with an IPv6
             /// route, otherwise IPv4. Without a route, IPv6 addresses of the Internet (2000::/3) are then not tried.
             /// Addresses of a mapping or a request are all tried, in their own order.
             public var firstFamily: HTTPDNSAddress.Family?
             /// The time after which an unused connection is closed, in whole seconds; at least 1. Load balancers often
             /// close theirs after 60 s, and a client notices that only when it sends.
-            public var idle: Duration = .seconds(60)
+            public var idleTimeout: Duration = .seconds(60)
             /// The age after which new requests get another connection, in whole seconds; at least 2. An HTTP/2
             /// connection may be too busy ever to become idle.
             public var maximumAge: Duration = .seconds(600)
@@ -56,7 +56,7 @@ extension HTTPDNSClient {
             /// merely does not read still acknowledges probes of its closed window: `timeouts.idle` and
             /// `timeouts.firstByte` bound it. The kernel's own limit (TCP_USER_TIMEOUT, RFC 5482) is therefore the
             /// largest of this and those two; nil means its default of about 15 minutes.
-            public var unacknowledged: Duration? = .seconds(30)
+            public var tcpUserTimeout: Duration? = .seconds(30)
             /// The time for which requests stay on a warm address that newer answers no longer contain.
             ///
             /// It counts from the last answer that contained the address. An address is warm when it sent a response
@@ -66,7 +66,7 @@ extension HTTPDNSClient {
             /// It applies to answers of providers and of the system resolver. Changes of mappings, `pinnedTo`, the kill
             /// switch and refusals by the policy move requests immediately. It applies only when ``selection`` is
             /// `automatic` or `given`: the others spread requests or choose on their own.
-            public var addressHold: Duration = .seconds(30)
+            public var addressStickiness: Duration = .seconds(30)
             /// The maximum number of connections to one host and port in use at the same time, at least 1; nil means no
             /// limit. A request that finds all of them in use waits, at most for ``queueWait`` and until its deadline,
             /// in the order of ``HTTPDNSClient/Request/Options/priority``.
@@ -74,9 +74,9 @@ extension HTTPDNSClient {
             /// Over HTTP/1.1 a request occupies a connection until the last byte of its response. Over HTTP/2 up to 100
             /// requests, or ``maximumStreams`` where that is less, count as one connection, from a host's first
             /// response on. A request that races for a connection, or is hedged, counts once.
-            public var perHost: Int?
+            public var maximumPerHost: Int?
             /// The maximum number of connections in use for all hosts together, at least 1; nil means no limit.
-            public var total: Int?
+            public var maximum: Int?
             /// The maximum number of concurrent requests on an HTTP/2 connection, if its server allows as many; at
             /// least 1 (CURLMOPT_MAX_CONCURRENT_STREAMS). When all connections carry their maximum, another one is
             /// made, one at a time.
@@ -87,12 +87,12 @@ extension HTTPDNSClient {
             public var maximumQueued = 4096
             /// The maximum time that a request waits for a connection; nil means until its deadline.
             public var queueWait: Duration?
-            /// The rule by which requests move to other addresses when ``addressHold`` is over. It applies only when
-            /// ``selection`` is `automatic` or `given`.
+            /// The rule by which requests move to other addresses when ``addressStickiness`` is over. It applies only
+            /// when ``selection`` is `automatic` or `given`.
             public var onAddressChange = AddressChange.moveNow
 
-            /// The rule that chooses the address to try first. ``addressHold`` and ``onAddressChange`` have an effect
-            /// only with `automatic` and `given`.
+            /// The rule that chooses the address to try first. ``addressStickiness`` and ``onAddressChange`` have an
+            /// effect only with `automatic` and `given`.
             public var selection = Selection.automatic
             /// The time without a response after which a request is sent a second time. At least 10 ms; nil means
             /// never.
@@ -349,15 +349,16 @@ extension HTTPDNSClient.Configuration.ActiveProbing {
 extension HTTPDNSClient.Configuration.Connections {
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validate() throws(HTTPDNSClientError) {
-        guard attemptDelay >= .milliseconds(10) else {
+        guard happyEyeballsDelay >= .milliseconds(10) else {
             throw .configuration(
-                "connections.attemptDelay is \(attemptDelay.shortText)",
+                "connections.happyEyeballsDelay is \(happyEyeballsDelay.shortText)",
                 hint: "10 ms is the least (RFC 8305 section 5); 250 ms suits nearly everybody"
             )
         }
         for (name, value, least) in [
-            ("idle", idle, Duration.seconds(1)), ("maximumAge", maximumAge, .seconds(2)),
-            ("unacknowledged", unacknowledged ?? .seconds(1), .milliseconds(1)), ("addressHold", addressHold, .zero),
+            ("idleTimeout", idleTimeout, Duration.seconds(1)), ("maximumAge", maximumAge, .seconds(2)),
+            ("tcpUserTimeout", tcpUserTimeout ?? .seconds(1), .milliseconds(1)),
+            ("addressStickiness", addressStickiness, .zero),
         ] where value < least {
             throw .configuration(
                 "connections.\(name) is \(value.shortText)",
@@ -377,7 +378,7 @@ extension HTTPDNSClient.Configuration.Connections {
 
     private func validateAdmission() throws(HTTPDNSClientError) {
         let counts = [
-            ("perHost", perHost, 1), ("total", total, 1), ("maximumStreams", maximumStreams, 1),
+            ("maximumPerHost", maximumPerHost, 1), ("maximum", maximum, 1), ("maximumStreams", maximumStreams, 1),
             ("maximumQueued", maximumQueued, 0),
         ]
         for (name, limit, least) in counts {

@@ -49,7 +49,7 @@ public final class HTTPDNSClient: Sendable {
         limits.idleConnections = configuration.maximumIdleConnections
         var connections = configuration.connections
         // The client counts connections; its own transport need not count them again.
-        (connections.perHost, connections.total) = (nil, nil)
+        (connections.maximumPerHost, connections.maximum) = (nil, nil)
         let transport = HTTPDNSTransport(
             limits: limits,
             connections: connections,

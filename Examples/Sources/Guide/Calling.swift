@@ -4,8 +4,8 @@ import HTTPDNS
 enum Calling {
     static func limits() -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
-        configuration.connections.perHost = 64
-        configuration.connections.total = 1024
+        configuration.connections.maximumPerHost = 64
+        configuration.connections.maximum = 1024
         configuration.connections.queueWait = .seconds(2)
         return configuration
     }

@@ -44,7 +44,7 @@ enum Migration {
     static func settings() throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
         configuration.redirects.limit = 5
-        configuration.connections.perHost = 8
+        configuration.connections.maximumPerHost = 8
         configuration.resolver.mappings = [try HTTPDNSMapping.Key("img.shop.example"): .addresses(["203.0.113.7"])]
         configuration.proxy = .through(try HTTPDNSClient.Proxy("http://proxy.example:3128"))
         configuration.trust.roots = .file("/etc/app/ca.pem")

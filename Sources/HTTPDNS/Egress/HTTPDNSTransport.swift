@@ -66,9 +66,9 @@ public final class HTTPDNSTransport: Sendable {
     /// Creates a transport. Nothing starts before the first request, and the first client reports invalid settings.
     /// - Parameters:
     ///   - limits: The resource limits.
-    ///   - connections: The settings for making and keeping connections. Its `perHost`, `total` and queue are one
-    ///     budget for all clients together, with one queue; each client's own settings limit that client as well. The
-    ///     selection of addresses, hedging, and the reaction to a changed answer are each client's own.
+    ///   - connections: The settings for making and keeping connections. Its `maximumPerHost`, `maximum` and queue are
+    ///     one budget for all clients together, with one queue; each client's own settings limit that client as well.
+    ///     The selection of addresses, hedging, and the reaction to a changed answer are each client's own.
     ///   - logger: The logger for changed or unusable certificates; nil means no log.
     public convenience init(
         limits: Limits = Limits(),
@@ -189,11 +189,11 @@ public final class HTTPDNSTransport: Sendable {
         configuration.trust = trust
         configuration.driver = driver
         configuration.maximumIdleConnections = limits.idleConnections
-        configuration.attemptDelay = connections.attemptDelay
-        configuration.idleLimit = connections.idle
+        configuration.attemptDelay = connections.happyEyeballsDelay
+        configuration.idleLimit = connections.idleTimeout
         configuration.maximumAge = connections.maximumAge
         configuration.maximumStreams = connections.maximumStreams
-        configuration.unacknowledgedLimit = connections.unacknowledged
+        configuration.unacknowledgedLimit = connections.tcpUserTimeout
         configuration.keepsPeerCertificates = connections.keepsPeerCertificates
         configuration.ejection = connections.ejection
         configuration.activeProbing = connections.activeProbing

@@ -319,7 +319,7 @@ extension HTTPDNSClientError {
         }
     }
 
-    private static let relief = "raise connections.perHost or connections.total if the server can take more"
+    private static let relief = "raise connections.maximumPerHost or connections.maximum if the server can take more"
 
     /// The error of a call that would block the thread that its own work needs.
     static var blockingRefused: HTTPDNSClientError {

@@ -149,9 +149,9 @@ extension HTTPDNSClient.Request {
     /// The priority of a request among those that wait for a connection: the most urgent goes first, and among equals
     /// the oldest.
     ///
-    /// It matters only when ``HTTPDNSClient/Configuration/Connections/perHost`` or
-    /// ``HTTPDNSClient/Configuration/Connections/total`` makes requests wait. It is strict: while more urgent requests
-    /// arrive, others wait, until their deadline.
+    /// It matters only when ``HTTPDNSClient/Configuration/Connections/maximumPerHost`` or
+    /// ``HTTPDNSClient/Configuration/Connections/maximum`` makes requests wait. It is strict: while more urgent
+    /// requests arrive, others wait, until their deadline.
     public struct Priority: RawRepresentable, Hashable, Comparable, Sendable {
         /// The urgency; higher is more urgent.
         public var rawValue: Int8

@@ -16,9 +16,9 @@ final class ConnectionChoice: Sendable {
     init(_ settings: HTTPDNSClient.Configuration.Connections, time: any TimeSource) {
         self.time = time
         // Settings that spread requests over addresses follow the newest answer.
-        holds = settings.addressHold > .zero && [.automatic, .given].contains(settings.selection)
+        holds = settings.addressStickiness > .zero && [.automatic, .given].contains(settings.selection)
         hold = Lock(
-            AddressHold(limit: settings.addressHold, sendsOneAhead: settings.onAddressChange == .warmThenMove)
+            AddressHold(limit: settings.addressStickiness, sendsOneAhead: settings.onAddressChange == .warmThenMove)
         )
     }
 

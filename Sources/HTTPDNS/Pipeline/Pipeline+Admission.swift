@@ -45,12 +45,12 @@ extension Pipeline {
 extension Admission {
     /// Creates an admission; nil where connections are not limited.
     convenience init?(_ connections: HTTPDNSClient.Configuration.Connections) {
-        guard connections.perHost != nil || connections.total != nil else { return nil }
+        guard connections.maximumPerHost != nil || connections.maximum != nil else { return nil }
         self.init(
             Limits(
                 queue: AdmissionQueue.Limits(
-                    perHost: connections.perHost ?? .max,
-                    total: connections.total ?? .max,
+                    perHost: connections.maximumPerHost ?? .max,
+                    total: connections.maximum ?? .max,
                     streams: min(connections.maximumStreams, AdmissionQueue.Limits().streams),
                     maximumWaiting: connections.maximumQueued
                 ),

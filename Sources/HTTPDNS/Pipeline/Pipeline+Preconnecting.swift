@@ -60,13 +60,13 @@ extension HTTPDNSClient {
     /// try await client.preconnect(to: "https://img.shop.example/")
     /// ```
     ///
-    /// A connection that is not used within ``Configuration/Connections/idle`` is closed. Over HTTP/2 one connection
-    /// serves all requests. A connection that is already idle counts.
+    /// A connection that is not used within ``Configuration/Connections/idleTimeout`` is closed. Over HTTP/2 one
+    /// connection serves all requests. A connection that is already idle counts.
     /// - Parameters:
     ///   - url: Any URL of the origin; only its scheme, host and port count.
     ///   - connections: The number of concurrent connections for HTTP/1.1: 1 to 64; a larger number means 64. No more
-    ///     are made than ``Configuration/Connections/perHost`` and ``Configuration/Connections/total`` leave beside the
-    ///     requests in flight.
+    ///     are made than ``Configuration/Connections/maximumPerHost`` and ``Configuration/Connections/maximum`` leave
+    ///     beside the requests in flight.
     ///   - options: The deadline, addresses and HTTP versions, as for a request.
     /// - Returns: The endpoints of the connections.
     /// - Throws: ``HTTPDNSClientError`` of the first connection that failed; others may have been made.

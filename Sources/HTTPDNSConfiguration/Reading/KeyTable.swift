@@ -102,9 +102,9 @@ package struct KeyTable: Sendable {
     package static let connections = KeyTable(
         name: "client.connections",
         keys: [
-            "per_host", "total", "max_streams", "max_queued", "queue_wait", "max_idle", "idle", "max_age",
-            "attempt_delay", "address_hold", "unacknowledged", "selection", "hedge_after", "ejection", "probing",
-            "peer_certificates",
+            "maximum_per_host", "maximum", "max_streams", "max_queued", "queue_wait", "max_idle", "idle_timeout",
+            "max_age", "happy_eyeballs_delay", "address_stickiness", "tcp_user_timeout", "selection", "hedge_after",
+            "ejection", "probing", "peer_certificates",
         ]
     )
     package static let redirects = KeyTable(

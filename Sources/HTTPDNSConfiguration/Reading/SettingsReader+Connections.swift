@@ -24,10 +24,10 @@ extension SettingsReader {
             settings.maximumIdleConnections = number(of: node, in: Self.idleConnections, path: "\(path).max_idle")
         }
         let durations: [(String, WritableKeyPath<Connections, Duration>, ClosedRange<Duration>)] = [
-            ("idle", \.idle, .seconds(1)...(.seconds(24 * 3600))),
+            ("idle_timeout", \.idleTimeout, .seconds(1)...(.seconds(24 * 3600))),
             ("max_age", \.maximumAge, .seconds(2)...(.seconds(24 * 3600))),
-            ("attempt_delay", \.attemptDelay, .milliseconds(10)...(.seconds(60))),
-            ("address_hold", \.addressHold, .zero...(.seconds(24 * 3600))),
+            ("happy_eyeballs_delay", \.happyEyeballsDelay, .milliseconds(10)...(.seconds(60))),
+            ("address_stickiness", \.addressStickiness, .zero...(.seconds(24 * 3600))),
         ]
         for (key, property, range) in durations {
             guard let node = fields[key] else { continue }
@@ -36,7 +36,7 @@ extension SettingsReader {
             }
         }
         let limits: [(String, WritableKeyPath<Connections, Duration?>, ClosedRange<Duration>)] = [
-            ("unacknowledged", \.unacknowledged, .milliseconds(1)...(.seconds(24 * 3600))),
+            ("tcp_user_timeout", \.tcpUserTimeout, .milliseconds(1)...(.seconds(24 * 3600))),
             ("hedge_after", \.hedgeAfter, .milliseconds(10)...(.seconds(60))),
             ("queue_wait", \.queueWait, Self.timeouts),
         ]
@@ -66,11 +66,11 @@ extension SettingsReader {
 
     /// Reads the limits for connections in use, for requests that share one, and for those that wait for one.
     private mutating func readAdmission(_ fields: Fields, into connections: inout Connections, path: String) {
-        if let node = fields["per_host"] {
-            connections.perHost = number(of: node, in: Self.idleConnections, path: "\(path).per_host")
+        if let node = fields["maximum_per_host"] {
+            connections.maximumPerHost = number(of: node, in: Self.idleConnections, path: "\(path).maximum_per_host")
         }
-        if let node = fields["total"] {
-            connections.total = number(of: node, in: Self.idleConnections, path: "\(path).total")
+        if let node = fields["maximum"] {
+            connections.maximum = number(of: node, in: Self.idleConnections, path: "\(path).maximum")
         }
         if let node = fields["max_streams"],
             let number = number(of: node, in: Self.streams, path: "\(path).max_streams")

@@ -20,7 +20,7 @@ struct DeadAddressTests {
         configuration.timeouts.connect = .seconds(60)
         configuration.timeouts.total = .seconds(120)
         // Else the kernel would find a dead connection too, after half a minute.
-        configuration.connections.unacknowledged = nil
+        configuration.connections.tcpUserTimeout = nil
         return configuration
     }
 

@@ -51,9 +51,9 @@ struct DeadHTTP2ConnectionTests {
             host: .addresses(["\(relay.address):\(relay.port)", "127.0.0.3"])
         ])
         // The rig's settings would wait for the relay for a minute before they try the next address.
-        configuration.connections.attemptDelay = .milliseconds(250)
+        configuration.connections.happyEyeballsDelay = .milliseconds(250)
         // Else the kernel would find a dead connection too, after half a minute.
-        configuration.connections.unacknowledged = nil
+        configuration.connections.tcpUserTimeout = nil
         configuration.timeouts.total = .seconds(60)
         // A probe of an address that went silent ends by it.
         configuration.timeouts.connect = .seconds(5)

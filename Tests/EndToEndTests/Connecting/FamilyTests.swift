@@ -23,7 +23,7 @@ struct FamilyTests {
         let good = try RawServer(address: "127.0.0.2", .repeatForever([.readHead, .sendText(Self.ok)]))
         let hole = try BlackHole(address: "::1", port: good.port)
         var configuration = try rig.settings()
-        configuration.connections.attemptDelay = HTTPDNSClient.Configuration.Connections().attemptDelay
+        configuration.connections.happyEyeballsDelay = HTTPDNSClient.Configuration.Connections().happyEyeballsDelay
         configuration.connections.firstFamily = .v6
         try await withClient(configuration) { client in
             let response = try await client.get("http://\(name):\(good.port)/")

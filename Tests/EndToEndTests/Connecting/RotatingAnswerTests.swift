@@ -85,7 +85,7 @@ struct RotatingAnswerTests {
         configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["rotation"], fallback: .none))]
         configuration.resolver.families = .v4
         // An address is in each third answer. With a longer time it would be held for ever.
-        configuration.connections.addressHold = .seconds(1)
+        configuration.connections.addressStickiness = .seconds(1)
         let url = "https://img.shop.test:\(rig.tlsPort)/a.jpg"
         var steady = configuration
         steady.resolver.providers = []

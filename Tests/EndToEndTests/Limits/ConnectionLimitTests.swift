@@ -25,7 +25,7 @@ struct ConnectionLimitTests {
     func perHost() async throws {
         let rig = try await ServerRig.shared()
         var settings = try rig.settings(mappings: ["limited.test": .addresses(["127.0.0.2"])])
-        settings.connections.perHost = 4
+        settings.connections.maximumPerHost = 4
         let mark = rig.accessLogMark()
         try await withClient(settings) { client in
             try await send(100, "http://limited.test:\(rig.httpPort)/stall/0.1", over: client)
@@ -41,7 +41,7 @@ struct ConnectionLimitTests {
     func total() async throws {
         let rig = try await ServerRig.shared()
         var settings = try rig.settings(mappings: ["*.all.test": .addresses(["127.0.0.2"])])
-        settings.connections.total = 4
+        settings.connections.maximum = 4
         let mark = rig.accessLogMark()
         let port = rig.httpPort
         try await withClient(settings) { client in
@@ -61,7 +61,7 @@ struct ConnectionLimitTests {
     func shared() async throws {
         let rig = try await ServerRig.shared()
         var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
-        settings.connections.perHost = 1
+        settings.connections.maximumPerHost = 1
         let mark = rig.accessLogMark()
         try await withClient(settings) { client in
             try await send(1, "https://one.test:\(rig.tlsPort)/health", over: client)

@@ -28,7 +28,7 @@ struct WrongFileTests {
         Wrong("mappings: {}\n", "1", "version"),
         Wrong("version: 1\nmapings: {}\n", "2:1", "mapings", "mappings"),
         Wrong("version: 1\nversion: 1\n", "2:1", "version"),
-        Wrong("version: 1\nclient: { connections: { total: 0 } }\n", "2:33", "total", "1 to 65535"),
+        Wrong("version: 1\nclient: { connections: { maximum: 0 } }\n", "2:35", "maximum", "1 to 65535"),
         Wrong("- version: 1\n", "1", "mapping"),
         Wrong("version: 1\n\tmappings: {}\n", "2", "tab"),
         Wrong("version: 1\nmappings: [a\n", "2:11", "never ends"),

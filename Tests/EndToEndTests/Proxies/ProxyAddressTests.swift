@@ -13,7 +13,7 @@ struct ProxyAddressTests {
     private func settings(_ addresses: [String], port: UInt16, local: Bool) throws -> HTTPDNSClient.Configuration {
         var settings = HTTPDNSClient.Configuration()
         settings.makePatient()
-        settings.connections.attemptDelay = .milliseconds(250)
+        settings.connections.happyEyeballsDelay = .milliseconds(250)
         settings.resolver.mappings[try HTTPDNSMapping.Key("proxy.test")] = .addresses(addresses)
         settings.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["192.0.2.7"])
         var proxy = try HTTPDNSClient.Proxy("http://proxy.test:\(port)")

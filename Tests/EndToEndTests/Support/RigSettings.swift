@@ -45,8 +45,8 @@ extension HTTPDNSClient.Configuration {
         timeouts.connect = .seconds(60)
         timeouts.tls = .seconds(60)
         timeouts.total = .seconds(120)
-        connections.attemptDelay = .seconds(60)
-        connections.addressHold = .zero
+        connections.happyEyeballsDelay = .seconds(60)
+        connections.addressStickiness = .zero
     }
 }
 

@@ -116,7 +116,7 @@ struct TenantCostTests {
         let rig = try await ServerRig.shared()
         let transport = HTTPDNSTransport()
         let client = try await client(on: transport) { configuration in
-            configuration.connections.perHost = 1
+            configuration.connections.maximumPerHost = 1
             configuration.connections.maximumQueued = 20_000
         }
         let url = "http://one.test:\(rig.httpPort)"

@@ -64,13 +64,13 @@ struct ClientMistakeTests {
                 "Wrong client words",
                 """
                 version: 1
-                client: { http: 3, connections: { per_host: many, max_idle: 0 }, on_address_change: move }
+                client: { http: 3, connections: { maximum_per_host: many, max_idle: 0 }, on_address_change: move }
                 """,
                 """
                 f.yaml:2:17: client.http: found "3"; allowed: auto, 1.0, 1.1, 2 (did you mean "2"?)
-                f.yaml:2:45: client.connections.per_host: "many" is not a whole number; allowed: a whole number from 1 to 65535
-                f.yaml:2:61: client.connections.max_idle: "0" is out of range; allowed: a whole number from 1 to 65535
-                f.yaml:2:85: client.on_address_change: found "move"; allowed: move_now, warm_then_move
+                f.yaml:2:53: client.connections.maximum_per_host: "many" is not a whole number; allowed: a whole number from 1 to 65535
+                f.yaml:2:69: client.connections.max_idle: "0" is out of range; allowed: a whole number from 1 to 65535
+                f.yaml:2:93: client.on_address_change: found "move"; allowed: move_now, warm_then_move
                 """
             ),
             MistakeCase(

@@ -117,17 +117,17 @@ struct SectionMistakeTests {
                 version: 1
                 enabled: yes
                 metrics: { host_label: hosts }
-                client: { connections: { total: 0, max_queued: -1, queue_wait: 0s, queue: 5 } }
+                client: { connections: { maximum: 0, max_queued: -1, queue_wait: 0s, queue: 5 } }
                 """,
                 """
                 f.yaml:2:10: enabled: found "yes"; allowed: true, false (write true)
                 f.yaml:3:24: metrics.host_label: found "hosts"; allowed: routes
-                f.yaml:4:33: client.connections.total: "0" is out of range; allowed: a whole number from 1 to 65535
-                f.yaml:4:48: client.connections.max_queued: "-1" is out of range; allowed: a whole number from 0 to 1000000
-                f.yaml:4:64: client.connections.queue_wait: "0s" is out of range; allowed: 1ms to 24h
-                f.yaml:4:68: "queue" is not a key of client.connections; allowed: per_host, total, max_streams, \
-                max_queued, queue_wait, max_idle, idle, max_age, attempt_delay, address_hold, unacknowledged, selection, hedge_after, \
-                ejection, probing, peer_certificates
+                f.yaml:4:35: client.connections.maximum: "0" is out of range; allowed: a whole number from 1 to 65535
+                f.yaml:4:50: client.connections.max_queued: "-1" is out of range; allowed: a whole number from 0 to 1000000
+                f.yaml:4:66: client.connections.queue_wait: "0s" is out of range; allowed: 1ms to 24h
+                f.yaml:4:70: "queue" is not a key of client.connections; allowed: maximum_per_host, maximum, max_streams, \
+                max_queued, queue_wait, max_idle, idle_timeout, max_age, happy_eyeballs_delay, address_stickiness, tcp_user_timeout, selection, \
+                hedge_after, ejection, probing, peer_certificates
                 """
             ),
             MistakeCase(

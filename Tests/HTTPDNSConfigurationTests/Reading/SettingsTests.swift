@@ -184,7 +184,7 @@ struct SettingsTests {
             cache: { entries: 12, ttl: { min: 1s, max: 10m } }
             client:
               timeouts: { connect: 250ms, tls: 3s, first_byte: none, idle: 2m, response_head: 90s, total: 1h }
-              connections: { per_host: 4, total: 9, max_streams: 50, max_queued: 0, queue_wait: 2s, max_idle: 7 }
+              connections: { maximum_per_host: 4, maximum: 9, max_streams: 50, max_queued: 0, queue_wait: 2s, max_idle: 7 }
               http: 1.1
               max_response: 64KiB
             """,
@@ -202,7 +202,7 @@ struct SettingsTests {
         (timeouts.idle, timeouts.responseHead, timeouts.total) = (.seconds(120), .seconds(90), .seconds(3600))
         #expect(settings.timeouts == timeouts)
         #expect(settings.maximumIdleConnections == 7)
-        #expect(settings.connections.perHost == 4 && settings.connections.total == 9)
+        #expect(settings.connections.maximumPerHost == 4 && settings.connections.maximum == 9)
         #expect(settings.connections.maximumStreams == 50)
         #expect(settings.connections.maximumQueued == 0 && settings.connections.queueWait == .seconds(2))
         #expect(settings.versions == .http1Only)
@@ -311,7 +311,7 @@ struct SettingsTests {
             version: 1
             client:
               connections:
-                unacknowledged: none
+                tcp_user_timeout: none
                 selection: round_robin
                 hedge_after: 80ms
                 ejection: { statuses: 503, consecutive: 2, rest: 10m }
@@ -322,7 +322,7 @@ struct SettingsTests {
         )
         var connections = HTTPDNSClient.Configuration.Connections()
         #expect(try ConfigurationFile.settings("version: 1", name: "f.yaml").connections == connections)
-        connections.unacknowledged = nil
+        connections.tcpUserTimeout = nil
         connections.selection = .roundRobin
         connections.hedgeAfter = .milliseconds(80)
         var ejection = HTTPDNSClient.Configuration.OutlierEjection()

@@ -66,7 +66,7 @@ struct SlowReaderTests {
     typealias Driver = TransportConfiguration.Driver
 
     /// The time in which the server does not read. With `HTTPDNS_TEST_LONG=1` (`make endurance`) that is more than the
-    /// default of `unacknowledged`.
+    /// default of `tcpUserTimeout`.
     private static let pause: Duration = ServerRig.hasTime ? .seconds(40) : .seconds(5)
 
     @Test("An upload to a server that stops reading for a while is answered", arguments: Driver.allCases)

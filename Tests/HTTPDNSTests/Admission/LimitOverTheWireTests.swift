@@ -12,7 +12,7 @@ struct LimitOverTheWireTests {
 
     private func configuration(_ port: UInt16, _ limit: Int) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
-        configuration.connections.perHost = limit
+        configuration.connections.maximumPerHost = limit
         configuration.connections.maximumQueued = 100_000
         configuration.resolver.mappings = [try HTTPDNSMapping.Key("*.test"): .addresses(["127.0.0.1:\(port)"])]
         return configuration
@@ -58,10 +58,10 @@ struct LimitOverTheWireTests {
         let gate = Gate()
         let server = try RawServer(.repeatForever([.readHead, .wait(gate), .sendText(Self.ok)]))
         var shared = HTTPDNSClient.Configuration.Connections()
-        shared.total = 2
+        shared.maximum = 2
         let transport = HTTPDNSTransport(connections: shared)
         var own = try configuration(server.port, 1)
-        own.connections.perHost = nil
+        own.connections.maximumPerHost = nil
         let one = try await HTTPDNSClient(configuration: own, on: transport)
         let two = try await HTTPDNSClient(configuration: own, on: transport)
         let first = (0..<2).map { number in Task { try await one.get("http://a\(number).test/") } }

@@ -27,7 +27,7 @@ struct WaitingCallTests {
         -> Rig
     {
         try Rig(wire: turnstile.wire()) { configuration in
-            configuration.connections.perHost = 1
+            configuration.connections.maximumPerHost = 1
             configuration.timeouts.total = .seconds(100)
             configure(&configuration)
         }
@@ -164,7 +164,7 @@ struct WaitingCallTests {
             }
             return .ok(from: request)
         }
-        let rig = try Rig(wire: wire) { $0.connections.total = 1 }
+        let rig = try Rig(wire: wire) { $0.connections.maximum = 1 }
         #expect(await clientError { try await rig.client.execute(request("0")) }?.code == .connectionLost)
         _ = try await rig.client.execute(request("1"))
         #expect(rig.client.pipeline.admissions.first?.connections == 0)
@@ -204,7 +204,7 @@ struct WaitingCallTests {
     @Test(
         "Impossible limits are refused when the client is made",
         arguments: [
-            { $0.perHost = 0 }, { $0.total = 0 }, { $0.maximumQueued = -1 }, { $0.queueWait = .zero },
+            { $0.maximumPerHost = 0 }, { $0.maximum = 0 }, { $0.maximumQueued = -1 }, { $0.queueWait = .zero },
             { $0.maximumStreams = 0 },
         ] as [@Sendable (inout HTTPDNSClient.Configuration.Connections) -> Void]
     )

@@ -137,11 +137,11 @@ struct DiagnosticsTests {
     @Test("Reported connection limits are the lower of the client's and its transport's")
     func connectionLimits() async throws {
         var shared = HTTPDNSClient.Configuration.Connections()
-        (shared.perHost, shared.total, shared.queueWait) = (64, 1024, .seconds(2))
+        (shared.maximumPerHost, shared.maximum, shared.queueWait) = (64, 1024, .seconds(2))
         var limits = HTTPDNSTransport.Limits()
         limits.idleConnections = 7
         var settings = HTTPDNSClient.Configuration()
-        (settings.connections.perHost, settings.connections.maximumQueued) = (8, 100)
+        (settings.connections.maximumPerHost, settings.connections.maximumQueued) = (8, 100)
         settings.maximumRequestsInFlight = 500
         let transport = HTTPDNSTransport(limits: limits, connections: shared)
         let client = try await HTTPDNSClient(configuration: settings, on: transport)

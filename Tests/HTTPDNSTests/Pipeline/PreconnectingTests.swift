@@ -33,7 +33,7 @@ struct PreconnectingTests {
             held.endpoint = request.endpoints[0]
             throw held
         }
-        let rig = try Rig(wire: wire) { $0.connections.perHost = 8 }
+        let rig = try Rig(wire: wire) { $0.connections.maximumPerHost = 8 }
         async let endpoints = rig.client.preconnect(to: "https://one.test/", connections: 64)
         while rig.client.requestsWaiting != 56, rig.wire.requests.count <= 8, !Task.isCancelled { await Task.yield() }
         #expect(rig.wire.requests.count == 8)

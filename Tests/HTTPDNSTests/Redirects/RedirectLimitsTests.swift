@@ -230,7 +230,7 @@ struct RedirectLimitsTests {
         }
         let rig = try Rig(wire: wire) {
             $0.resolver.cache.refreshesAhead = false
-            $0.connections.addressHold = .seconds(120)
+            $0.connections.addressStickiness = .seconds(120)
         }
         let (inside, outside) = (HTTPDNSAddress(v4: 10, 0, 0, 9), HTTPDNSAddress(v4: 203, 0, 113, 51))
         func own(after seconds: Int, known address: HTTPDNSAddress) async throws -> HTTPDNSClient.Exchange? {

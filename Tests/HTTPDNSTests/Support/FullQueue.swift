@@ -19,7 +19,7 @@ struct FullQueue {
         configuration.resolver.mappings = [
             try HTTPDNSMapping.Key("one.test"): .addresses(["\(server.address):\(server.port)"])
         ]
-        configuration.connections.perHost = 4
+        configuration.connections.maximumPerHost = 4
         configuration.timeouts.total = total
         let client = try await HTTPDNSClient(configuration: configuration)
         let admission = try #require(client.pipeline.admissions.first)

@@ -97,21 +97,21 @@ struct TimesTests {
         "A bad first address costs at most 1.5 times the connect limit",
         arguments: [(false, .milliseconds(250)), (true, .milliseconds(250)), (true, .seconds(60))] as [(Bool, Duration)]
     )
-    func connectLimit(isSilent: Bool, attemptDelay: Duration) async throws {
+    func connectLimit(isSilent: Bool, happyEyeballsDelay: Duration) async throws {
         let limit = Duration.seconds(1)
         let (hole, refusing, good) = (try BlackHole(), try RawServer(.hang), try goodServer())
         try await refusing.refuse()
         let bad = isSilent ? "\(hole.address):\(hole.port)" : "\(refusing.address):\(refusing.port)"
         var configuration = try configuration([bad, "\(good.address):\(good.port)"])
         configuration.timeouts.connect = limit
-        configuration.connections.attemptDelay = attemptDelay
+        configuration.connections.happyEyeballsDelay = happyEyeballsDelay
         let client = try await HTTPDNSClient(configuration: configuration)
         let first = try await time(
             client,
             from: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: good.port)
         )
         try await client.shutdown()
-        let what = isSilent ? "drops, the next one after \(attemptDelay)" : "refuses"
+        let what = isSilent ? "drops, the next one after \(happyEyeballsDelay)" : "refuses"
         let bound = limit * 1.5 * Self.width
         report("row 21, the first address \(what)", first, limit: bound)
         #expect(first < bound)

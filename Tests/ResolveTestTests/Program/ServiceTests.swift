@@ -32,7 +32,7 @@ struct ServiceTests {
             ]
             configuration.resolver.mappings = [try HTTPDNSMapping.Key("map.test"): .addresses(["203.0.113.9"])]
             configuration.resolver.families = .v4
-            (configuration.connections.perHost, configuration.connections.queueWait) = (64, .seconds(2))
+            (configuration.connections.maximumPerHost, configuration.connections.queueWait) = (64, .seconds(2))
             client = try await HTTPDNSClient(configuration: configuration)
             try client.mappings.apply { $0["new.test"] = .addresses(["203.0.113.10:8443"]) }
             _ = try await client.resolve("img.test")
