@@ -22,7 +22,7 @@ extension HTTPDNSClient.Status {
         /// The hosts that take the system path at present.
         public var fallenBackHosts: Int
         /// The requests that stayed on a warm address that the newest answer no longer contains.
-        public var held: Int
+        public var keptPreviousAddress: Int
     }
 
     /// The connections that requests for one host to one endpoint share, and the number of requests sent there.
@@ -91,7 +91,7 @@ extension HTTPDNSClient.Status.Connections {
         fallbacksFailed = counters.fallbacksFailed
         fallbacksAhead = counters.fallbacksAhead
         fallenBackHosts = counters.fallenBackHosts
-        held = counters.held
+        keptPreviousAddress = counters.keptPreviousAddress
     }
 }
 

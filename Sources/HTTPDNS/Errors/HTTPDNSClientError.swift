@@ -146,7 +146,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     /// The number of times that ``HTTPDNSClient/RetryPolicy`` repeated the request before this error.
     public var retries = 0
     /// Whether the addresses of the system resolver were tried as well.
-    public var fellBack = false
+    public var usedSystemFallback = false
     /// The time since the start of the call.
     public var elapsed: Duration = .zero
     /// The limit that passed, for ``Code/timedOut``.

@@ -16,9 +16,9 @@ extension HTTPDNSClient {
         public var proxy: String?
         /// Whether the request used an address of the system resolver because its own addresses refused connections,
         /// for this request or one shortly before.
-        public var fellBack = false
+        public var usedSystemFallback = false
         /// Whether the request stayed on a warm address that the newest answer no longer contains.
-        public var isHeld = false
+        public var keptPreviousAddress = false
         /// The addresses that were tried before and failed, in order. An address that was only slower is not listed.
         public var failedAttempts: [HTTPDNSClientError.Attempt] = []
         /// The header fields that were not sent on this hop because a redirect changed the origin or the method.

@@ -32,7 +32,7 @@ final class ConnectionChoice: Sendable {
 
     func noteFellBack(_ rewritten: HTTPDNSRewriter.RewrittenRequest) {
         let now = time.now()
-        breaker.withLock { $0.fellBack(HopOrigin(rewritten), at: now) }
+        breaker.withLock { $0.recordSystemFallback(HopOrigin(rewritten), at: now) }
         hasFallenBack.store(true, ordering: .relaxed)
     }
 
@@ -140,7 +140,7 @@ extension HTTPDNSClient {
         /// The requests that took the system path immediately, because an earlier one had to fall back.
         public var fallbacksAhead = 0
         /// The requests that stayed on a warm address that the newest answer no longer contains.
-        public var held = 0
+        public var keptPreviousAddress = 0
         /// The hosts that take the system path at present.
         public var fallenBackHosts = 0
     }

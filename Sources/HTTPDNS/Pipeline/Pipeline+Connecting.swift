@@ -109,7 +109,7 @@ extension Pipeline {
         ) { endpoint in
             !tried.contains { $0.endpoint == endpoint }
         }
-        return try await transfer(request, to: bySystem, context, fellBack: true)
+        return try await transfer(request, to: bySystem, context, usedSystemFallback: true)
     }
 }
 
@@ -123,7 +123,7 @@ extension HTTPDNSClientError {
     /// Returns the error with the result of the system path added.
     fileprivate func followed(by second: HTTPDNSClientError) -> HTTPDNSClientError {
         var error = self
-        error.fellBack = true
+        error.usedSystemFallback = true
         error.attempts += second.attempts
         error.requestMayHaveBeenSent = error.requestMayHaveBeenSent || second.requestMayHaveBeenSent
         error.message += "; by the system resolver: \(second.message)"
@@ -173,7 +173,7 @@ struct FallbackBreaker: Sendable {
 
     /// Records that the given addresses refused connections, and the system's responded. Several requests that find
     /// this out together count once.
-    mutating func fellBack(_ origin: HopOrigin, at now: MonotonicTime) {
+    mutating func recordSystemFallback(_ origin: HopOrigin, at now: MonotonicTime) {
         if let entry = entries[origin] {
             guard now >= entry.until else { return }
             let rest = min(entry.rest * 2, FallbackBreaker.longestRest)

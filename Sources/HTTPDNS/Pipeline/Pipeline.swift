@@ -345,7 +345,7 @@ final class Pipeline: Sendable {
         _ request: HTTPDNSClient.Request,
         to given: HTTPDNSRewriter.RewrittenRequest,
         _ context: HTTPDNSClient.InterceptionContext,
-        fellBack: Bool = false
+        usedSystemFallback: Bool = false
     ) async throws -> HTTPDNSClient.Response {
         if request.body.isSpent { throw HTTPDNSClientError.bodySentTwice }
         var rewritten = given
@@ -384,15 +384,15 @@ final class Pipeline: Sendable {
             context.place?.note(answer.version)
         }
         if let stay { choice.noteAnswer(from: answer.endpoint, held: held, to: rewritten, stay) }
-        let isHeld = held != nil && held == answer.endpoint
-        if isHeld { choice.counting.count(\.held) }
+        let keptPreviousAddress = held != nil && held == answer.endpoint
+        if keptPreviousAddress { choice.counting.count(\.keptPreviousAddress) }
         log(answer, rewritten)
         var exchange = HTTPDNSClient.Exchange(
             request: rewritten,
             remote: answer.endpoint,
             proxy: way.proxy?.description,
-            fellBack: fellBack,
-            isHeld: isHeld,
+            usedSystemFallback: usedSystemFallback,
+            keptPreviousAddress: keptPreviousAddress,
             failedAttempts: answer.failedAttempts.map(HTTPDNSClientError.Attempt.init),
             droppedFields: context.way.droppedFields,
             reusedConnection: answer.reusedConnection,

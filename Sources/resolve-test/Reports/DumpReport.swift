@@ -65,7 +65,9 @@ struct DumpReport {
         var text =
             "\(Figures.count(connections.requestsInFlight)) in flight   "
             + "\(Self.count(connections.open, "open connection"))"
-        if connections.held > 0 { text += "   held on a warm address \(Figures.count(connections.held))" }
+        if connections.keptPreviousAddress > 0 {
+            text += "   kept their previous address \(Figures.count(connections.keptPreviousAddress))"
+        }
         if connections.fallbacks + connections.fallbacksFailed + connections.fallbacksAhead > 0 {
             text +=
                 "   fell back \(Figures.count(connections.fallbacks + connections.fallbacksAhead))"

@@ -48,7 +48,9 @@ struct ConnectionFallbackTests {
         let response = try await rig.client.post("https://one.test/", body: .bytes([1]))
         #expect(first(rig) == [Self.sick, Self.good])
         let exchange = try #require(response.exchanges.last)
-        #expect(exchange.fellBack && exchange.remote.address == Self.good && exchange.request.source == .system)
+        #expect(
+            exchange.usedSystemFallback && exchange.remote.address == Self.good && exchange.request.source == .system
+        )
         #expect(rig.client.connectionCounters.fallbacks == 1)
     }
 
@@ -58,7 +60,7 @@ struct ConnectionFallbackTests {
         let rig = try rig()
         for _ in 0..<10 {
             let response = try await rig.client.get("https://one.test/")
-            #expect(response.exchanges.last?.fellBack == true)
+            #expect(response.exchanges.last?.usedSystemFallback == true)
         }
         #expect(first(rig).count(where: { $0 == Self.sick }) == 1)
         #expect(rig.client.connectionCounters.fallbacksAhead == 9)
@@ -74,7 +76,9 @@ struct ConnectionFallbackTests {
         isBack.withLock { $0 = true }
         rig.clock.advance(by: .seconds(31))
         let response = try await rig.client.get("https://one.test/")
-        #expect(response.exchanges.last?.fellBack == false && response.exchanges.last?.remote.address == Self.sick)
+        #expect(
+            response.exchanges.last?.usedSystemFallback == false && response.exchanges.last?.remote.address == Self.sick
+        )
         #expect(rig.client.connectionCounters.fallenBackHosts == 0)
     }
 
@@ -82,7 +86,7 @@ struct ConnectionFallbackTests {
     func bothFail() async throws {
         let rig = try rig(refuses: { _, _ in true })
         let error = try #require(await clientError { try await rig.client.get("https://one.test/") })
-        #expect(error.code == .connectFailed && error.fellBack && !error.requestMayHaveBeenSent)
+        #expect(error.code == .connectFailed && error.usedSystemFallback && !error.requestMayHaveBeenSent)
         #expect(error.attempts.map(\.endpoint.address) == [Self.sick, Self.good])
         #expect(rig.client.connectionCounters.fallbacksFailed == 1)
         #expect(rig.client.connectionCounters.fallenBackHosts == 0)
@@ -92,11 +96,11 @@ struct ConnectionFallbackTests {
     @Test("No fallback follows a closed route, a mapping, a pin or a sent request")
     func never() async throws {
         let closed = try rig(fallback: .none)
-        #expect(await clientError { try await closed.client.get("https://one.test/") }?.fellBack == false)
+        #expect(await clientError { try await closed.client.get("https://one.test/") }?.usedSystemFallback == false)
         let all = try rig(refuses: { _, _ in true })
-        #expect(await clientError { try await all.client.get("https://map.test/") }?.fellBack == false)
+        #expect(await clientError { try await all.client.get("https://map.test/") }?.usedSystemFallback == false)
         let pinned = await clientError { try await all.client.get("https://one.test/", pinnedTo: ["203.0.113.9"]) }
-        #expect(pinned?.fellBack == false)
+        #expect(pinned?.usedSystemFallback == false)
         let sent = try rig(
             wire: ScriptedWire { request, _ in
                 var failure = Self.refused(request)
@@ -104,7 +108,7 @@ struct ConnectionFallbackTests {
                 throw failure
             }
         )
-        #expect(await clientError { try await sent.client.get("https://one.test/") }?.fellBack == false)
+        #expect(await clientError { try await sent.client.get("https://one.test/") }?.usedSystemFallback == false)
         #expect(closed.wire.requests.count + sent.wire.requests.count == 2 && all.wire.requests.count == 2)
         #expect(closed.system.questions.isEmpty && all.system.questions.isEmpty)
     }
@@ -158,13 +162,13 @@ struct ConnectionFallbackTests {
         }
         let first = try await rotate(to: 7, timeToLive: .seconds(1))
         #expect(
-            first?.isHeld == false && first?.remote.address == HTTPDNSAddress(v4: 203, 0, 113, 7),
+            first?.keptPreviousAddress == false && first?.remote.address == HTTPDNSAddress(v4: 203, 0, 113, 7),
             "one change alone"
         )
-        #expect(try await rotate(to: 8, timeToLive: .seconds(3600))?.isHeld == true)
+        #expect(try await rotate(to: 8, timeToLive: .seconds(3600))?.keptPreviousAddress == true)
         let addresses = [HTTPDNSAddress(v4: 203, 0, 113, 7), HTTPDNSAddress(v4: 203, 0, 113, 8)]
         #expect(rig.wire.requests.last?.endpoints.map(\.address) == addresses)
-        #expect(rig.client.connectionCounters.held == 1)
+        #expect(rig.client.connectionCounters.keptPreviousAddress == 1)
         try rig.client.mappings.apply { $0["other.test"] = .addresses(["203.0.113.9"]) }
         let moved = try await rig.client.get("https://one.test/")
         #expect(moved.exchanges.last?.remote.address == HTTPDNSAddress(v4: 203, 0, 113, 8), "mappings move at once")
@@ -197,7 +201,7 @@ struct ConnectionFallbackTests {
         async let ahead = rig.client.get("https://one.test/")
         await isInFlight[1].value()
         let beside = try await rig.client.get("https://one.test/").exchanges.last
-        #expect(beside?.isHeld == false && beside?.remote.address == moved)
+        #expect(beside?.keptPreviousAddress == false && beside?.remote.address == moved)
         mayEnd[1].deliver(())
         _ = try await ahead
     }

@@ -21,7 +21,7 @@ struct FallbackBreakerTests {
     func trial() {
         var breaker = FallbackBreaker()
         #expect(breaker.path(for: origin, at: at(0)) == .given)
-        breaker.fellBack(origin, at: at(0))
+        breaker.recordSystemFallback(origin, at: at(0))
         #expect(breaker.path(for: origin, at: at(29)) == .system)
         #expect(breaker.path(for: other, at: at(29)) == .given)
         #expect(breaker.path(for: origin, at: at(30)) == .trial)
@@ -35,20 +35,20 @@ struct FallbackBreakerTests {
     @Test("A trial that falls back doubles the time, up to 5 minutes")
     func doubling() {
         var breaker = FallbackBreaker()
-        for _ in 0..<64 { breaker.fellBack(origin, at: at(0)) }
+        for _ in 0..<64 { breaker.recordSystemFallback(origin, at: at(0)) }
         var now = 0
         for rest in [30, 60, 120, 240, 300, 300] {
             #expect(breaker.path(for: origin, at: at(now + rest - 1)) == .system)
             #expect(breaker.path(for: origin, at: at(now + rest)) == .trial)
             now += rest
-            breaker.fellBack(origin, at: at(now))
+            breaker.recordSystemFallback(origin, at: at(now))
         }
     }
 
     @Test("An undecided trial leaves the next request to be one")
     func cancelledTrial() {
         var breaker = FallbackBreaker()
-        breaker.fellBack(origin, at: at(0))
+        breaker.recordSystemFallback(origin, at: at(0))
         #expect(breaker.path(for: origin, at: at(30)) == .trial)
         breaker.trialSaidNothing(origin)
         #expect(breaker.path(for: origin, at: at(30)) == .trial)
@@ -59,7 +59,7 @@ struct FallbackBreakerTests {
         var breaker = FallbackBreaker()
         for number in 0...FallbackBreaker.maximumEntries {
             let host = try HTTPDNSName("h\(number).test")
-            breaker.fellBack(HopOrigin(host: .name(host), port: 443), at: at(number))
+            breaker.recordSystemFallback(HopOrigin(host: .name(host), port: 443), at: at(number))
         }
         #expect(breaker.count == FallbackBreaker.maximumEntries)
         let first = HopOrigin(host: .name(try HTTPDNSName("h0.test")), port: 443)

@@ -244,9 +244,9 @@ struct RedirectLimitsTests {
         #expect(try await own(after: 3, known: inside)?.remote.address == inside)
         _ = try await own(after: 26, known: inside)
         let held = try await own(after: 4, known: outside)
-        #expect(held?.isHeld == true && held?.remote.address == inside)
+        #expect(held?.keptPreviousAddress == true && held?.remote.address == inside)
         let redirected = try await rig.client.get("http://8.8.8.8/").exchanges.last
-        #expect(redirected?.isHeld == false && redirected?.remote.address == outside)
+        #expect(redirected?.keptPreviousAddress == false && redirected?.remote.address == outside)
         #expect(rig.wire.requests.last?.endpoints.map(\.address) == [outside])
     }
 

@@ -350,7 +350,7 @@ struct RetryTests {
         rig.clock.advance(by: .seconds(5))
         rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 52)]), about: host)
         let exchange = try await rig.client.get("https://one.test/").exchanges.last
-        #expect(exchange?.remote.address == HTTPDNSAddress(v4: 203, 0, 113, 52) && exchange?.fellBack == true)
+        #expect(exchange?.remote.address == HTTPDNSAddress(v4: 203, 0, 113, 52) && exchange?.usedSystemFallback == true)
         #expect(rig.system.questions == [host, host] && rig.wire.requests.count == 4)
     }
 
