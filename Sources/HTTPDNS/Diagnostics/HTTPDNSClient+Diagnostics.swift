@@ -115,9 +115,9 @@ extension HTTPDNSClient.Status.Mappings.Rule {
         case .lastResort(let targets):
             action = "last-resort"
             self.targets = Self.texts(targets)
-        case .via(let name, let takesIdentity):
+        case .via(let name, let usesTargetIdentity):
             action = "via"
-            targets = [name.description + (takesIdentity ? " keep host" : "")]
+            targets = [name.description + (usesTargetIdentity ? " keep host" : "")]
         case .bypass, nil:
             action = "bypass"
             targets = []

@@ -172,7 +172,7 @@ extension SettingsReader {
         let parse = { (text: String) throws(ValueMistake) in try HostKeyText.parseName(text) }
         guard case .mapping = node.content else {
             return value(of: node, path: path, "a name, or { host: NAME, keep: [host] }", parse).map {
-                .via($0, takesIdentity: false)
+                .via($0, usesTargetIdentity: false)
             }
         }
         guard let fields = fields(of: node, .via, path: path) else { return nil }
@@ -200,7 +200,7 @@ extension SettingsReader {
             )
             return nil
         }
-        return name.map { .via($0, takesIdentity: true) }
+        return name.map { .via($0, usesTargetIdentity: true) }
     }
 }
 
@@ -240,7 +240,7 @@ enum ViaCircles {
     }
 
     private static func target(of rule: HTTPDNSMapping?) -> HTTPDNSName? {
-        if case .via(let name, takesIdentity: _)? = rule?.action { name } else { nil }
+        if case .via(let name, usesTargetIdentity: _)? = rule?.action { name } else { nil }
     }
 
     /// Returns the rule for a name, in the order of ``HTTPDNSMappings/rule(for:port:)``.

@@ -30,9 +30,9 @@ public struct HTTPDNSMapping: Hashable, Sendable {
         case addresses([Target])
         /// Dials the addresses of another name, found by that name's own mapping or route.
         ///
-        /// Host, SNI and certificate name stay those of the request. With `takesIdentity`, URL, SNI and certificate name are
-        /// those of the other name and only the Host field stays.
-        case via(HTTPDNSName, takesIdentity: Bool)
+        /// Host, SNI and certificate name stay those of the request. With `usesTargetIdentity`, URL, SNI and
+        /// certificate name are those of the other name and only the Host field stays.
+        case via(HTTPDNSName, usesTargetIdentity: Bool)
         /// Queries the system resolver.
         case bypass
         /// Resolves the name as if there were no rule.
@@ -94,7 +94,7 @@ extension HTTPDNSMapping {
     /// `apply` throws an error for bad text.
     public static func via(_ name: String) -> HTTPDNSMapping {
         do {
-            return HTTPDNSMapping(.via(try HTTPDNSName(name), takesIdentity: false))
+            return HTTPDNSMapping(.via(try HTTPDNSName(name), usesTargetIdentity: false))
         } catch {
             return HTTPDNSMapping(invalid: "via \(error)")
         }

@@ -27,10 +27,10 @@ struct ViaChain: Sendable {
         first = rules.rule(for: host, port: port)
         last = first
         timeToLive = first?.mapping.timeToLive
-        while case .via(let next, let takesIdentity) = last?.mapping.action, names.count < ViaChain.maximumLength {
+        while case .via(let next, let usesTargetIdentity) = last?.mapping.action, names.count < ViaChain.maximumLength {
             // The identity in a later name's rule applies to requests for that name, so it counts only if the request's name
             // became that name.
-            if takesIdentity, names.isEmpty || identity == target { identity = next }
+            if usesTargetIdentity, names.isEmpty || identity == target { identity = next }
             names.append(next)
             target = next
             last = rules.rule(for: next, port: port)

@@ -129,9 +129,9 @@ struct MappingExport {
             let addresses = value(targets)
             if mapping.timeToLive == nil, case .array = addresses { return addresses }
             members.append(("addresses", addresses))
-        case .via(let name, takesIdentity: true):
+        case .via(let name, usesTargetIdentity: true):
             members.append(("via", .object([("host", .text("\(name)")), ("keep", .array([.text("host")]))])))
-        case .via(let name, takesIdentity: false):
+        case .via(let name, usesTargetIdentity: false):
             members.append(("via", .text("\(name)")))
         case .bypass:
             return .text("bypass")
@@ -184,8 +184,8 @@ enum MappingText {
         switch mapping.action {
         case .addresses(let targets):
             return Self.targets(targets)
-        case .via(let name, takesIdentity: let takesIdentity):
-            return takesIdentity ? "via \(name), with its SNI and certificate" : "via \(name)"
+        case .via(let name, usesTargetIdentity: let usesTargetIdentity):
+            return usesTargetIdentity ? "via \(name), with its SNI and certificate" : "via \(name)"
         case .bypass: return "bypass"
         case .lastResort(let targets): return "last resort " + Self.targets(targets)
         case nil: return "not readable"

@@ -123,9 +123,9 @@ struct SettingsTests {
             HTTPDNSSourceLocation(file: "f.yaml", line: line)
         }
         #expect(try rule("a.example") == HTTPDNSMapping(.bypass, location: line(4)))
-        let via = HTTPDNSMapping(.via(edge, takesIdentity: false), timeToLive: .seconds(90), location: line(5))
+        let via = HTTPDNSMapping(.via(edge, usesTargetIdentity: false), timeToLive: .seconds(90), location: line(5))
         #expect(try rule("b.example") == via)
-        #expect(try rule("c.example") == HTTPDNSMapping(.via(edge, takesIdentity: true), location: line(6)))
+        #expect(try rule("c.example") == HTTPDNSMapping(.via(edge, usesTargetIdentity: true), location: line(6)))
         let last = HTTPDNSMapping(.addresses([.init(v4)]), timeToLive: .milliseconds(1500), location: line(8))
         #expect(try rule("d.example") == last)
     }

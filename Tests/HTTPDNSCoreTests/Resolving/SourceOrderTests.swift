@@ -147,9 +147,9 @@ struct SourceOrderTests {
 
     @Test("The identity moves to another name only if every via rule on the path says so")
     func identity() throws {
-        let taken = HTTPDNSMapping(.via(try HTTPDNSName("b.test"), takesIdentity: true))
-        let kept = HTTPDNSMapping(.via(try HTTPDNSName("b.test"), takesIdentity: false))
-        let second = HTTPDNSMapping(.via(try HTTPDNSName("c.test"), takesIdentity: true))
+        let taken = HTTPDNSMapping(.via(try HTTPDNSName("b.test"), usesTargetIdentity: true))
+        let kept = HTTPDNSMapping(.via(try HTTPDNSName("b.test"), usesTargetIdentity: false))
+        let second = HTTPDNSMapping(.via(try HTTPDNSName("c.test"), usesTargetIdentity: true))
         let last = HTTPDNSMapping.addresses(["203.0.113.5"])
         func identity(_ first: HTTPDNSMapping, _ second: HTTPDNSMapping) throws -> String? {
             let fixture = try ResolverFixture {

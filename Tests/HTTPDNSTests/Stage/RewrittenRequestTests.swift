@@ -61,7 +61,7 @@ struct RewrittenRequestTests {
     @Test("A via rule keeps URL, SNI and Host, and with keep: [host] only Host")
     func via() async throws {
         let rig = try Rig()
-        let edge = HTTPDNSMapping(.via(try HTTPDNSName("one.test"), takesIdentity: true))
+        let edge = HTTPDNSMapping(.via(try HTTPDNSName("one.test"), usesTargetIdentity: true))
         try rig.client.mappings.apply { draft in
             draft["cdn.test"] = .via("one.test")
             draft["old.test"] = edge
