@@ -306,7 +306,7 @@ extension HTTPDNSClient.Configuration {
         if maximumResponseBody.isInherited {
             throw .inheritedInSettings("maximumResponseBody", instead: ".unlimited is the default")
         }
-        try validateWaysOut()
+        try validateEgress()
         for trust in [trust] + trustByHost.values {
             guard case .file(let path) = trust.roots.source, access(path, R_OK) != 0 else { continue }
             let reason = String(cString: strerror(errno))

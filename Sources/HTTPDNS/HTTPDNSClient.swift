@@ -196,18 +196,18 @@ public final class HTTPDNSClient: Sendable {
         }
         let networks = pipeline.reachableNetworks(of: request, in: options.reachableNetworks)
         if networks == .any { return rewritten }
-        let way = try pipeline.waysOut.way(of: request, for: rewritten.content.url)
-        return try pipeline.limited(rewritten, to: networks, for: request, by: way)
+        let egressChoice = try pipeline.egress.choice(of: request, for: rewritten.content.url)
+        return try pipeline.limited(rewritten, to: networks, for: request, by: egressChoice)
     }
 
     /// Returns the proxy or Unix socket that a rewritten request goes through.
     /// - Throws: ``HTTPDNSClientError``.
-    package func wayOut(
+    package func egressChoice(
         of rewritten: HTTPDNSRewriter.RewrittenRequest,
         options: HTTPDNSClient.Request.Options = HTTPDNSClient.Request.Options()
     ) throws(HTTPDNSClientError) -> EgressChoice {
         let request = HTTPDNSClient.Request(url: rewritten.originalURL, options: options)
-        return try pipeline.waysOut.way(of: request, for: rewritten.content.url)
+        return try pipeline.egress.choice(of: request, for: rewritten.content.url)
     }
 
     /// Resolves a name or an address literal, as the rewriter does for a URL with this host and port.

@@ -39,7 +39,7 @@ public final class LocalProvider: Sendable {
         }
         let zone = try Self.zone(text, name: name)
         ruleCount = zone.ruleCount
-        answers = zone.widestScope
+        answers = zone.mostPrivateScope
         core = ServiceCore(zone, clock: configuration.clock)
         certificate = try configuration.tls.map { tls in
             switch tls.kind {

@@ -23,7 +23,7 @@ struct Zone: Sendable {
     var ruleCount: Int { mappings.rules.count }
 
     /// The most private scope among the addresses.
-    var widestScope: HTTPDNSAddressPolicy.Scope {
+    var mostPrivateScope: HTTPDNSAddressPolicy.Scope {
         let targets = mappings.rules.values.flatMap { mapping -> [HTTPDNSMapping.Target] in
             if case .addresses(let targets) = mapping.action { targets } else { [] }
         }

@@ -5,7 +5,7 @@ internal import HTTPDNSPrimitives
 /// The path on which a hop leaves the machine.
 package enum EgressChoice: Sendable {
     /// A direct connection to the addresses of the host.
-    case straight
+    case direct
     /// A connection through a proxy.
     case proxy(HTTPDNSClient.Proxy)
     /// A connection to a Unix socket, by its path.
@@ -24,7 +24,7 @@ final class EgressSelector: Sendable {
     /// Whether every hop without options of its own is direct.
     private let isPlain: Bool
     /// The egress settings of every direct hop.
-    let straightPassage: EgressPath?
+    let directPath: EgressPath?
     /// The address of each proxy that is tried first: the last one that accepted a connection, or the next one if that
     /// has failed since.
     private let fronts = Lock<[HTTPDNSHost: HTTPDNSAddress]>([:])
@@ -38,21 +38,21 @@ final class EgressSelector: Sendable {
         unixSocket = configuration.unixSocket
         source = configuration.localSource
         isPlain = rules == .direct && unixSocket == nil
-        straightPassage = source.map { EgressPath(source: $0) }
+        directPath = source.map { EgressPath(source: $0) }
     }
 
     /// Whether a hop is direct, as far as that is known without its URL.
-    func isStraight(_ request: borrowing HTTPDNSClient.Request) -> Bool {
+    func isDirect(_ request: borrowing HTTPDNSClient.Request) -> Bool {
         guard isPlain else { return false }
         guard let own = request.own else { return true }
         return own.options.proxy.isInherited && own.options.unixSocket == nil
     }
 
     /// - Throws: ``HTTPDNSClientError`` with code `configuration` or `invalidRequest`.
-    func way(of request: HTTPDNSClient.Request, for url: HTTPDNSRewriter.CanonicalURL) throws(HTTPDNSClientError)
+    func choice(of request: HTTPDNSClient.Request, for url: HTTPDNSRewriter.CanonicalURL) throws(HTTPDNSClientError)
         -> EgressChoice
     {
-        if isStraight(request) { return .straight }
+        if isDirect(request) { return .direct }
         let options = request.options
         if let path = options.unixSocket ?? (options.proxy.isInherited ? unixSocket : nil) {
             if let fault = UnixSocketPath.fault(in: path) {
@@ -62,14 +62,14 @@ final class EgressSelector: Sendable {
         }
         switch options.proxy.inheriting(from: rules).content {
         // The client's own rules are never inherited: validation refuses that.
-        case .direct, .inherited: return .straight
+        case .direct, .inherited: return .direct
         case .through(let proxy, let exceptions):
             // The client's own proxy was validated when the client was made.
             if !options.proxy.isInherited, let fault = proxy.fault {
                 throw HTTPDNSClientError(code: .invalidRequest, phase: .request, message: fault)
             }
-            return exceptions.contains(url.host, port: url.port) ? .straight : .proxy(proxy)
-        case .environment: return try environment.proxy(for: url).map { .proxy($0) } ?? .straight
+            return exceptions.contains(url.host, port: url.port) ? .direct : .proxy(proxy)
+        case .environment: return try environment.proxy(for: url).map { .proxy($0) } ?? .direct
         }
     }
 
@@ -113,7 +113,7 @@ extension HTTPDNSClient.Configuration {
     private static let longestInterfaceName = 15
 
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
-    func validateWaysOut() throws(HTTPDNSClientError) {
+    func validateEgress() throws(HTTPDNSClientError) {
         try proxy.validate(environment)
         if let unixSocket, let fault = UnixSocketPath.fault(in: unixSocket) { throw .configuration(fault) }
         guard unixSocket == nil || proxy == .direct else {

@@ -129,7 +129,7 @@ extension HTTPDNSClientError {
         case .shutDown: shutDownHint
         case .undecodable: "options.decodesBody = false asks for no content coding, and gives the body as it is sent"
         case .requestBodyFailed: "the stream that feeds the body must end well, with the length that was declared"
-        case .trustRootsMissing, .invalidRequest, .lookupDenied, .protocolViolation, .heldBack, .transport: nil
+        case .trustRootsMissing, .invalidRequest, .lookupDenied, .protocolViolation, .connectOnly, .transport: nil
         }
     }
 
@@ -193,7 +193,7 @@ extension HTTPDNSClientError.Code {
         case .requestBodyFailed: self = .requestBodyFailed
         case .bodyConsumedTwice: self = .bodyConsumedTwice
         case .shutDown: self = .shutDown
-        case .heldBack, .transport: self = .transportFailed
+        case .connectOnly, .transport: self = .transportFailed
         }
     }
 }

@@ -30,7 +30,7 @@ final class ConnectionChoice: Sendable {
         return breaker.withLock { $0.path(for: HopOrigin(rewritten), at: now) }
     }
 
-    func noteFellBack(_ rewritten: HTTPDNSRewriter.RewrittenRequest) {
+    func noteSystemFallback(_ rewritten: HTTPDNSRewriter.RewrittenRequest) {
         let now = time.now()
         breaker.withLock { $0.recordSystemFallback(HopOrigin(rewritten), at: now) }
         hasFallenBack.store(true, ordering: .relaxed)

@@ -92,7 +92,7 @@ extension HTTPDNSClient {
         package var tag: HTTPDNSRewriter.Tag? { rewritten?.tag }
 
         /// The constraints on this hop from the hops before it.
-        var way = HopConstraints()
+        var constraints = HopConstraints()
         var call: CallTime
         /// The networks that the call's own request may reach.
         let reachableNetworks: HTTPDNSClient.ReachableNetworks
@@ -105,7 +105,7 @@ extension HTTPDNSClient {
         /// The header fields that the client added to the hop's request from these settings.
         var addedFields = HTTPFields()
         /// The hop's connection permit; nil where connections are not limited.
-        var place: ConnectionPermit?
+        var permit: ConnectionPermit?
     }
 }
 

@@ -11,10 +11,10 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         to rewritten: HTTPDNSRewriter.RewrittenRequest,
         _ context: HTTPDNSClient.InterceptionContext
-    ) async throws -> (place: ConnectionPermit, hasWaited: Bool)? {
+    ) async throws -> (permit: ConnectionPermit, hasWaited: Bool)? {
         let origin = HopOrigin(rewritten)
         let priority = request.options.priority
-        var place: ConnectionPermit?
+        var permit: ConnectionPermit?
         var hasWaited = false
         do {
             for admission in admissions {
@@ -24,13 +24,13 @@ extension Pipeline {
                     deadline: context.call.firstDeadline,
                     of: member
                 )
-                place = ConnectionPermit(admission, origin, outer: place)
+                permit = ConnectionPermit(admission, origin, outer: permit)
                 if waited { hasWaited = true }
             }
         } catch let failure as AdmissionFailure {
             throw HTTPDNSClientError(failure, context.call)
         }
-        return place.map { ($0, hasWaited) }
+        return permit.map { ($0, hasWaited) }
     }
 
     /// Ends the waits of this client's hops.

@@ -38,7 +38,7 @@ extension Pipeline {
         do {
             let response = try await transferBySystem(request, rewritten, besides: error.attempts, context)
             choice.counting.count(\.fallbacks)
-            choice.noteFellBack(rewritten)
+            choice.noteSystemFallback(rewritten)
             return response
         } catch let second as HTTPDNSClientError {
             choice.counting.count(\.fallbacksFailed)
@@ -85,7 +85,7 @@ extension Pipeline {
         {
             // A limit of a redirect, or of a call with networks of its own, does not apply to others.
             let isOwnLimit =
-                context.way.redirectedFrom != nil || reachableNetworks(of: request, context) != clientNetworks
+                context.constraints.redirectedFrom != nil || reachableNetworks(of: request, context) != clientNetworks
             if error.phase != .policy || !isOwnLimit { choice.noteSystemFailed(rewritten) }
             do {
                 return try await transfer(request, to: rewritten, context)
@@ -104,7 +104,7 @@ extension Pipeline {
         let bySystem = try await rewriter.systemPath(
             of: rewritten,
             for: request,
-            on: context.way,
+            on: context.constraints,
             deadline: context.call.firstDeadline
         ) { endpoint in
             !tried.contains { $0.endpoint == endpoint }

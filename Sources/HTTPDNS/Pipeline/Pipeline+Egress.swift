@@ -4,7 +4,7 @@ internal import HTTPDNSPrimitives
 
 /// One attempt to send a hop through its egress path.
 struct EgressAttempt {
-    var passage: EgressPath?
+    var egressPath: EgressPath?
     var endpoints: [HTTPDNSEndpoint]
     /// The address of the proxy, if it is one of several that are tried in turn.
     var proxyEndpoint: HTTPDNSEndpoint?
@@ -16,10 +16,10 @@ extension Pipeline {
     /// and a Unix socket needs no address.
     /// - Throws: ``HTTPDNSClientError``.
     func unresolved(_ request: HTTPDNSClient.Request) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest? {
-        guard !waysOut.isStraight(request) else { return nil }
+        guard !egress.isDirect(request) else { return nil }
         let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
-        switch try waysOut.way(of: request, for: url) {
-        case .straight: return nil
+        switch try egress.choice(of: request, for: url) {
+        case .direct: return nil
         case .unixSocket: return try rewriter.unresolved(request, url, as: .unixSocket)
         case .proxy(let proxy):
             guard proxy.isTold(url.host, request.options), case .name(let name) = url.host, !name.isLocalhost else {
@@ -33,27 +33,27 @@ extension Pipeline {
     /// Returns the attempts to make in turn while the proxy refuses connections; at least one.
     /// - Parameter endpoints: The endpoints of the hop's host.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    func departures(
+    func egressAttempts(
         of request: HTTPDNSClient.Request,
         to rewritten: HTTPDNSRewriter.RewrittenRequest,
         _ endpoints: [HTTPDNSEndpoint],
-        by way: EgressChoice,
+        by egressChoice: EgressChoice,
         deadline: MonotonicTime?
     ) async throws -> [EgressAttempt] {
-        let source = waysOut.source
-        switch way {
-        case .straight:
+        let source = egress.source
+        switch egressChoice {
+        case .direct:
             return []
         case .unixSocket(let path):
             return [
                 EgressAttempt(
-                    passage: EgressPath(unixSocket: path, source: source),
+                    egressPath: EgressPath(unixSocket: path, source: source),
                     endpoints: [HTTPDNSEndpoint.ofUnixSockets]
                 )
             ]
         case .proxy(let proxy):
-            let own = waysOut.ordered(try await endpointsOf(proxy, deadline: deadline), of: proxy)
-            var hop = ProxyPassage(
+            let own = egress.ordered(try await endpointsOf(proxy, deadline: deadline), of: proxy)
+            var hop = EgressProxy(
                 kind: proxy.kind,
                 host: proxy.transportHost,
                 port: proxy.port,
@@ -63,17 +63,17 @@ extension Pipeline {
             )
             if proxy.isTold(rewritten.content.url.host, request.options) {
                 guard proxy.kind == .https else {
-                    return [EgressAttempt(passage: EgressPath(proxy: hop, source: source), endpoints: own)]
+                    return [EgressAttempt(egressPath: EgressPath(proxy: hop, source: source), endpoints: own)]
                 }
                 // libcurl knows the proxy by its one name, so its addresses cannot race.
-                let passage = EgressPath(proxy: hop, source: source)
-                return own.map { EgressAttempt(passage: passage, endpoints: [$0], proxyEndpoint: $0) }
+                let egressPath = EgressPath(proxy: hop, source: source)
+                return own.map { EgressAttempt(egressPath: egressPath, endpoints: [$0], proxyEndpoint: $0) }
             }
             let targets = try proxy.reachable(endpoints, rewritten)
             return own.map { endpoint in
                 hop.endpoint = endpoint
-                let passage = EgressPath(proxy: hop, source: source)
-                return EgressAttempt(passage: passage, endpoints: targets, proxyEndpoint: endpoint)
+                let egressPath = EgressPath(proxy: hop, source: source)
+                return EgressAttempt(egressPath: egressPath, endpoints: targets, proxyEndpoint: endpoint)
             }
         }
     }
@@ -125,52 +125,52 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         to rewritten: HTTPDNSRewriter.RewrittenRequest,
         _ endpoints: [HTTPDNSEndpoint],
-        by way: EgressChoice,
+        by egressChoice: EgressChoice,
         _ context: HTTPDNSClient.InterceptionContext,
         _ hop: HopRecord
     ) async throws -> HopAnswer {
-        if case .straight = way {
+        if case .direct = egressChoice {
             let body = try await opened(request, context, hop)
-            let passage = waysOut.straightPassage
+            let egressPath = egress.directPath
             // The request is made in place: a request in a variable would be copied, with all its references counted.
             return try await sender.send(
-                transferRequest(request, to: rewritten, endpoints, through: passage, context, body),
+                transferRequest(request, to: rewritten, endpoints, through: egressPath, context, body),
                 unless: { isStale(context) }
             )
         }
-        var departures = try await departures(
+        var egressAttempts = try await egressAttempts(
             of: request,
             to: rewritten,
             endpoints,
-            by: way,
+            by: egressChoice,
             deadline: context.call.firstDeadline
         )[...]
-        let first = departures.first?.proxyEndpoint
-        while let departure = departures.popFirst() {
+        let first = egressAttempts.first?.proxyEndpoint
+        while let attempt = egressAttempts.popFirst() {
             let body = try await opened(request, context, hop)
             do {
                 let answer = try await sender.send(
                     transferRequest(
                         request,
                         to: rewritten,
-                        departure.endpoints,
-                        through: departure.passage,
+                        attempt.endpoints,
+                        through: attempt.egressPath,
                         context,
                         body
                     ),
                     unless: { isStale(context) }
                 )
                 context.frame?.noteSent()
-                if let proxy = way.proxy {
-                    if let endpoint = departure.proxyEndpoint { waysOut.prefer(endpoint, of: proxy) }
-                    try refuseLogin(answer, from: proxy, hop, departure)
+                if let proxy = egressChoice.proxy {
+                    if let endpoint = attempt.proxyEndpoint { egress.prefer(endpoint, of: proxy) }
+                    try refuseLogin(answer, from: proxy, hop, attempt)
                 }
                 return answer
             } catch let failure as TransferFailure {
-                guard let proxy = way.proxy, failure.isWorthAnotherAddress(of: proxy) else { throw failure }
-                if let next = departures.first?.proxyEndpoint ?? first { waysOut.prefer(next, of: proxy) }
+                guard let proxy = egressChoice.proxy, failure.isWorthAnotherAddress(of: proxy) else { throw failure }
+                if let next = egressAttempts.first?.proxyEndpoint ?? first { egress.prefer(next, of: proxy) }
                 let isOver = context.call.firstDeadline.map { SystemTimeSource().now() >= $0 } ?? false
-                guard failure.phase != .total, failure.phase != .head, !isOver, !departures.isEmpty else {
+                guard failure.phase != .total, failure.phase != .head, !isOver, !egressAttempts.isEmpty else {
                     throw failure
                 }
             }
@@ -197,8 +197,8 @@ extension Pipeline {
     func refuseLogin(_ answer: HopAnswer, from proxy: HTTPDNSClient.Proxy, _ hop: HopRecord, _ sent: EgressAttempt)
         throws
     {
-        guard answer.head.status.code == 407, let passage = sent.passage?.proxy, proxy.kind.isHTTP,
-            !passage.tunnels(hop.rewritten.content.sent.scheme, answer.version == .http2 ? .http2Only : .automatic)
+        guard answer.head.status.code == 407, let egressProxy = sent.egressPath?.proxy, proxy.kind.isHTTP,
+            !egressProxy.tunnels(hop.rewritten.content.sent.scheme, answer.version == .http2 ? .http2Only : .automatic)
         else { return }
         let reason = proxy.credential == nil ? "the proxy wants a login (407)" : "the proxy refused the login (407)"
         var failure = TransferFailure(code: .proxyLoginRefused, phase: .firstByte, message: reason)

@@ -31,7 +31,7 @@ extension Pipeline {
         // The rewriter refuses an unreadable URL, with its own message.
         guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url) else { return request }
         let policy = request.own?.options.redirects.inheriting(from: redirects) ?? redirects
-        let isForeign = context.way.isForeign
+        let isForeign = context.constraints.isForeign
         var given = rules?.fields(for: url.parsed.host) { isForeign && policy.withholds($0) } ?? [:]
         if let computedHeaders {
             var computed = try await fields(of: computedHeaders, for: request)

@@ -31,14 +31,14 @@ extension Pipeline {
             frame: nil
         )
         var rewritten = try await rewritten(request, context)
-        if !admissions.isEmpty, let (place, hasWaited) = try await admit(request, to: rewritten, context) {
+        if !admissions.isEmpty, let (permit, hasWaited) = try await admit(request, to: rewritten, context) {
             if hasWaited { rewritten = try await self.rewritten(request, context) }
-            context.place = place
+            context.permit = permit
         }
         do {
             _ = try await transfer(request, to: rewritten, context)
         } catch let error as HTTPDNSClientError {
-            guard let failure = error.underlying as? TransferFailure, failure.code == .heldBack,
+            guard let failure = error.underlying as? TransferFailure, failure.code == .connectOnly,
                 let endpoint = failure.endpoint
             else { throw error }
             return endpoint
@@ -113,7 +113,7 @@ extension HTTPDNSClient {
             _ = try await execute(request)
         } catch {
             guard let error = error as? HTTPDNSClientError, let failure = error.underlying as? TransferFailure,
-                failure.code == .heldBack
+                failure.code == .connectOnly
             else { throw error }
             return failure.elapsed
         }

@@ -29,16 +29,16 @@ extension Pipeline {
         _ rewritten: HTTPDNSRewriter.RewrittenRequest,
         to networks: HTTPDNSClient.ReachableNetworks,
         for request: HTTPDNSClient.Request,
-        by way: EgressChoice
+        by egressChoice: EgressChoice
     ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest {
         if networks == .any { return rewritten }
         let host = rewritten.content.url.host
-        switch way {
+        switch egressChoice {
         case .unixSocket: throw .beyond(networks, "a Unix socket is on this machine", host)
         case .proxy(let proxy) where rewritten.isUnresolved:
             if proxy.enforcesReachableNetworks { return rewritten }
             throw .beyond(networks, host, throughResolving: proxy)
-        case .straight, .proxy: break
+        case .direct, .proxy: break
         }
         var resolution = rewritten.resolution
         let endpoints = resolution.endpoints

@@ -74,10 +74,11 @@ extension Pipeline {
             logFollowing(response, from: base, to: target, dropped)
             context.rewritten = nil
             // A retry's demand for new answers applies to all hops of its try: any of them may be the one that failed.
-            context.way = HopConstraints(freshAfter: context.way.freshAfter)
-            context.way.redirectedFrom = exchanges.last.map(\.scope)
-            context.way.isForeign = target.map { HTTPDNSClient.Origin($0) != HTTPDNSClient.Origin(origin) } ?? true
-            context.way.droppedFields = dropped
+            context.constraints = HopConstraints(freshAfter: context.constraints.freshAfter)
+            context.constraints.redirectedFrom = exchanges.last.map(\.scope)
+            context.constraints.isForeign =
+                target.map { HTTPDNSClient.Origin($0) != HTTPDNSClient.Origin(origin) } ?? true
+            context.constraints.droppedFields = dropped
             try await response.body.drain()
             context.call.nextHop(after: request)
             request = next

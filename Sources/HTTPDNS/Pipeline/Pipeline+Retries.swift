@@ -51,8 +51,8 @@ extension Pipeline {
             trail.add(result)
             if case .success(let response) = result { try await response.body.drain() }
             // The time is taken before the wait, so that calls that failed meanwhile share one query.
-            context.way = HopConstraints()
-            if case .failure = outcome { context.way.freshAfter = retrying.time.now() - Pipeline.stillFresh }
+            context.constraints = HopConstraints()
+            if case .failure = outcome { context.constraints.freshAfter = retrying.time.now() - Pipeline.stillFresh }
             context.rewritten = nil
             guard try await gate.sleep(until: retrying.time.now() + wait, on: retrying.time) else {
                 return try trail.completed(.failure(HTTPDNSClientError.shutDown)).get()

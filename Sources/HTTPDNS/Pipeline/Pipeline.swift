@@ -29,7 +29,7 @@ final class Pipeline: Sendable {
     /// The choice of endpoints besides the addresses that a hop has.
     let choice: ConnectionChoice
     /// The selector of the egress path.
-    let waysOut: EgressSelector
+    let egress: EgressSelector
     let logger: Logger?
     /// Called for header fields before each hop.
     let computedHeaders: (@Sendable (HTTPDNSClient.Request) async throws -> HTTPFields)?
@@ -56,7 +56,7 @@ final class Pipeline: Sendable {
         order = AddressOrder(configuration.connections)
         hedgeAfter = configuration.connections.hedgeAfter
         choice = ConnectionChoice(configuration.connections, time: configuration.resolver.timeSource)
-        waysOut = EgressSelector(configuration)
+        egress = EgressSelector(configuration)
         logger = configuration.logger
         computedHeaders = configuration.computedHeaders
         redirectHook = configuration.redirectHook
@@ -316,13 +316,13 @@ final class Pipeline: Sendable {
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
         var rewritten = try await rewritten(request, context)
-        guard !admissions.isEmpty, let (place, hasWaited) = try await admit(request, to: rewritten, context) else {
+        guard !admissions.isEmpty, let (permit, hasWaited) = try await admit(request, to: rewritten, context) else {
             return try await connect(request, to: rewritten, context)
         }
         // Meanwhile the mapping, the age of the answer or the kill switch may have changed.
         if hasWaited { rewritten = try await self.rewritten(request, context) }
         var context = context
-        context.place = place
+        context.permit = permit
         return try await connect(request, to: rewritten, context)
     }
 
@@ -335,9 +335,9 @@ final class Pipeline: Sendable {
             request,
             carrying: context.rewritten,
             deadline: context.call.firstDeadline,
-            freshAfter: context.way.freshAfter
+            freshAfter: context.constraints.freshAfter
         )
-        guard let scope = context.way.redirectedFrom else { return rewritten }
+        guard let scope = context.constraints.redirectedFrom else { return rewritten }
         return try rewriter.keptOutside(rewritten, for: request, redirectedFrom: scope)
     }
 
@@ -357,23 +357,23 @@ final class Pipeline: Sendable {
                 on: endpoint,
                 given,
                 for: request,
-                redirectedFrom: context.way.redirectedFrom
+                redirectedFrom: context.constraints.redirectedFrom
             )
         {
             rewritten = staying
             endpoints.insert(endpoint, at: 0)
             held = endpoint
         }
-        let way = try waysOut.way(of: request, for: given.content.url)
+        let egressChoice = try egress.choice(of: request, for: given.content.url)
         let networks = reachableNetworks(of: request, context)
         if networks != .any {
-            rewritten = try limited(rewritten, to: networks, for: request, by: way)
+            rewritten = try limited(rewritten, to: networks, for: request, by: egressChoice)
             endpoints = rewritten.content.resolution.endpoints
         }
         let hop = HopRecord(rewritten: rewritten, time: context.call)
         let answer: HopAnswer
         do {
-            answer = try await send(request, to: rewritten, endpoints, by: way, context, hop)
+            answer = try await send(request, to: rewritten, endpoints, by: egressChoice, context, hop)
         } catch let failure as TransferFailure {
             if failure.requestMayHaveBeenSent { context.frame?.noteSent() }
             throw HTTPDNSClientError(failure, on: hop)
@@ -381,7 +381,7 @@ final class Pipeline: Sendable {
         context.frame?.noteSent()
         // A connection that carries one request at a time counts as one.
         if rewritten.content.sent.scheme == .https || !CurlLibrary.limitsClearTextHTTP2 {
-            context.place?.note(answer.version)
+            context.permit?.note(answer.version)
         }
         if let stay { choice.noteAnswer(from: answer.endpoint, held: held, to: rewritten, stay) }
         let keptPreviousAddress = held != nil && held == answer.endpoint
@@ -390,11 +390,11 @@ final class Pipeline: Sendable {
         var exchange = HTTPDNSClient.Exchange(
             request: rewritten,
             remote: answer.endpoint,
-            proxy: way.proxy?.description,
+            proxy: egressChoice.proxy?.description,
             usedSystemFallback: usedSystemFallback,
             keptPreviousAddress: keptPreviousAddress,
             failedAttempts: answer.failedAttempts.map(HTTPDNSClientError.Attempt.init),
-            droppedFields: context.way.droppedFields,
+            droppedFields: context.constraints.droppedFields,
             reusedConnection: answer.reusedConnection,
             isHedged: answer.hedges > 0,
             peerCertificates: answer.peerCertificates,
@@ -420,7 +420,7 @@ final class Pipeline: Sendable {
         _ request: HTTPDNSClient.Request,
         to rewritten: HTTPDNSRewriter.RewrittenRequest,
         _ endpoints: [HTTPDNSEndpoint],
-        through passage: EgressPath?,
+        through egressPath: EgressPath?,
         _ context: HTTPDNSClient.InterceptionContext,
         _ body: RequestBodySource
     ) throws(HTTPDNSClientError) -> TransferRequest {
@@ -437,14 +437,14 @@ final class Pipeline: Sendable {
                 ?? settings.values.versions,
             hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
         )
-        transfer.passage = passage
+        transfer.egressPath = egressPath
         transfer.order = order.order(of: content.resolution)
         transfer.hedgeAfter = hedgeAfter
         transfer.limits.deadline = context.call.deadline
         transfer.limits.headDeadline = context.call.headDeadline
         if !request.body.isEmpty { transfer.limits.headAfterBody = context.call.headLimit }
-        transfer.place = context.place
-        transfer.withholdsCertificate = context.way.isForeign
+        transfer.permit = context.permit
+        transfer.withholdsCertificate = context.constraints.isForeign
         transfer.uploadProgress = request.body.progress(sending: body)
         transfer.decodes = request.isDecoded
         if let type = request.body.contentType, !request.headerFields.contains(.contentType) {

@@ -5,14 +5,15 @@ internal import HTTPDNSPrimitives
 extension HTTPDNSRewriter {
     /// Returns the same hop with the addresses of the system resolver, which the policy checks like all others.
     /// - Parameters:
-    ///   - way: The constraints of the hop: a redirect's limits apply here too, and a retry queries the system again.
+    ///   - constraints: The constraints of the hop: a redirect's limits apply here too, and a retry queries the system
+    ///     again.
     ///   - isWanted: Whether an endpoint is useful.
     /// - Throws: ``HTTPDNSClientError`` with code `resolveFailed` when no address is left, `policyRefused` when a
     ///   redirect may lead to none of them; `CancellationError`.
     func systemPath(
         of rewritten: HTTPDNSRewriter.RewrittenRequest,
         for request: HTTPDNSClient.Request,
-        on way: HopConstraints,
+        on constraints: HopConstraints,
         deadline: MonotonicTime?,
         isWanted: (HTTPDNSEndpoint) -> Bool
     ) async throws -> HTTPDNSRewriter.RewrittenRequest {
@@ -21,7 +22,7 @@ extension HTTPDNSRewriter {
         options.pinnedTo = nil
         options.bypass = true
         var question = try question(about: url.host, port: url.port, options: options)
-        question.freshAfter = way.freshAfter
+        question.freshAfter = constraints.freshAfter
         var resolution = try await resolve(question, deadline: deadline)
         let endpoints = resolution.endpoints
         let wanted = endpoints.filter(isWanted)
@@ -38,7 +39,7 @@ extension HTTPDNSRewriter {
             resolution = try limited(resolution, inPlaceOfProvidersOf: route, url.host, by: rewritten.content.issuer)
         }
         let bySystem = replacing(resolution, in: rewritten, for: request)
-        guard let scope = way.redirectedFrom else { return bySystem }
+        guard let scope = constraints.redirectedFrom else { return bySystem }
         return try keptOutside(bySystem, for: request, redirectedFrom: scope)
     }
 

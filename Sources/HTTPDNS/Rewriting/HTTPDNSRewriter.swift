@@ -31,7 +31,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
             request,
             carrying: context.rewritten,
             deadline: context.deadline,
-            freshAfter: context.way.freshAfter
+            freshAfter: context.constraints.freshAfter
         )
         return try await next(request, context)
     }

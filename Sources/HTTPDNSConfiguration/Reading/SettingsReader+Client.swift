@@ -40,7 +40,7 @@ extension SettingsReader {
         if let node = fields["headers_by_host"] { settings.headers.byHost = readHeadersByHost(node) }
         if let node = fields["redirects"] { settings.redirects = readRedirects(node) }
         if let node = fields["retries"] { settings.retries = readRetries(node) }
-        readWaysOut(fields, into: &settings)
+        readEgress(fields, into: &settings)
     }
 
     /// Returns the prefix of an error about the value of a key.

@@ -104,12 +104,12 @@ struct CacheEntry: Sendable {
 
     /// Records a failed lookup. The cached answer stays.
     /// - Parameters:
-    ///   - spared: Whether the system resolver was not queried, because a stale answer could be served.
+    ///   - skippedFallback: Whether the system resolver was not queried, because a stale answer could be served.
     ///   - jitter: A number in 0...1.
     mutating func recordFailure(
         _ error: HTTPDNSResolver.Error,
         sentAt: MonotonicTime,
-        spared: Bool = false,
+        skippedFallback: Bool = false,
         jitter: Double = 0,
         at now: MonotonicTime
     ) {
@@ -120,7 +120,7 @@ struct CacheEntry: Sendable {
             error: error,
             failedAt: now,
             retryAt: now + Lifetimes.backoff(afterFailures: count, jitter: jitter),
-            spared: spared
+            skippedFallback: skippedFallback
         )
     }
 }
@@ -198,7 +198,7 @@ package struct AnswerFailure: Sendable {
     var failedAt: MonotonicTime
     var retryAt: MonotonicTime
     /// Whether the system resolver was not queried, because a stale answer could be served.
-    var spared = false
+    var skippedFallback = false
 }
 
 /// The result of a name's HTTPS records for requests to its own port (RFC 9460).

@@ -36,7 +36,7 @@ package struct CachedAnswer: @unchecked Sendable {
         var isAbsolute: Bool
         var kind: Kind
         /// The most private scope among the addresses.
-        var widestScope: HTTPDNSAddressPolicy.Scope
+        var mostPrivateScope: HTTPDNSAddressPolicy.Scope
     }
 
     /// The usability of a cached answer at a given time.
@@ -104,7 +104,7 @@ package struct CachedAnswer: @unchecked Sendable {
             isBypass: key.isBypass,
             isAbsolute: key.host.isAbsolute,
             kind: kind,
-            widestScope: addresses.map(HTTPDNSAddressPolicy.Scope.init(of:)).max() ?? .public
+            mostPrivateScope: addresses.map(HTTPDNSAddressPolicy.Scope.init(of:)).max() ?? .public
         )
         let bytes = [0] + name + addresses.flatMap(\.bytes)
         let storage = ManagedBuffer<Header, UInt8>.create(minimumCapacity: bytes.count) { _ in header }
@@ -117,7 +117,7 @@ package struct CachedAnswer: @unchecked Sendable {
     /// The fields.
     var header: Header { storage.header }
     var kind: Kind { read { $0.pointee.kind } }
-    var widestScope: HTTPDNSAddressPolicy.Scope { read { $0.pointee.widestScope } }
+    var mostPrivateScope: HTTPDNSAddressPolicy.Scope { read { $0.pointee.mostPrivateScope } }
     var expiresAt: MonotonicTime { read { $0.pointee.expiresAt } }
     var refreshAt: MonotonicTime { read { $0.pointee.refreshAt } }
     var sentAt: MonotonicTime { read { $0.pointee.sentAt } }
@@ -160,7 +160,7 @@ package struct CachedAnswer: @unchecked Sendable {
         let failure = header.details?.failure
         let isBackingOff = failure.map { now < $0.retryAt } ?? false
         if isStale(at: now) { return .stale(self, mayAsk: !isBackingOff) }
-        if isBackingOff, let failure, !failure.spared { return .backingOff(failure) }
+        if isBackingOff, let failure, !failure.skippedFallback { return .backingOff(failure) }
         return .nothing
     }
 

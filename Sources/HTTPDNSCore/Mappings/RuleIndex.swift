@@ -165,18 +165,18 @@ final class IndexedRule: Sendable {
     /// The address families of its targets.
     let families: HTTPDNSAddress.Families
     /// The most private scope among its addresses.
-    let widestScope: HTTPDNSAddressPolicy.Scope
+    let mostPrivateScope: HTTPDNSAddressPolicy.Scope
 
     init(_ key: HTTPDNSMapping.Key, _ mapping: HTTPDNSMapping, _ origin: HTTPDNSMapping.Origin) {
         self.key = key
         self.mapping = mapping
         self.origin = origin
         guard case .addresses(let targets) = mapping.action, !targets.isEmpty else {
-            (answers, weights, families, widestScope) = ([], [], [], .special)
+            (answers, weights, families, mostPrivateScope) = ([], [], [], .special)
             return
         }
         families = targets.reduce(into: []) { $0.insert($1.address.family == .v4 ? .v4 : .v6) }
-        widestScope = targets.map { HTTPDNSAddressPolicy.Scope(of: $0.address) }.max() ?? .special
+        mostPrivateScope = targets.map { HTTPDNSAddressPolicy.Scope(of: $0.address) }.max() ?? .special
         let rule = HTTPDNSResolver.AppliedMapping(
             key: key,
             origin: origin,

@@ -22,7 +22,7 @@ struct PoolQuery: Sendable {
         /// A probe of a provider in quarantine. Its request also has another query to wait for.
         case copy
         /// A query to a provider of last resort, because there is no other.
-        case lastHope
+        case lastResort
     }
 
     var id: ID
@@ -47,7 +47,7 @@ struct PoolQuery: Sendable {
     var madeRoom = false
 
     /// Whether it was sent to a provider that is or was in quarantine, and may be unresponsive.
-    var isDoubtful: Bool { isProbe || purpose == .copy || purpose == .lastHope }
+    var isDoubtful: Bool { isProbe || purpose == .copy || purpose == .lastResort }
 
     /// Whether its request has no other provider to query.
     var isOnlyChance = false

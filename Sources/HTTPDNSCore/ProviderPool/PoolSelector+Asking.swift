@@ -12,8 +12,8 @@ extension PoolSelector {
             } else if !ask.pending.isEmpty {
                 limitDoubt(id, at: now, &actions)
                 return
-            } else if let number = lastHope(for: ask, at: now) {
-                if self.ask(number, id, .lastHope, at: now, &actions) { return }
+            } else if let number = lastResort(for: ask, at: now) {
+                if self.ask(number, id, .lastResort, at: now, &actions) { return }
             } else {
                 conclude(exhausted: id, at: now, &actions)
                 return
@@ -144,7 +144,7 @@ extension PoolSelector {
         ask.heldFor = nil
         ask.remaining.removeAll { $0 == number }
         ask.explores = false
-        if purpose == .lastHope { ask.hadLastHope = true }
+        if purpose == .lastResort { ask.hadLastResort = true }
         if purpose == .hedge { ask.hedges += 1 }
         let admission = members[number].admit(query.id, at: now)
         if case .overBudget(let error) = admission {
@@ -200,8 +200,8 @@ extension PoolSelector {
     }
 
     /// Returns the remaining provider whose quarantine ends first, without those that asked for theirs.
-    private func lastHope(for ask: PoolRequest, at now: MonotonicTime) -> Int? {
-        guard ask.batch == nil, !ask.hadLastHope else { return nil }
+    private func lastResort(for ask: PoolRequest, at now: MonotonicTime) -> Int? {
+        guard ask.batch == nil, !ask.hadLastResort else { return nil }
         // An unresponsive provider is not queried to confirm the answer of a healthy one, unless that one had addresses for
         // this name before.
         if ask.tentative != nil, !ask.assignment.wantsSecondOpinion, !ask.assignment.hadAddresses { return nil }

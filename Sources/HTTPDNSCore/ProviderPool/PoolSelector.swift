@@ -361,7 +361,7 @@ struct PoolRequest: Sendable {
     /// The provider whose negative answer waits for the outcome of another request.
     var heldFor: Int?
     /// Whether a quarantined provider was queried, because there was no other.
-    var hadLastHope = false
+    var hadLastResort = false
     /// Whether to begin with a provider of unknown latency.
     var explores: Bool
 

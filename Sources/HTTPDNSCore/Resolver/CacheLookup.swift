@@ -8,7 +8,7 @@ struct CacheLookup: Sendable {
     var bypass: BypassReason?
     var generation: UInt64
     /// The mapping rule that applied.
-    var passage: MappingTrace?
+    var mappingTrace: MappingTrace?
     /// The counts to add for it.
     var counts: [OccurrenceCount] = []
     /// The kill switch entry, for ``BypassReason/switchedOff``.
@@ -75,21 +75,21 @@ extension HTTPDNSResolver {
             compare(key, withSystem: isDefinite ? .nothing : .failed, by: settings)
         }
         let route = name.bypass == nil ? settings.resolving.routes.basis(for: name.host).counting : counting.unrouted
-        guard let passage = name.passage, !passage.lastResort.isEmpty else {
+        guard let mappingTrace = name.mappingTrace, !mappingTrace.lastResort.isEmpty else {
             route.countFailure(error.code)
             throw error
         }
-        let endpoints = WeightedOrder.arrange(passage.lastResort, random: random).map {
+        let endpoints = WeightedOrder.arrange(mappingTrace.lastResort, random: random).map {
             HTTPDNSEndpoint(address: $0.address, port: $0.port ?? question.port)
         }
         guard var resolution = try? settle(endpoints, .lastResort, question, by: settings) else {
             route.countFailure(error.code)
             throw error
         }
-        var rule = passage.rule
-        rule.targets = passage.lastResort
+        var rule = mappingTrace.rule
+        rule.targets = mappingTrace.lastResort
         resolution.rule = rule
-        resolution.identity = passage.identity
+        resolution.identity = mappingTrace.identity
         // As short as the first back-off after a failure: as soon as a source answers again, its addresses are used.
         resolution.timeToLive = Lifetimes.backoff(afterFailures: 1)
         resolution.failedAttempts = error.attempts

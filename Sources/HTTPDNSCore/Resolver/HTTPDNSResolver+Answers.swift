@@ -54,7 +54,7 @@ extension HTTPDNSResolver {
         let staleAfter = configuration.cache.staleAfter
         let inquiry = inquiry(for: name, by: settings)
         if inquiry.route == nil, name.host.isOutsideDNS {
-            throw HTTPDNSResolver.Error.outsideDNS(name.host).seen(from: question, through: name.passage)
+            throw HTTPDNSResolver.Error.outsideDNS(name.host).seen(from: question, through: name.mappingTrace)
         }
         let mayAsk = mayAsk(inquiry)
         let waiter = OneShot<Delivery>()
@@ -192,7 +192,7 @@ extension HTTPDNSResolver {
             return resolution
         case .failed(let error):
             if let resolution = try useStale(wait, question, at: now) { return resolution }
-            throw error.seen(from: question, through: wait.name.passage)
+            throw error.seen(from: question, through: wait.name.mappingTrace)
         case .timedOut:
             // The lookup continues within its own limit. Otherwise an unresponsive first provider would use up the time of
             // every caller with a short limit, and the healthy one behind it would never be queried.
@@ -317,7 +317,7 @@ extension HTTPDNSResolver {
             let again =
                 "failed \((now - failure.failedAt).shortText) ago, asked again in \((failure.retryAt - now).shortText)"
             error.hint = error.hint.map { "\($0); \(again)" } ?? again
-            throw error.seen(from: question, through: name.passage)
+            throw error.seen(from: question, through: name.mappingTrace)
         case .nothing:
             return nil
         }
@@ -356,16 +356,16 @@ extension HTTPDNSResolver {
         at now: MonotonicTime
     ) throws(HTTPDNSResolver.Error) -> HTTPDNSResolver.Resolution {
         guard let origin = answer.origin, answer.kind == .addresses else {
-            throw negative(answer, name, by: settings).seen(from: question, through: name.passage)
+            throw negative(answer, name, by: settings).seen(from: question, through: name.mappingTrace)
         }
         let life = (answer.expiresAt - now).wholeNanoseconds
         var left = max(life, 0)
-        let passage = name.passage.flatMap { $0.isSilent ? nil : $0 }
-        if let ruleLife = passage?.timeToLive { left = min(left, ruleLife.wholeNanoseconds) }
+        let mappingTrace = name.mappingTrace.flatMap { $0.isSilent ? nil : $0 }
+        if let ruleLife = mappingTrace?.timeToLive { left = min(left, ruleLife.wholeNanoseconds) }
         var resolution = HTTPDNSResolver.Resolution(
             .cached(answer, port: question.port),
             source: origin.source,
-            details: passage.map { details(of: answer, origin, $0, port: question.port) },
+            details: mappingTrace.map { details(of: answer, origin, $0, port: question.port) },
             life: left,
             age: max((now - answer.sentAt).wholeNanoseconds, 0)
         )
@@ -397,7 +397,9 @@ extension HTTPDNSResolver {
                     question.families ?? origin.route?.families ?? settings.resolving.configuration.usableFamilies
                 throw .noAddresses(answer.host, families, says: "its HTTPS record, which leads elsewhere")
             }
-            if !routes.hasAddressRules, let admitted = origin.admittedScope, answer.widestScope <= admitted { return }
+            if !routes.hasAddressRules, let admitted = origin.admittedScope, answer.mostPrivateScope <= admitted {
+                return
+            }
         }
         let endpoints = resolution.endpoints
         let left = try allowed(
@@ -423,7 +425,7 @@ extension HTTPDNSResolver {
     private func details(
         of answer: CachedAnswer,
         _ origin: AnswerOrigin,
-        _ passage: MappingTrace,
+        _ mappingTrace: MappingTrace,
         port: UInt16
     ) -> ResolutionDetails {
         let details = answer.header.details
@@ -431,8 +433,8 @@ extension HTTPDNSResolver {
             ResolutionDetails.Fields(
                 provider: origin.provider,
                 canonicalName: details?.canonicalName,
-                identity: passage.identity,
-                rule: passage.rule,
+                identity: mappingTrace.identity,
+                rule: mappingTrace.rule,
                 route: origin.route,
                 failedAttempts: details?.failedAttempts ?? [],
                 applicationProtocols: port == ServiceRoute.port ? details?.services?.applicationProtocols ?? [] : []
@@ -456,7 +458,7 @@ extension HTTPDNSResolver {
     {
         HTTPDNSResolver.Error.timedOut(host: name.host, limit: limit, attempts: []).seen(
             from: question,
-            through: name.passage
+            through: name.mappingTrace
         )
     }
 }

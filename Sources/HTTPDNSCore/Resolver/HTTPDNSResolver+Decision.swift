@@ -64,7 +64,7 @@ extension HTTPDNSResolver {
         let configuration = settings.resolving.configuration
         guard rule.isPrepared, !settings.resolving.routes.hasAddressRules,
             (question.families ?? configuration.usableFamilies).isSuperset(of: rule.families),
-            configuration.policy.admits(everythingOfScope: rule.widestScope, from: .mapping, providerScope: nil),
+            configuration.policy.admits(everythingOfScope: rule.mostPrivateScope, from: .mapping, providerScope: nil),
             let answer = rule.answer(random: random)
         else { return nil }
         return HTTPDNSResolver.Resolution(answer, port: question.port, generation: settings.mappings.generation)
@@ -122,7 +122,7 @@ extension HTTPDNSResolver {
             ),
             bypass: isBypass ? .mapping : nil,
             generation: settings.mappings.generation,
-            passage: MappingTrace(
+            mappingTrace: MappingTrace(
                 rule: rule,
                 identity: chain.identity,
                 timeToLive: chain.timeToLive,

@@ -68,7 +68,7 @@ extension HTTPDNSResolver {
         if !attempts.isEmpty, attempts.allSatisfy(\.isLocal), !hasAnswer(inquiry, of: nil, at: clock.now()) {
             return .busy(error, sentAt: started)
         }
-        return .failure(error, sentAt: started, spared: false)
+        return .failure(error, sentAt: started, skippedFallback: false)
     }
 
     /// Returns the share of the time for a system resolver that may still be needed: the same as for one provider.
@@ -138,7 +138,7 @@ extension HTTPDNSResolver {
                 failure: error.code == .nameNotFound ? "does not know the name" : "no addresses",
                 elapsed: fixed.timeSource.now() - answer.sentAt
             )
-            return .failure(.allFailed(inquiry, attempts + [system]), sentAt: answer.sentAt, spared: false)
+            return .failure(.allFailed(inquiry, attempts + [system]), sentAt: answer.sentAt, skippedFallback: false)
         }
     }
 
@@ -246,8 +246,14 @@ extension HTTPDNSResolver {
                         jitter: jitter,
                         at: now
                     )
-                case .failure(let error, let sentAt, let spared):
-                    entry.recordFailure(error, sentAt: sentAt, spared: spared, jitter: jitter, at: now)
+                case .failure(let error, let sentAt, let skippedFallback):
+                    entry.recordFailure(
+                        error,
+                        sentAt: sentAt,
+                        skippedFallback: skippedFallback,
+                        jitter: jitter,
+                        at: now
+                    )
                 case .busy: break
                 }
             }
@@ -332,9 +338,9 @@ enum FlightResult: Sendable {
     case answer(KnownAnswer)
     /// The system resolver's answer, after all providers failed with the given error.
     case fallback(KnownAnswer, HTTPDNSResolver.Error)
-    /// No source had a definite answer. `spared` means that the system resolver was not queried, because a stale answer is
-    /// served.
-    case failure(HTTPDNSResolver.Error, sentAt: MonotonicTime, spared: Bool)
+    /// No source had a definite answer. `skippedFallback` means that the system resolver was not queried, because a
+    /// stale answer is served.
+    case failure(HTTPDNSResolver.Error, sentAt: MonotonicTime, skippedFallback: Bool)
     /// No query was sent, because there was no thread for the lookup or no provider could send one. Nothing is known about the
     /// name, and nothing is cached.
     case busy(HTTPDNSResolver.Error, sentAt: MonotonicTime)

@@ -73,7 +73,11 @@ extension HTTPDNSResolver {
                 failure: "HTTPS records: \(error.message)",
                 elapsed: fixed.timeSource.now() - plain.sentAt
             )
-            return .failure(.allFailed(inquiry, plain.failedAttempts + [attempt]), sentAt: plain.sentAt, spared: false)
+            return .failure(
+                .allFailed(inquiry, plain.failedAttempts + [attempt]),
+                sentAt: plain.sentAt,
+                skippedFallback: false
+            )
         }
         var answer = plain
         answer.servicesFailed = true

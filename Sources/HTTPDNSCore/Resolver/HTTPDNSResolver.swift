@@ -309,7 +309,7 @@ extension HTTPDNSResolver {
         guard let answer = cache.find(key, epoch: word.epoch) else { return nil }
         let now = fixed.timeSource.coarseNow()
         guard answer.isFresh(at: now), answer.kind == .addresses, now < answer.refreshAt, answer.services == nil,
-            let origin = answer.origin, let admitted = origin.admittedScope, answer.widestScope <= admitted
+            let origin = answer.origin, let admitted = origin.admittedScope, answer.mostPrivateScope <= admitted
         else { return nil }
         var resolution = HTTPDNSResolver.Resolution(
             .cached(answer, port: question.port),

@@ -60,7 +60,9 @@ struct SystemFallback: Sendable {
         defer { timer?.cancel() }
         if reliance == .none {
             team.probe(assignment)
-            if mustSpareSystem { return spared(team.attempts(withoutAnswerFrom: assignment.providers, since: started)) }
+            if mustSkipFallback {
+                return skippedFallback(team.attempts(withoutAnswerFrom: assignment.providers, since: started))
+            }
             progress.lookingUp = lookUp(feed)
         } else {
             progress.asking = ask(until: assignment.deadline, feed)
@@ -73,7 +75,7 @@ struct SystemFallback: Sendable {
         for await event in events {
             switch event {
             case .due:
-                if progress.lookingUp == nil, !mustSpareSystem { progress.lookingUp = lookUp(feed) }
+                if progress.lookingUp == nil, !mustSkipFallback { progress.lookingUp = lookUp(feed) }
             case .providers(.answered(let answer)):
                 progress.lookingUp?.cancel()
                 var assignment = assignment
@@ -86,7 +88,7 @@ struct SystemFallback: Sendable {
                 (progress.attempts, progress.isTimeout) = (attempts, isTimeout)
                 if progress.system != nil { return failure(progress) }
                 if progress.lookingUp == nil {
-                    if mustSpareSystem { return spared(attempts) }
+                    if mustSkipFallback { return skippedFallback(attempts) }
                     progress.lookingUp = lookUp(feed)
                 }
             case .system(nil):
@@ -137,10 +139,10 @@ struct SystemFallback: Sendable {
     }
 
     /// The system's own expired answer is worth no more than a new one.
-    private var mustSpareSystem: Bool { resolver.hasAnswer(inquiry, of: .provider, at: clock.now()) }
+    private var mustSkipFallback: Bool { resolver.hasAnswer(inquiry, of: .provider, at: clock.now()) }
 
-    private func spared(_ attempts: [HTTPDNSResolver.ProviderAttempt]) -> FlightResult {
-        .failure(.allFailed(inquiry, attempts), sentAt: started, spared: true)
+    private func skippedFallback(_ attempts: [HTTPDNSResolver.ProviderAttempt]) -> FlightResult {
+        .failure(.allFailed(inquiry, attempts), sentAt: started, skippedFallback: true)
     }
 
     /// Providers and system resolver have failed.
@@ -149,7 +151,7 @@ struct SystemFallback: Sendable {
         switch progress.system {
         case .answer(let answer): return resolver.fallBack(to: answer, inquiry, attempts)
         case .failure(let error, let sentAt, _):
-            return .failure(error.after(attempts, inquiry), sentAt: sentAt, spared: false)
+            return .failure(error.after(attempts, inquiry), sentAt: sentAt, skippedFallback: false)
         case .busy(let error, let sentAt): return .busy(error.after(attempts, inquiry), sentAt: sentAt)
         case .fallback, nil: return nil
         }
@@ -209,7 +211,7 @@ extension HTTPDNSResolver {
             failure: message,
             elapsed: fixed.timeSource.now() - sentAt
         )
-        return .failure(.allFailed(inquiry, [attempt]), sentAt: sentAt, spared: false)
+        return .failure(.allFailed(inquiry, [attempt]), sentAt: sentAt, skippedFallback: false)
     }
 
     private func timedOut(_ inquiry: UpstreamLookup, sentAt: MonotonicTime) -> FlightResult {
@@ -224,7 +226,7 @@ extension HTTPDNSResolver {
             limit: inquiry.settings.configuration.timeLimit,
             attempts: [attempt]
         )
-        return .failure(error, sentAt: sentAt, spared: false)
+        return .failure(error, sentAt: sentAt, skippedFallback: false)
     }
 }
 

@@ -43,14 +43,14 @@ struct EndpointHealth {
 
     private var entries: RecentTable<Key, Entry>
     /// The number of entries that are not healthy. It is nearly always 0, and then no order changes.
-    private(set) var troubles = 0
+    private(set) var unhealthyCount = 0
     /// The endpoints that are ejected because of their response statuses.
     private var outliers = OutlierTable()
 
     init(limit: Int = EndpointHealth.maximumEntries) { entries = RecentTable(limit: limit) }
 
     func standing(of endpoint: HTTPDNSEndpoint, for host: ParsedURL.Host, at now: MonotonicTime) -> Standing {
-        guard troubles > 0 || !outliers.isEmpty else { return .healthy }
+        guard unhealthyCount > 0 || !outliers.isEmpty else { return .healthy }
         let key = Key(endpoint: endpoint, host: host)
         let own = entries[Key(endpoint: endpoint, host: nil)]?.standing ?? .healthy
         let standing = max(own, entries[key]?.standing ?? .healthy)
@@ -59,7 +59,7 @@ struct EndpointHealth {
 
     /// Returns the endpoints sorted by health: healthy, suspect, ejected, cooling down; otherwise in their order.
     func ordered(_ endpoints: [HTTPDNSEndpoint], for host: ParsedURL.Host, at now: MonotonicTime) -> [HTTPDNSEndpoint] {
-        guard troubles > 0 || !outliers.isEmpty else { return endpoints }
+        guard unhealthyCount > 0 || !outliers.isEmpty else { return endpoints }
         let standings = endpoints.map { standing(of: $0, for: host, at: now) }
         guard let first = standings.first, standings.contains(where: { $0 != first }) else { return endpoints }
         var result: [HTTPDNSEndpoint] = []
@@ -83,10 +83,10 @@ struct EndpointHealth {
         entry.connectedAt = now
         entry.connectTime = time ?? entries[Key(endpoint: endpoint, host: nil)]?.connectTime
         set(entry, for: Key(endpoint: endpoint, host: nil))
-        guard troubles > 0 else { return }
+        guard unhealthyCount > 0 else { return }
         let key = Key(endpoint: endpoint, host: host)
         guard let entry = entries.remove(key) else { return }
-        if entry.standing != .healthy { troubles -= 1 }
+        if entry.standing != .healthy { unhealthyCount -= 1 }
     }
 
     /// Notes that an endpoint takes too long, or that a kept connection to it became silent.
@@ -128,7 +128,7 @@ struct EndpointHealth {
 
     /// Returns whether the caller must probe the endpoint now, beside a request to another one.
     mutating func takeProbe(of endpoint: HTTPDNSEndpoint, for host: ParsedURL.Host, at now: MonotonicTime) -> Bool {
-        guard troubles > 0 else { return false }
+        guard unhealthyCount > 0 else { return false }
         for key in [Key(endpoint: endpoint, host: nil), Key(endpoint: endpoint, host: host)] {
             guard var entry = entries[key], entry.standing != .healthy else { continue }
             guard now >= entry.until, entry.probedUntil.map({ now >= $0 }) ?? true else { return false }
@@ -160,8 +160,8 @@ struct EndpointHealth {
 
     private mutating func set(_ entry: Entry, for key: Key) {
         let before = entries[key]?.standing ?? .healthy
-        troubles += (entry.standing == .healthy ? 0 : 1) - (before == .healthy ? 0 : 1)
-        if let evicted = entries.set(entry, for: key), evicted.standing != .healthy { troubles -= 1 }
+        unhealthyCount += (entry.standing == .healthy ? 0 : 1) - (before == .healthy ? 0 : 1)
+        if let evicted = entries.set(entry, for: key), evicted.standing != .healthy { unhealthyCount -= 1 }
     }
 }
 

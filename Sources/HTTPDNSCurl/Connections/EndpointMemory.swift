@@ -8,7 +8,7 @@ struct EndpointMemory {
         var endpoint: HTTPDNSEndpoint
     }
 
-    private struct Pace {
+    private struct LatencyEWMA {
         /// The average time from a request to its response in nanoseconds; the newest counts for a fifth.
         var average: Double
         var measuredAt: Int64
@@ -24,7 +24,7 @@ struct EndpointMemory {
 
     private var carriers = RecentTable<RaceOrigin, HTTPDNSEndpoint>(limit: EndpointHealth.maximumEntries)
     private var turns = RecentTable<Place, Int>(limit: EndpointHealth.maximumEntries)
-    private var paces = RecentTable<Place, Pace>(limit: EndpointHealth.maximumEntries)
+    private var latencyEWMA = RecentTable<Place, LatencyEWMA>(limit: EndpointHealth.maximumEntries)
     private var lastTurn = 0
 
     // MARK: events
@@ -38,9 +38,9 @@ struct EndpointMemory {
             turns.set(lastTurn, for: place)
         case .fastest:
             // Otherwise all requests until the response would follow the first one, to an address that may never respond.
-            var pace = waited(for: place, at: now) ?? Pace(average: 0, measuredAt: now, isPending: true)
-            if !pace.isPending { pace.measuredAt = now }
-            paces.set(pace, for: place)
+            var latency = waited(for: place, at: now) ?? LatencyEWMA(average: 0, measuredAt: now, isPending: true)
+            if !latency.isPending { latency.measuredAt = now }
+            latencyEWMA.set(latency, for: place)
         case .given, .adaptive, .random: break
         }
     }
@@ -54,17 +54,17 @@ struct EndpointMemory {
     /// Notes that a response began, and the nanoseconds since its request was sent.
     mutating func answered(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin, in time: Int64, at now: Int64) {
         let place = Place(origin: origin, endpoint: endpoint)
-        var pace = Pace(average: Double(time), measuredAt: now)
-        if let before = paces[place], !before.isPending {
-            pace.average = before.average + (pace.average - before.average) * Self.newest
+        var latency = LatencyEWMA(average: Double(time), measuredAt: now)
+        if let before = latencyEWMA[place], !before.isPending {
+            latency.average = before.average + (latency.average - before.average) * Self.newest
         }
-        paces.set(pace, for: place)
+        latencyEWMA.set(latency, for: place)
     }
 
     /// Notes that a request got no response in the given nanoseconds and is given up. An endpoint that was known to take longer
     /// keeps its average.
     mutating func unanswered(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin, for time: Int64, at now: Int64) {
-        let before = paces[Place(origin: origin, endpoint: endpoint)]
+        let before = latencyEWMA[Place(origin: origin, endpoint: endpoint)]
         if let before, !before.isPending, before.average >= Double(time) { return }
         answered(endpoint, origin, in: time, at: now)
     }
@@ -81,19 +81,19 @@ struct EndpointMemory {
 
     /// Returns the endpoints with the fastest first. Unknown endpoints precede all others, and follow them while their first
     /// response is pending.
-    func byPace(_ endpoints: [HTTPDNSEndpoint], for origin: RaceOrigin, at now: Int64) -> [HTTPDNSEndpoint] {
+    func byLatency(_ endpoints: [HTTPDNSEndpoint], for origin: RaceOrigin, at now: Int64) -> [HTTPDNSEndpoint] {
         sorted(endpoints) { endpoint in
-            guard let pace = waited(for: Place(origin: origin, endpoint: endpoint), at: now) else { return 0 }
-            if pace.isPending { return .greatestFiniteMagnitude }
-            return pace.average / Self.growth(over: Double(now - pace.measuredAt) / Self.halfLife)
+            guard let latency = waited(for: Place(origin: origin, endpoint: endpoint), at: now) else { return 0 }
+            if latency.isPending { return .greatestFiniteMagnitude }
+            return latency.average / Self.growth(over: Double(now - latency.measuredAt) / Self.halfLife)
         }
     }
 
     /// Returns the measurement of an endpoint. A first response is awaited for one half-life: the request may have been given
     /// up, or never sent.
-    private func waited(for place: Place, at now: Int64) -> Pace? {
-        guard let pace = paces[place] else { return nil }
-        return pace.isPending && Double(now - pace.measuredAt) >= Self.halfLife ? nil : pace
+    private func waited(for place: Place, at now: Int64) -> LatencyEWMA? {
+        guard let latency = latencyEWMA[place] else { return nil }
+        return latency.isPending && Double(now - latency.measuredAt) >= Self.halfLife ? nil : latency
     }
 
     /// Returns 2 to the power of `halfLives`, linear between whole numbers: nothing here needs more precision, or a mathematics

@@ -88,7 +88,7 @@ extension TransportLoop {
         case .roundRobin: endpoints = withRoute(memory.byTurns(endpoints, for: origin), of: transfer)
         case .random:
             endpoints = withRoute(EndpointOrder.shuffled(endpoints, random: configuration.random), of: transfer)
-        case .fastest: endpoints = withRoute(memory.byPace(endpoints, for: origin, at: now), of: transfer)
+        case .fastest: endpoints = withRoute(memory.byLatency(endpoints, for: origin, at: now), of: transfer)
         }
         guard transfer.request.connectsToEndpoints else { return endpoints }
         return mailbox.health.withLock { [endpoints, time] in
@@ -112,7 +112,7 @@ extension TransportLoop {
     func noteUse(of endpoints: [HTTPDNSEndpoint], by transfer: Transfer) {
         memory.begins(endpoints[0], RaceOrigin(transfer), transfer.order, at: now)
         // A probe would connect directly, without the egress path.
-        guard transfer.request.passage == nil else { return }
+        guard transfer.request.egressPath == nil else { return }
         probing?.used(endpoints, by: transfer.request, at: now, random: configuration.random)
     }
 
@@ -121,10 +121,12 @@ extension TransportLoop {
     /// Probes an endpoint after its cool-down, beside a request to another one. Until then no request tries it while there are
     /// others. The request does not wait for the probe, and the probe's connection is closed before anything is sent.
     func probe(insteadOf first: HTTPDNSEndpoint, _ endpoints: [HTTPDNSEndpoint], for transfer: Transfer) {
-        guard transfer.request.passage == nil else { return }
+        guard transfer.request.egressPath == nil else { return }
         let host = transfer.request.url.host
         let due = mailbox.health.withLock { [time] health -> HTTPDNSEndpoint? in
-            guard health.troubles > 0, health.standing(of: first, for: host, at: time) == .healthy else { return nil }
+            guard health.unhealthyCount > 0, health.standing(of: first, for: host, at: time) == .healthy else {
+                return nil
+            }
             return endpoints.first { health.takeProbe(of: $0, for: host, at: time) }
         }
         guard let due else { return }
@@ -193,7 +195,7 @@ extension TransportLoop {
     func noteStatus(_ handle: EasyHandle) {
         guard let ejection = configuration.ejection, let key = handle.pin?.key, let status = handle.status,
             // Behind a proxy a response says nothing about the endpoint's address.
-            key.passage?.proxy == nil, key.isConnectedTo
+            key.egressPath?.proxy == nil, key.isConnectedTo
         else { return }
         mailbox.health.withLock { [time] in
             $0.answered(key.endpoint, for: key.host, status: status, ejection, at: time)

@@ -9,7 +9,7 @@ struct PinKey: Hashable {
     var endpoint: HTTPDNSEndpoint
     var versions: HTTPDNSTransfer.AllowedVersions
     /// The egress path, unless transfers connect to the endpoint directly.
-    var passage: EgressPath?
+    var egressPath: EgressPath?
     /// Whether the client's own certificate is withheld from the server. A session that was made with the certificate would
     /// identify the client.
     var withholdsCertificate = false
@@ -22,7 +22,7 @@ extension PinKey {
         port = transfer.request.url.port
         self.endpoint = endpoint
         versions = transfer.request.versions
-        passage = transfer.request.passage
+        egressPath = transfer.request.egressPath
         withholdsCertificate = hasCertificate && transfer.request.withholdsCertificate
     }
 }
@@ -82,7 +82,7 @@ final class Pin {
         let told = PinEntries(key, number: number)
         proxyName = told.proxyName
         sharesName = told.sharesName
-        addressText = (key.passage?.proxy?.endpoint ?? key.endpoint).address.description
+        addressText = (key.egressPath?.proxy?.endpoint ?? key.endpoint).address.description
         connectTo = told.connectTo.flatMap { curl_slist_append(nil, $0) }
         resolve = told.entries.reduce(nil) { list, entry in curl_slist_append(list, entry) }
         removals = told.removals
@@ -115,10 +115,10 @@ struct PinEntries {
             case .address(let address): address.bracketed
             }
         let from = "\(host):\(key.port)"
-        guard let proxy = key.passage?.proxy else {
+        guard let proxy = key.egressPath?.proxy else {
             // A Unix socket is not looked up; the name separates generations of its connections.
             connectTo = "\(from):\(name):\(key.endpoint.port)"
-            if key.passage?.unixSocket == nil { add(name, key.endpoint) }
+            if key.egressPath?.unixSocket == nil { add(name, key.endpoint) }
             return
         }
         proxyName = proxy.keepsName ? proxy.hostText : "x\(number).invalid"
@@ -147,11 +147,12 @@ struct PinEntries {
 
 extension Pin {
     /// Whether a connection's peer is the one that the pin requires. A Unix socket has no address.
-    /// - Parameter passage: The transfer's egress path, which equals the pin's, and has the proxy's current addresses.
-    func leads(to peer: UnsafePointer<CChar>, port: Int32, through passage: EgressPath?) -> Bool {
-        guard let passage else { return leads(to: peer, port: port, key.endpoint) }
-        if passage.unixSocket != nil { return true }
-        guard let proxy = passage.proxy else { return leads(to: peer, port: port, key.endpoint) }
+    /// - Parameter egressPath: The transfer's egress path, which equals the pin's, and has the proxy's current
+    ///   addresses.
+    func leads(to peer: UnsafePointer<CChar>, port: Int32, through egressPath: EgressPath?) -> Bool {
+        guard let egressPath else { return leads(to: peer, port: port, key.endpoint) }
+        if egressPath.unixSocket != nil { return true }
+        guard let proxy = egressPath.proxy else { return leads(to: peer, port: port, key.endpoint) }
         guard proxy.keepsName else { return leads(to: peer, port: port, proxy.endpoint ?? key.endpoint) }
         // Connections to all of the proxy's addresses have the same name.
         guard let address = HTTPDNSAddress(String(cString: peer)) else { return false }

@@ -69,7 +69,7 @@ extension TransportLoop {
 
     private func shutIdle(_ pin: Pin) {
         // With several Unix sockets it is unknown which one carries a request. All are closed with the last transfer.
-        guard pin.key.passage?.unixSocket == nil || pin.transfersInFlight == 0 else { return }
+        guard pin.key.egressPath?.unixSocket == nil || pin.transfersInFlight == 0 else { return }
         shut(pin.connections.all.filter { $0.transfers == 0 })
     }
 

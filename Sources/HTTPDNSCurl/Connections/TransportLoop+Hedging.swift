@@ -17,7 +17,7 @@ extension TransportLoop {
         // A kept connection may be dead: packets to a vanished host are dropped silently. A new connection is alive, and may
         // die during an upload.
         let delay = handle.hasOpenedConnection ? deadPathLimit(of: transfer) : lookInterval(transfer)
-        handle.looksAt = moment(delay, after: now)
+        handle.livenessCheckAt = moment(delay, after: now)
         if let delay = transfer.hedgeAfter, transfer.hedges == 0 {
             handle.hedgesAt = (time + delay).nanoseconds
         }
@@ -27,14 +27,14 @@ extension TransportLoop {
     private static let streamEndDelay: Int64 = 100_000_000
 
     func lookSoon(at handle: EasyHandle) {
-        handle.looksAt = now + TransportLoop.streamEndDelay
+        handle.livenessCheckAt = now + TransportLoop.streamEndDelay
         deadlineMayBeEarlier(for: handle)
     }
 
     /// Checks why a request has no response, or why its response does not continue.
     func look(at handle: EasyHandle) {
         if handle.mayHaveMissedEnd { return finish(handle, result(of: handle, CURLE_OK)) }
-        if now >= handle.looksAt, !isCarried(by: handle) { return }
+        if now >= handle.livenessCheckAt, !isCarried(by: handle) { return }
         // Its connection may have been abandoned meanwhile, and the transfer ended.
         if handle.transfer != nil, handle.phase != .receiving, now >= handle.hedgesAt {
             handle.hedgesAt = .max
@@ -57,7 +57,7 @@ extension TransportLoop {
     /// ends.
     /// - Returns: Whether the handle still has its transfer.
     private func isCarried(by handle: EasyHandle) -> Bool {
-        handle.looksAt = .max
+        handle.livenessCheckAt = .max
         guard let transfer = handle.transfer, let pin = handle.pin, let connection = handle.connection,
             let state = sendingState(of: connection.descriptor)
         else { return true }
@@ -68,7 +68,7 @@ extension TransportLoop {
             // dead path.
             let isSending = handle.phase == .sending || state.hasUnacknowledged
             let delay = isSending ? lookInterval(transfer) : .seconds(EasyHandle.keepaliveSeconds)
-            handle.looksAt = moment(delay, after: now)
+            handle.livenessCheckAt = moment(delay, after: now)
             return true
         }
         let limit = deadPathLimit(of: transfer)
@@ -82,7 +82,7 @@ extension TransportLoop {
             }
         }
         guard now >= end, let limit else {
-            handle.looksAt = end
+            handle.livenessCheckAt = end
             return true
         }
         noteUnanswered(handle)

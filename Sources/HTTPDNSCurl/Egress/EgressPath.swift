@@ -5,13 +5,13 @@ package import HTTPDNSPrimitives
 /// share connections.
 package final class EgressPath: Hashable, Sendable {
     /// The proxy; nil without one.
-    package let proxy: ProxyPassage?
+    package let proxy: EgressProxy?
     /// The path of a Unix socket that replaces all endpoints. A proxy is not used then.
     package let unixSocket: String?
     /// The local source that connections are bound to; `nil` means that the system chooses.
     package let source: HTTPDNSTransfer.LocalSource?
 
-    package init(proxy: ProxyPassage? = nil, unixSocket: String? = nil, source: HTTPDNSTransfer.LocalSource? = nil) {
+    package init(proxy: EgressProxy? = nil, unixSocket: String? = nil, source: HTTPDNSTransfer.LocalSource? = nil) {
         self.proxy = unixSocket == nil ? proxy : nil
         self.unixSocket = unixSocket
         self.source = source
@@ -32,7 +32,7 @@ package final class EgressPath: Hashable, Sendable {
 /// A proxy in the form that libcurl needs: with its addresses resolved and its password read.
 ///
 /// Equality ignores ``addresses``: connections through a proxy stay usable when its name gets other addresses.
-package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
+package struct EgressProxy: Hashable, Sendable, CustomStringConvertible {
     package var kind: HTTPDNSTransfer.ProxyKind
     package var host: ParsedURL.Host
     package var port: UInt16
@@ -63,7 +63,7 @@ package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
         self.trust = trust
     }
 
-    package static func == (left: ProxyPassage, right: ProxyPassage) -> Bool {
+    package static func == (left: EgressProxy, right: EgressProxy) -> Bool {
         left.kind == right.kind && left.host == right.host && left.port == right.port && left.endpoint == right.endpoint
             && left.login == right.login && left.trust == right.trust
     }
@@ -101,12 +101,14 @@ package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
 extension PinKey {
     /// Whether connections go to the endpoint itself. Through a proxy that gets addresses nothing is learned about them, and
     /// a Unix socket has no address.
-    var isConnectedTo: Bool { passage == nil || passage?.unixSocket == nil && passage?.proxy?.endpoint == nil }
+    var isConnectedTo: Bool { egressPath == nil || egressPath?.unixSocket == nil && egressPath?.proxy?.endpoint == nil }
 }
 
 extension TransferRequest {
     /// Whether connections go to the request's endpoints themselves, see ``PinKey/isConnectedTo``.
-    var connectsToEndpoints: Bool { passage == nil || passage?.unixSocket == nil && passage?.proxy?.endpoint == nil }
+    var connectsToEndpoints: Bool {
+        egressPath == nil || egressPath?.unixSocket == nil && egressPath?.proxy?.endpoint == nil
+    }
 }
 
 /// The trust settings for an HTTPS proxy. They belong to the egress path, because one loop carries the requests of clients that

@@ -7,7 +7,7 @@ extension EasyHandle {
     /// a name.
     /// - Returns: Whether the socket can be used.
     func bind(_ descriptor: Int32, family: Int32) -> Bool {
-        guard case .address(let address) = pin?.key.passage?.source, family == AF_INET || family == AF_INET6 else {
+        guard case .address(let address) = pin?.key.egressPath?.source, family == AF_INET || family == AF_INET6 else {
             return true
         }
         guard (family == AF_INET) == (address.family == .v4) else {

@@ -4,7 +4,7 @@ internal import CHTTPDNSCurl
 extension TransportLoop {
     /// - Returns: Whether the transfer is in progress again.
     func beginAgain(_ handle: EasyHandle, after code: CURLcode) -> Bool {
-        if handle.rejectsConnection { return beginAgainApart(handle) }
+        if handle.rejectsConnection { return retryOnFreshConnection(handle) }
         if handle.isUnprocessed { return sendUnprocessed(handle) }
         if TransportLoop.connectionEnds.contains(code) { return beginAgainOnNewConnection(handle) }
         guard code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY else { return false }
@@ -23,7 +23,7 @@ extension TransportLoop {
 
     /// Begins a transfer again on a connection of its own, after libcurl took a kept connection that must not carry the
     /// request. That connection was closed, or stays for its own requests.
-    private func beginAgainApart(_ handle: EasyHandle) -> Bool {
+    private func retryOnFreshConnection(_ handle: EasyHandle) -> Bool {
         handle.rejectsConnection = false
         guard let pin = handle.pin, !handle.hasFailed else { return false }
         curl_multi_remove_handle(multi, handle.curl)

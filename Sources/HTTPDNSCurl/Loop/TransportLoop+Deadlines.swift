@@ -61,7 +61,7 @@ extension TransportLoop {
     func completed(_ failure: TransferFailure, _ handle: EasyHandle) -> TransferFailure {
         var failure = failure
         failure.endpoint = handle.pin?.key.endpoint
-        failure.proxy = handle.pin?.key.passage?.proxy?.description
+        failure.proxy = handle.pin?.key.egressPath?.proxy?.description
         failure.requestMayHaveBeenSent = handle.mayHaveArrived
         failure.elapsed = elapsed(handle)
         return withTrail(failure, handle)
@@ -120,7 +120,7 @@ struct PhaseBound {
             if limits.headAfterBody == nil { considerHead() }
             // A stream without data is the caller's own pause, not the connection's.
             if !handle.isSendingPaused { consider(.send, limits.idle, since: handle.activeAt) }
-            consider(.looks, .send, at: min(handle.looksAt, handle.hedgesAt))
+            consider(.looks, .send, at: min(handle.livenessCheckAt, handle.hedgesAt))
         case .awaitingHead:
             if let limit = limits.headAfterBody {
                 consider(.head, limit, since: handle.activeAt)
@@ -128,11 +128,11 @@ struct PhaseBound {
                 considerHead()
             }
             consider(.firstByte, limits.firstByte, since: handle.activeAt)
-            consider(.looks, .firstByte, at: min(handle.looksAt, handle.hedgesAt))
+            consider(.looks, .firstByte, at: min(handle.livenessCheckAt, handle.hedgesAt))
         case .receiving:
             // While the caller does not read, nothing can arrive.
             if !handle.isReadingPaused { consider(.body, limits.idle, since: handle.activeAt) }
-            consider(.looks, .body, at: handle.looksAt)
+            consider(.looks, .body, at: handle.livenessCheckAt)
         }
         return bound
     }

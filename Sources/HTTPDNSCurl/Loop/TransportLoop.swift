@@ -29,7 +29,7 @@ final class TransportLoop {
     var pins: PinTable
     var deadlines = DeadlineHeap<EasyHandle>()
     var spares: [EasyHandle] = []
-    private var touched: [EasyHandle] = []
+    private var readable: [EasyHandle] = []
     /// Handles whose response began while their stream had nothing to send.
     private var answeredEarly: [EasyHandle] = []
     private var resumptions: [ResponseState.Action] = []
@@ -149,7 +149,7 @@ final class TransportLoop {
             uncounted.count(at: now)
             sweepIfDue()
             probeIfDue()
-            deliverTouched()
+            deliverReadable()
             resumeCallers()
             admitWaiting()
             if isDraining, active.isEmpty || now >= drainDeadline { return }
@@ -159,7 +159,7 @@ final class TransportLoop {
             mailbox.wakeUp()
             // Received data goes to its caller before new work begins.
             collectFinished()
-            deliverTouched()
+            deliverReadable()
             resumeCallers()
         }
     }
@@ -186,7 +186,7 @@ final class TransportLoop {
                 .failure(failure(.shutDown, .total, "the transport was shut down during the transfer", handle))
             )
         }
-        deliverTouched()
+        deliverReadable()
         resumeCallers()
         driver?.detach()
         spares.removeAll()
@@ -470,15 +470,15 @@ final class TransportLoop {
     }
 
     /// Notes that data arrived for a transfer; it is delivered once libcurl returns.
-    func touch(_ handle: EasyHandle) {
-        guard !handle.isTouched else { return }
-        handle.isTouched = true
-        touched.append(handle)
+    func markReadable(_ handle: EasyHandle) {
+        guard !handle.isReadable else { return }
+        handle.isReadable = true
+        readable.append(handle)
     }
 
-    private func deliverTouched() {
-        for handle in touched where handle.isTouched {
-            handle.isTouched = false
+    private func deliverReadable() {
+        for handle in readable where handle.isReadable {
+            handle.isReadable = false
             if handle.isAnsweredWhole {
                 finish(handle, result(of: handle, CURLE_OK))
             } else {
@@ -486,6 +486,6 @@ final class TransportLoop {
                 deliver(handle, end: nil)
             }
         }
-        touched.removeAll(keepingCapacity: true)
+        readable.removeAll(keepingCapacity: true)
     }
 }

@@ -65,7 +65,7 @@ extension EasyHandle {
             } else {
                 isHeadComplete = true
                 beginDecoding()
-                loop.touch(self)
+                loop.markReadable(self)
                 if isSendingPaused { loop.noteEarlyAnswer(self) }
             }
         }
@@ -111,7 +111,7 @@ extension EasyHandle {
         }
         markActive(.receiving)
         guard decode(bytes) else { return 0 }
-        loop.touch(self)
+        loop.markReadable(self)
         return bytes.count
     }
 
@@ -193,7 +193,7 @@ extension EasyHandle {
         phase = .connecting
         dialedAt = loop.now
         activeAt = loop.now
-        looksAt = .max
+        livenessCheckAt = .max
         isSentElsewhere = false
         hedgesAt = .max
         loop.noteRedial(self)
@@ -265,7 +265,7 @@ extension EasyHandle {
     /// Checks the request before it is sent (CURLOPT_PREREQFUNCTION): the connection is established, and this is the last
     /// moment to stop the request.
     /// - Returns: Whether it may be sent.
-    func approve(peer: UnsafePointer<CChar>, port: Int32, localPort: Int32) -> Bool {
+    func handlePreRequest(peer: UnsafePointer<CChar>, port: Int32, localPort: Int32) -> Bool {
         guard let transfer, let pin else { return false }
         if refusesSecondSending() { return false }
         identifyConnection(localPort: localPort)
@@ -278,7 +278,7 @@ extension EasyHandle {
             rejectsConnection = true
             return false
         }
-        guard pin.leads(to: peer, port: port, through: transfer.request.passage) else {
+        guard pin.leads(to: peer, port: port, through: transfer.request.egressPath) else {
             failure = TransferFailure(
                 code: .wrongPeer,
                 phase: .connect,
@@ -300,7 +300,7 @@ extension EasyHandle {
         }
         loop.noteGatePassed(self)
         guard !transfer.request.stopsBeforeSending else {
-            failure = TransferFailure(code: .heldBack, phase: .send, message: "the request was held back")
+            failure = TransferFailure(code: .connectOnly, phase: .send, message: "connected without a request")
             if hasOpenedConnection, transfer.request.isOverTLS, let connection {
                 loop.uncounted.append(connection, at: loop.now)
             }

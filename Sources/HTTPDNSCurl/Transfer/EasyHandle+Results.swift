@@ -63,7 +63,7 @@ extension EasyHandle {
         var failure = describe(code)
         failure.curlCode = Int32(code.rawValue)
         failure.endpoint = pin?.key.endpoint
-        failure.proxy = pin?.key.passage?.proxy?.description
+        failure.proxy = pin?.key.egressPath?.proxy?.description
         failure.elapsed = elapsed
         failure.requestMayHaveBeenSent = mayHaveArrived
         return failure
@@ -100,7 +100,7 @@ extension EasyHandle {
         }
         // libcurl has several codes for this, depending on its next action.
         if mayHaveBeenSent, !mayHaveArrived { return failure(.connectionLost, .firstByte, EasyHandle.streamRefused) }
-        if let failure = passageFailure(code) { return failure }
+        if let failure = egressFailure(code) { return failure }
         switch code {
         case CURLE_COULDNT_CONNECT:
             if socketError != 0 {

@@ -80,10 +80,12 @@ extension EasyHandle {
 
     /// Sets the options of a transfer's pin.
     private func set(_ pin: Pin, removals: [String]) throws(TransferFailure) {
-        if transfer?.request.url.scheme == .https || pin.key.passage?.proxy?.keepsName == true { takeSessions(of: pin) }
+        if transfer?.request.url.scheme == .https || pin.key.egressPath?.proxy?.keepsName == true {
+            takeSessions(of: pin)
+        }
         set(CURLOPT_CONNECT_TO, list: pin.connectTo)
         setResolveList(removals: removals, pin)
-        if let passage = pin.key.passage { try take(passage, pin) }
+        if let egressPath = pin.key.egressPath { try take(egressPath, pin) }
     }
 
     /// Moves a transfer that libcurl has ended to another pin of the same key.
@@ -245,7 +247,7 @@ private let sendBodyCallback: ccurl_data_function = { bytes, size, count, pointe
 private let approveCallback: ccurl_prerequest_function = { pointer, peer, _, port, localPort in
     guard let peer else { return Int32(CURL_PREREQFUNC_ABORT) }
     return withHandle(pointer, otherwise: Int32(CURL_PREREQFUNC_ABORT)) {
-        $0.approve(peer: peer, port: port, localPort: localPort)
+        $0.handlePreRequest(peer: peer, port: port, localPort: localPort)
             ? Int32(CURL_PREREQFUNC_OK) : Int32(CURL_PREREQFUNC_ABORT)
     }
 }

@@ -49,7 +49,7 @@ final class EasyHandle: HeapMember {
     /// The end of the race's delay; `Int64.max` without a race, and after the delay.
     var delayedUntil = Int64.max
     /// The time at which its connection is checked while the request has no response; `Int64.max` without a check.
-    var looksAt = Int64.max
+    var livenessCheckAt = Int64.max
     /// Whether its request was sent once more because its connection became silent.
     var isSentElsewhere = false
     /// The time at which its request is sent once more in parallel; `Int64.max` for never.
@@ -153,7 +153,7 @@ final class EasyHandle: HeapMember {
     /// The number of sent bytes of the request body.
     var sentBytes = 0
     /// Whether the loop knows that there is something to deliver.
-    var isTouched = false
+    var isReadable = false
 
     init?(loop: TransportLoop) {
         guard let curl = curl_easy_init() else { return nil }
@@ -221,7 +221,7 @@ final class EasyHandle: HeapMember {
     }
 
     /// The failure of an attempt that was too late. Callers never see it.
-    static let lostRace = TransferFailure(code: .heldBack, phase: .send, message: "another endpoint was faster")
+    static let lostRace = TransferFailure(code: .connectOnly, phase: .send, message: "another endpoint was faster")
 
     /// Stops the attempt: another one carries the request.
     func loseRace() {
@@ -258,7 +258,7 @@ final class EasyHandle: HeapMember {
         pin = nil
         raceIndex = -1
         delayedUntil = .max
-        looksAt = .max
+        livenessCheckAt = .max
         isSentElsewhere = false
         hedgesAt = .max
         isRedialed = false
@@ -292,7 +292,7 @@ final class EasyHandle: HeapMember {
         isSendingPaused = false
         negotiated = nil
         sentBytes = 0
-        isTouched = false
+        isReadable = false
     }
 
     /// Gives libcurl the removals and the pin's entry. An entry that is already in the table is not sent again, so that libcurl

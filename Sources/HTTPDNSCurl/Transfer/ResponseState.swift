@@ -59,15 +59,15 @@ struct ResponseState {
     private(set) var end: Result<TransferSummary, any Error>?
     private var isReadingPaused = false
     private var isIterated = false
-    private var place: (any AnyObject & Sendable)?
+    private var permit: (any AnyObject & Sendable)?
 
-    /// - Parameter place: An object that is kept until the end.
-    init(place: (any AnyObject & Sendable)? = nil) { self.place = place }
+    /// - Parameter permit: An object that is kept until the end.
+    init(permit: (any AnyObject & Sendable)? = nil) { self.permit = permit }
 
     /// Returns the object that was kept until the end.
-    mutating func takePlace() -> (any AnyObject & Sendable)? {
-        defer { place = nil }
-        return place
+    mutating func takePermit() -> (any AnyObject & Sendable)? {
+        defer { permit = nil }
+        return permit
     }
 
     /// The number of unread bytes.

@@ -66,8 +66,8 @@ final class Transfer: @unchecked Sendable {
         } else {
             upload = nil
         }
-        response = Lock(ResponseState(place: request.place))
-        request.place = nil
+        response = Lock(ResponseState(permit: request.permit))
+        request.permit = nil
         self.request = consume request
         self.mailbox = mailbox
         self.group = group
@@ -76,7 +76,7 @@ final class Transfer: @unchecked Sendable {
     /// Returns the original request of a transfer that has not begun.
     func takeRequest() -> TransferRequest {
         var request = request
-        request.place = response.withLock { $0.takePlace() }
+        request.permit = response.withLock { $0.takePermit() }
         return request
     }
 
@@ -101,13 +101,13 @@ final class Transfer: @unchecked Sendable {
         end: Result<TransferSummary, any Error>?
     ) -> ResponseState.Action {
         let end = wasCut.load(ordering: .relaxed) ? end.map(telling) : end
-        let (action, place) = response.withLock { state in
+        let (action, permit) = response.withLock { state in
             let action = state.receive(head: head, chunks: chunks, lastChunk: lastChunk, end: end)
-            return (action, end == nil ? nil : state.takePlace())
+            return (action, end == nil ? nil : state.takePermit())
         }
         if end != nil {
             // The last reference may pass it to the next request, which must not happen under the lock.
-            _ = consume place
+            _ = consume permit
             upload?.abandon()
             group?.remove(self)
         }

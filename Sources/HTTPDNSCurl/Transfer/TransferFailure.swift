@@ -41,8 +41,8 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
         case requestBodyFailed
         /// The body was iterated a second time.
         case bodyConsumedTwice
-        /// The connection is established, and the request was held back: ``TransferRequest/stopsBeforeSending``.
-        case heldBack
+        /// The connection is established, and no request is sent on it: ``TransferRequest/stopsBeforeSending``.
+        case connectOnly
         /// The maximum number of transfers is in progress.
         case limitReached
         /// The transport is shut down.

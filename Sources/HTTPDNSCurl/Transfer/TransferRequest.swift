@@ -13,20 +13,20 @@ package struct TransferRequest: Sendable {
     package var endpoints: [HTTPDNSEndpoint]
     package var order = EndpointOrder.given
     /// The egress path to the endpoints: proxy, Unix socket or local address; `nil` for direct connections.
-    package var passage: EgressPath?
+    package var egressPath: EgressPath?
     package var limits: TransferLimits
     package var versions: HTTPDNSTransfer.AllowedVersions
     /// The Host field that replaces the URL's own host; `nil` for the URL's. SNI and the certificate's name stay those of the
     /// URL.
     package var hostHeader: String?
     /// The connection permit, kept until the transfer has ended on the wire, and then released.
-    package var place: (any AnyObject & Sendable)?
+    package var permit: (any AnyObject & Sendable)?
     /// The time without a response after which the request is sent once more in parallel, to the next endpoint. The first
     /// response counts, and the other sending is cancelled. Only for safe methods (RFC 9110 section 9.2.1) without a stream
     /// as body; `nil` means never.
     package var hedgeAfter: Duration?
-    /// Whether the transfer ends with ``TransferFailure/Code/heldBack`` once the connection is established and TLS has
-    /// verified the name: no byte of the request is sent.
+    /// Whether the transfer ends with ``TransferFailure/Code/connectOnly`` once the connection is established and TLS
+    /// has verified the name: no byte of the request is sent.
     package var stopsBeforeSending = false
     /// Whether the client's own certificate is withheld from the server. Such a transfer shares no connection with others.
     package var withholdsCertificate = false
@@ -114,7 +114,7 @@ extension TransferRequest {
     }
 
     /// Whether its connection uses TLS, with the server or with a proxy.
-    var isOverTLS: Bool { url.scheme == .https || passage?.proxy?.kind == .https }
+    var isOverTLS: Bool { url.scheme == .https || egressPath?.proxy?.kind == .https }
 
     /// Whether libcurl will ask for body bytes: it does not for a body known to be empty.
     var hasBytesToSend: Bool {

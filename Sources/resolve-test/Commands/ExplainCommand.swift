@@ -19,14 +19,14 @@ struct ExplainCommand: Subcommand {
     func perform(on console: Console) async throws -> Int32 {
         let settings = try ClientSettings(common, environment: console.environment)
         let options = settings.requestOptions(common)
-        let (rewritten, wayOut) = try await settings.withClient { client in
+        let (rewritten, egressChoice) = try await settings.withClient { client in
             let rewritten = try await client.rewrite(url, options: options)
-            return (rewritten, try client.wayOut(of: rewritten, options: options))
+            return (rewritten, try client.egressChoice(of: rewritten, options: options))
         }
 
         console.note(settings.remarks(on: [rewritten.resolution]), unless: common.output.isJSON)
         let report = ExplainReport(
-            rewrite: try RewriteView(rewritten, wayOut: wayOut),
+            rewrite: try RewriteView(rewritten, egressChoice: egressChoice),
             providerKinds: settings.providerKinds,
             certificateAuthorityFile: common.certificateAuthorityFile,
             isVerbose: common.output.isVerbose,
@@ -87,8 +87,8 @@ struct ExplainReport {
     }
 
     private var through: [String] {
-        switch rewrite.wayOut {
-        case .straight: []
+        switch rewrite.egressChoice {
+        case .direct: []
         case .proxy(let proxy): ["through \(proxy)"]
         case .unixSocket(let path): ["through \(path)"]
         }
@@ -194,8 +194,8 @@ enum CurlCommand {
     static func text(_ rewrite: RewriteView, certificateAuthorityFile: String?) -> String {
         var arguments = ["curl"]
         let endpoints = rewrite.resolution.endpoints
-        switch rewrite.wayOut {
-        case .straight: break
+        switch rewrite.egressChoice {
+        case .direct: break
         case .unixSocket(let path): arguments += ["--unix-socket", path]
         case .proxy(let proxy):
             arguments += ["-x", proxy.description]
@@ -203,7 +203,7 @@ enum CurlCommand {
             if proxy.credential != nil { arguments += ["-U", "USER:PASSWORD"] }
         }
         // `--resolve` can change neither the port nor the host that an HTTP proxy receives.
-        let isTold = rewrite.wayOut.proxy?.takesAddresses == true && rewrite.resolution.source != .literal
+        let isTold = rewrite.egressChoice.proxy?.takesAddresses == true && rewrite.resolution.source != .literal
         if let first = endpoints.first, isTold || endpoints.contains(where: { $0.port != rewrite.urlPort }) {
             arguments += [
                 "--connect-to",
@@ -239,7 +239,7 @@ struct RewriteView: Sendable {
     var urlHost: String
     var urlPort: UInt16
     /// The proxy or Unix socket of the request.
-    var wayOut = EgressChoice.straight
+    var egressChoice = EgressChoice.direct
 
     var isTLS: Bool { canonicalURL.hasPrefix("https://") }
 
@@ -256,7 +256,7 @@ struct RewriteView: Sendable {
 }
 
 extension RewriteView {
-    init(_ request: HTTPDNSRewriter.RewrittenRequest, wayOut: EgressChoice) throws(CommandFailure) {
+    init(_ request: HTTPDNSRewriter.RewrittenRequest, egressChoice: EgressChoice) throws(CommandFailure) {
         let url: ParsedURL
         do {
             url = try ParsedURL(request.canonicalURL)
@@ -274,7 +274,7 @@ extension RewriteView {
             isTagged: request.tag != nil,
             urlHost: url.hostText,
             urlPort: url.port,
-            wayOut: wayOut
+            egressChoice: egressChoice
         )
     }
 }

@@ -172,7 +172,7 @@ extension FetchReport {
             let isRedirect = [301, 302, 303, 307, 308].contains(exchange.status.code)
             let rewrite = try RewriteView(
                 exchange.request,
-                wayOut: (try? client.wayOut(of: exchange.request)) ?? .straight
+                egressChoice: (try? client.egressChoice(of: exchange.request)) ?? .direct
             )
             let trust = settings.configuration.trust(forHost: rewrite.serverName ?? rewrite.urlHost)
             hops.append(

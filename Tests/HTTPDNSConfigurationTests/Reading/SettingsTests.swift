@@ -279,7 +279,7 @@ struct SettingsTests {
 
     /// A proxy comes from its URL, from all of its keys, or from the environment.
     @Test("A proxy, a Unix socket and an interface are read as egress paths")
-    func waysOut() throws {
+    func egress() throws {
         func settings(_ client: String) throws -> HTTPDNSClient.Configuration {
             try ConfigurationFile.settings("version: 1\nclient: { \(client) }", name: "/etc/f.yaml")
                 .clientConfiguration(file: "/etc/f.yaml")

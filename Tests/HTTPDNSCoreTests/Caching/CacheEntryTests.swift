@@ -121,7 +121,7 @@ struct CacheEntryTests {
         #expect([9, 12, 13, 69].map(state) == ["fresh", "stale, not asked", "stale", "stale"])
         entry.recordFailure(failure, sentAt: at(69), at: at(69))
         #expect([69, 70, 71].map(state) == ["stale, not asked", "backing off", "nothing"])
-        entry.recordFailure(failure, sentAt: at(69), spared: true, at: at(69))
+        entry.recordFailure(failure, sentAt: at(69), skippedFallback: true, at: at(69))
         #expect([69, 70].map(state) == ["stale, not asked", "nothing"])
     }
 

@@ -55,7 +55,7 @@ struct SystemFallbackTests {
     }
 
     @Test("Providers in quarantine are asked when the system resolver lacks the name")
-    func lastHope() async throws {
+    func lastResort() async throws {
         let fixture = try fixture()
         try await quarantine(fixture)
         try fixture.say(["203.0.113.1"], about: "inside.test")

@@ -68,7 +68,7 @@ struct TeamOrderTests {
     }
 
     @Test("When all providers rest, only the one whose rest ends first is asked")
-    func lastHope() throws {
+    func lastResort() throws {
         var team = TeamSimulation([("a", Simulation.failing()), ("b", Simulation.failing())])
         try team.ask(["b"])
         team.run(for: .milliseconds(500))

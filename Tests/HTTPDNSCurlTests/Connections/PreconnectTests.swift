@@ -18,10 +18,10 @@ struct PreconnectTests {
         var ahead = request
         (ahead.method, ahead.stopsBeforeSending, ahead.keepsConnection) = (.head, true, true)
         let failure = try #require(await fixture.failure(of: ahead))
-        #expect(failure.code == .heldBack && !failure.requestMayHaveBeenSent)
+        #expect(failure.code == .connectOnly && !failure.requestMayHaveBeenSent)
         #expect(try await server.awaitConnections { $0.count == 1 }[0].received == [])
         // A second one finds it.
-        #expect(await fixture.failure(of: ahead)?.code == .heldBack)
+        #expect(await fixture.failure(of: ahead)?.code == .connectOnly)
         for _ in 0..<2 { #expect(try await fixture.fetch(request).response.reusedConnection) }
         #expect(server.connections.count == 1)
         #expect(server.connections[0].text.hasPrefix("GET / HTTP/1.1"))
@@ -56,7 +56,7 @@ struct PreconnectTLSTests {
         var ahead = request
         (ahead.method, ahead.stopsBeforeSending, ahead.keepsConnection) = (.head, true, true)
         let (mark, host) = (rig.accessLogMark(), request.url.hostText)
-        for _ in 0..<2 { #expect(await fixture.failure(of: ahead)?.code == .heldBack) }
+        for _ in 0..<2 { #expect(await fixture.failure(of: ahead)?.code == .connectOnly) }
         let response = try await fixture.fetch(request).response
         #expect(response.reusedConnection && response.version == (versions == .automatic ? .http2 : .http11))
         let lines = try await rig.awaitAccessLog(since: mark) { $0.sni == host }

@@ -203,7 +203,7 @@ struct RetiredSharedConnectionTests {
         let request = try TransportFixture.request("\(url)/a.jpg", at: "127.0.0.2")
         var ahead = request
         (ahead.method, ahead.stopsBeforeSending, ahead.keepsConnection) = (.head, true, true)
-        #expect(await fixture.failure(of: ahead)?.code == .heldBack)
+        #expect(await fixture.failure(of: ahead)?.code == .connectOnly)
         // libcurl looks at the age of idle connections only: this response keeps it from that.
         let slow = try TransportFixture.request("\(url)/stall/60", at: "127.0.0.2")
         let held = Task { try await fixture.fetch(slow) }

@@ -57,7 +57,7 @@ struct StrayBytesTests {
             var request = try request(.get)
             request.stopsBeforeSending = true
             request.keepsConnection = true
-            #expect(await fixture.failure(of: request)?.code == .heldBack)
+            #expect(await fixture.failure(of: request)?.code == .connectOnly)
         }
     }
 
@@ -205,7 +205,7 @@ struct StrayBytesTests {
             url: try ParsedURL("http://one.test/"),
             endpoints: [HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 80)]
         )
-        request.passage = EgressPath(unixSocket: path)
+        request.egressPath = EgressPath(unixSocket: path)
         let kept = request
         async let first = fixture.fetch(kept)
         async let second = fixture.fetch(kept)
@@ -249,7 +249,7 @@ struct StrayTimeoutTests {
             var ahead = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
             ahead.stopsBeforeSending = true
             ahead.keepsConnection = true
-            #expect(await fixture.failure(of: ahead)?.code == .heldBack)
+            #expect(await fixture.failure(of: ahead)?.code == .connectOnly)
             // Until its 408 is there.
             try await SocketTable.awaitUnread(to: server.port) { ($0 ?? 0) > 0 }
             let request = try TransportFixture.request(

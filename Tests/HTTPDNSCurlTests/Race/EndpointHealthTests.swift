@@ -39,7 +39,7 @@ struct EndpointHealthTests {
         #expect(health.ordered([one, two, three], for: host, at: at(0)) == [one, two, three], "panic: all, in order")
         health.connected(two, for: host, in: nil, at: at(1))
         #expect(health.ordered([one, two, three], for: host, at: at(0)) == [two, one, three])
-        #expect(health.troubles == 2)
+        #expect(health.unhealthyCount == 2)
     }
 
     @Test("A TLS result is about one host, and a TCP result about all")
@@ -51,7 +51,7 @@ struct EndpointHealthTests {
         health.connected(one, for: other, in: nil, at: at(0))
         #expect(health.standing(of: one, for: host, at: at(0)) == .cooling, "another name's certificate proves nothing")
         health.connected(one, for: host, in: nil, at: at(0))
-        #expect(health.standing(of: one, for: host, at: at(0)) == .healthy && health.troubles == 0)
+        #expect(health.standing(of: one, for: host, at: at(0)) == .healthy && health.unhealthyCount == 0)
         health.failed(one, for: host, inTLS: false, at: at(0), random: 0)
         #expect(health.standing(of: one, for: other, at: at(0)) == .cooling)
     }
@@ -98,6 +98,6 @@ struct EndpointHealthTests {
             let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, number), port: 1)
             health.failed(endpoint, for: host, inTLS: false, at: at(0), random: 0)
         }
-        #expect(health.records(at: at(0)).count == 4 && health.troubles == 4)
+        #expect(health.records(at: at(0)).count == 4 && health.unhealthyCount == 4)
     }
 }

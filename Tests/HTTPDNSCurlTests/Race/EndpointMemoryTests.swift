@@ -31,17 +31,17 @@ struct EndpointMemoryTests {
     @Test("By pace, each endpoint is measured once, then the fastest comes first")
     func pace() {
         var memory = EndpointMemory()
-        #expect(memory.byPace(endpoints, for: origin, at: 0) == endpoints)
+        #expect(memory.byLatency(endpoints, for: origin, at: 0) == endpoints)
         for (endpoint, time) in zip(endpoints, [50, 1, 4] as [Int64]) {
-            #expect(memory.byPace(endpoints, for: origin, at: 0)[0] == endpoint, "not measured yet")
+            #expect(memory.byLatency(endpoints, for: origin, at: 0)[0] == endpoint, "not measured yet")
             memory.answered(endpoint, origin, in: time * 1_000_000, at: 0)
         }
-        #expect(memory.byPace(endpoints, for: origin, at: 0) == [endpoints[1], endpoints[2], endpoints[0]])
+        #expect(memory.byLatency(endpoints, for: origin, at: 0) == [endpoints[1], endpoints[2], endpoints[0]])
         memory.answered(endpoints[1], origin, in: 10_000_000, at: 0)
-        #expect(memory.byPace(endpoints, for: origin, at: 0)[0] == endpoints[1])
+        #expect(memory.byLatency(endpoints, for: origin, at: 0)[0] == endpoints[1])
         for _ in 0..<10 { memory.answered(endpoints[1], origin, in: 10_000_000, at: 0) }
-        #expect(memory.byPace(endpoints, for: origin, at: 0)[0] == endpoints[2])
-        #expect(memory.byPace(endpoints, for: other, at: 0) == endpoints)
+        #expect(memory.byLatency(endpoints, for: origin, at: 0)[0] == endpoints[2])
+        #expect(memory.byLatency(endpoints, for: other, at: 0) == endpoints)
     }
 
     @Test("A slow endpoint is tried again, the later the slower it was")
@@ -52,7 +52,7 @@ struct EndpointMemoryTests {
         }
         func first(after seconds: Int64) -> HTTPDNSEndpoint {
             memory.answered(endpoints[0], origin, in: 1_000_000, at: seconds * Self.second)
-            return memory.byPace(endpoints, for: origin, at: seconds * Self.second)[0]
+            return memory.byLatency(endpoints, for: origin, at: seconds * Self.second)[0]
         }
         #expect(first(after: 60) == endpoints[0])
         #expect(first(after: 120) == endpoints[1])
@@ -67,15 +67,15 @@ struct EndpointMemoryTests {
     func pending() {
         var memory = EndpointMemory()
         for endpoint in endpoints {
-            #expect(memory.byPace(endpoints, for: origin, at: 0)[0] == endpoint)
+            #expect(memory.byLatency(endpoints, for: origin, at: 0)[0] == endpoint)
             memory.begins(endpoint, origin, .fastest, at: 0)
         }
-        #expect(memory.byPace(endpoints, for: origin, at: 0) == endpoints)
+        #expect(memory.byLatency(endpoints, for: origin, at: 0) == endpoints)
         memory.answered(endpoints[2], origin, in: 9_000_000_000, at: 0)
-        #expect(memory.byPace(endpoints, for: origin, at: 59 * Self.second)[0] == endpoints[2])
-        #expect(memory.byPace(endpoints, for: origin, at: 60 * Self.second)[0] == endpoints[0])
+        #expect(memory.byLatency(endpoints, for: origin, at: 59 * Self.second)[0] == endpoints[2])
+        #expect(memory.byLatency(endpoints, for: origin, at: 60 * Self.second)[0] == endpoints[0])
         memory.begins(endpoints[0], origin, .fastest, at: 60 * Self.second)
-        #expect(memory.byPace(endpoints, for: origin, at: 60 * Self.second)[0] == endpoints[1])
+        #expect(memory.byLatency(endpoints, for: origin, at: 60 * Self.second)[0] == endpoints[1])
     }
 
     @Test("A slow endpoint is tried again by one request at a time")
@@ -86,9 +86,9 @@ struct EndpointMemoryTests {
         }
         let later = 240 * Self.second
         memory.answered(endpoints[1], origin, in: 3_000_000, at: later)
-        #expect(memory.byPace(endpoints, for: origin, at: later)[0] == endpoints[0])
+        #expect(memory.byLatency(endpoints, for: origin, at: later)[0] == endpoints[0])
         memory.begins(endpoints[0], origin, .fastest, at: later)
-        #expect(memory.byPace(endpoints, for: origin, at: later)[0] == endpoints[1])
+        #expect(memory.byLatency(endpoints, for: origin, at: later)[0] == endpoints[1])
     }
 
     @Test("A wait in vain counts as a response time, and never makes an endpoint faster")
@@ -98,11 +98,11 @@ struct EndpointMemoryTests {
         memory.unanswered(endpoints[0], origin, for: 50_000_000, at: 0)
         memory.answered(endpoints[1], origin, in: 20_000_000, at: 0)
         let two = Array(endpoints.prefix(2))
-        #expect(memory.byPace(two, for: origin, at: 0)[0] == endpoints[1])
+        #expect(memory.byLatency(two, for: origin, at: 0)[0] == endpoints[1])
         for _ in 0..<50 { memory.unanswered(endpoints[0], origin, for: 1_000_000, at: 0) }
-        #expect(memory.byPace(two, for: origin, at: 0)[0] == endpoints[1])
+        #expect(memory.byLatency(two, for: origin, at: 0)[0] == endpoints[1])
         for _ in 0..<3 { memory.unanswered(endpoints[1], origin, for: 500_000_000, at: 0) }
-        #expect(memory.byPace(two, for: origin, at: 0)[0] == endpoints[0])
+        #expect(memory.byLatency(two, for: origin, at: 0)[0] == endpoints[0])
     }
 
     @Test("Random selection gives each order its chance, and keeps every endpoint")

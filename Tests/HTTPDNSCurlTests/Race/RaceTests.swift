@@ -75,7 +75,7 @@ struct RaceTests {
 
     /// Nothing would begin it again if it were withdrawn then.
     @Test("A waiting attempt stays while the others are overdue")
-    func lastHope() {
+    func lastAttempt() {
         var race = Race(count: 2)
         _ = race.begin()
         #expect(race.delayPassed(0, hasConnection: true) == Race.Step(begins: 1))

@@ -112,8 +112,8 @@ struct TransportRouteTests {
         let transport = Transport(configuration)
         var request = try request([("127.0.0.71", 80), ("2001:db8::1", 80)], order: .adaptive(first: .v6))
         let loopback = HTTPDNSAddress(v4: 127, 0, 0, 1)
-        request.passage = EgressPath(
-            proxy: ProxyPassage(
+        request.egressPath = EgressPath(
+            proxy: EgressProxy(
                 kind: .http,
                 host: .address(loopback),
                 port: proxy.port,

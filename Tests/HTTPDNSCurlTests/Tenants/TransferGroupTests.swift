@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Transfers of one client, by the settings that they began under", .timeLimit(.minutes(10)))
 struct TransferGroupTests {
-    private final class Place: Sendable {}
+    private final class Permit: Sendable {}
 
     private func transfer(_ group: TransferGroup) throws -> Transfer {
         let request = try TransportFixture.request("http://one.test/", at: "127.0.0.1")
@@ -67,13 +67,13 @@ struct TransferGroupTests {
         let group = TransferGroup()
         _ = group.advance()
         var request = try TransportFixture.request("http://one.test/a", at: "127.0.0.1")
-        let place = Place()
-        request.place = place
+        let permit = Permit()
+        request.permit = permit
         do {
             _ = try await transport.execute(request, in: group, cohort: 0)
             Issue.record("it was sent")
         } catch let superseded as TransferGroup.StaleTransportSet {
-            #expect(superseded.request.place === place && superseded.request.url == request.url)
+            #expect(superseded.request.permit === permit && superseded.request.url == request.url)
         }
         #expect(group.inFlight == 0)
         await transport.shutdown()

@@ -109,7 +109,7 @@ struct TLSSessionTests {
         var ahead = try once(rig, mark)
         ahead.stopsBeforeSending = true
         ahead.keepsConnection = true
-        #expect(await fixture.failure(of: ahead)?.code == .heldBack)
+        #expect(await fixture.failure(of: ahead)?.code == .connectOnly)
         // The handle that connected is taken, then the one that was answered.
         async let first = fixture.fetch(hold("first.test"))
         try await server.awaitConnections { $0.count == 1 }
@@ -137,7 +137,7 @@ struct TLSSessionTests {
         var proof = request
         proof.stopsBeforeSending = true
         let failure = try #require(await fixture.failure(of: proof))
-        #expect(failure.code == .heldBack)
+        #expect(failure.code == .connectOnly)
         try await fixture.fetch(request)
         // The first and the proof; the last one resumed a session.
         #expect(

@@ -29,7 +29,7 @@ struct PreconnectingTests {
             busy.enter()
             await gate.passage()
             busy.leave()
-            var held = TransferFailure(code: .heldBack, phase: .connect, message: "held back")
+            var held = TransferFailure(code: .connectOnly, phase: .connect, message: "held back")
             held.endpoint = request.endpoints[0]
             throw held
         }

@@ -74,7 +74,7 @@ struct ProxyNameTests {
         }
         let rig = try rig([Self.name: .addresses(["203.0.113.7", "203.0.113.8"])], wire: wire, local: true)
         _ = try? await rig.client.post("http://one.test/", body: .text("x"))
-        let tried = rig.wire.requests.map { $0.passage?.proxy?.endpoint?.address.description }
+        let tried = rig.wire.requests.map { $0.egressPath?.proxy?.endpoint?.address.description }
         #expect(tried == Array(["203.0.113.7", "203.0.113.8"].prefix(attempts)))
     }
 
@@ -94,6 +94,6 @@ struct ProxyNameTests {
         #expect(rig.system.questions.map(\.description) == [Self.name, Self.name])
         #expect(first?.endpoints[0] == second?.endpoints[0])
         // What is equal shares connections.
-        #expect(first?.passage != nil && first?.passage == second?.passage)
+        #expect(first?.egressPath != nil && first?.egressPath == second?.egressPath)
     }
 }

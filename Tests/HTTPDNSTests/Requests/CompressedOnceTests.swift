@@ -25,7 +25,7 @@ struct CompressedOnceTests {
     }
 
     @Test("A body is compressed once for all addresses of a proxy that are tried")
-    func departures() async throws {
+    func egressAttempts() async throws {
         let wire = ScriptedWire { request, number in
             if number < 2 { throw failing(.proxyUnreachable) }
             return .ok(from: request)

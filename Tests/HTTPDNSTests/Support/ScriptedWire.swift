@@ -27,7 +27,7 @@ final class ScriptedWire: HopSending {
         let number = state.withLock { state in
             var kept = request
             // It is for the time of the sending, and not for that of the test.
-            kept.place = nil
+            kept.permit = nil
             state.requests.append(kept)
             return state.requests.count - 1
         }

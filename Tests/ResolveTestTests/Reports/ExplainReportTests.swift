@@ -84,7 +84,7 @@ struct ExplainReportTests {
     func proxy() throws {
         var view = Samples.rewrite(HTTPDNSResolver.Resolution(endpoints: [], source: .proxy))
         view.resolveEntry = ""
-        view.wayOut = .proxy(try HTTPDNSClient.Proxy("http://me:canary@proxy.test:3128"))
+        view.egressChoice = .proxy(try HTTPDNSClient.Proxy("http://me:canary@proxy.test:3128"))
         let report = ExplainReport(rewrite: view, providerKinds: [:], isVerbose: true)
         let text = report.text(.plain)
         #expect(
@@ -99,9 +99,9 @@ struct ExplainReportTests {
     }
 
     @Test("A proxy that gets addresses, and a Unix socket, are in the curl line")
-    func otherWaysOut() throws {
+    func otherEgress() throws {
         var view = try weighted()
-        view.wayOut = .proxy(try HTTPDNSClient.Proxy("socks5://[2001:db8::1]:1080"))
+        view.egressChoice = .proxy(try HTTPDNSClient.Proxy("socks5://[2001:db8::1]:1080"))
         #expect(
             CurlCommand.text(view, certificateAuthorityFile: nil)
                 == "curl -x 'socks5://[2001:db8::1]:1080' --connect-to api.shop.example:8443:203.0.113.8:8443 "
@@ -109,7 +109,7 @@ struct ExplainReportTests {
         )
         view.resolution.endpoints = []
         view.resolveEntry = ""
-        view.wayOut = .unixSocket("/run/app.sock")
+        view.egressChoice = .unixSocket("/run/app.sock")
         #expect(
             CurlCommand.text(view, certificateAuthorityFile: nil)
                 == "curl --unix-socket /run/app.sock 'https://api.shop.example:8443/v1?q=1'"

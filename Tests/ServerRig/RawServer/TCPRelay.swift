@@ -58,13 +58,13 @@ public final class TCPRelay: Sendable {
 
 /// The connections of a ``TCPRelay``. Each has a thread, which alone reads and writes; other threads end it.
 private final class RelayedTraffic: Sendable {
-    private struct EgressPath: Sendable {
+    private struct RelayedConnection: Sendable {
         let client: FileDescriptor
         let server: FileDescriptor
     }
 
     private struct State {
-        var passages: [Int: EgressPath] = [:]
+        var connections: [Int: RelayedConnection] = [:]
         var count = 0
         var losesAnswers = false
         var answeredBytes = 0
@@ -85,7 +85,7 @@ private final class RelayedTraffic: Sendable {
 
     func swallow() {
         state.withLock { state in
-            for passage in state.passages.values { PacketFilter.dropEverything(sentTo: passage.client.number) }
+            for connection in state.connections.values { PacketFilter.dropEverything(sentTo: connection.client.number) }
         }
     }
 
@@ -93,14 +93,14 @@ private final class RelayedTraffic: Sendable {
 
     func end(resetting: Bool) {
         state.withLock { state in
-            for passage in state.passages.values {
+            for connection in state.connections.values {
                 if resetting {
                     var linger = linger(l_onoff: 1, l_linger: 0)
                     let length = socklen_t(MemoryLayout.size(ofValue: linger))
-                    setsockopt(passage.client.number, SOL_SOCKET, SO_LINGER, &linger, length)
+                    setsockopt(connection.client.number, SOL_SOCKET, SO_LINGER, &linger, length)
                 }
                 // The connection's thread reads the end there, and closes both.
-                shutdown(passage.server.number, Int32(SHUT_RDWR))
+                shutdown(connection.server.number, Int32(SHUT_RDWR))
             }
         }
     }
@@ -121,22 +121,22 @@ private final class RelayedTraffic: Sendable {
             }
             let client = FileDescriptor(socket)
             guard let upstream = try? server.connectingSocket() else { continue }
-            let passage = EgressPath(client: client, server: upstream)
+            let connection = RelayedConnection(client: client, server: upstream)
             let number = state.withLock { state in
                 state.count += 1
-                state.passages[state.count] = passage
+                state.connections[state.count] = connection
                 return state.count
             }
             startThread { [weak self] in
-                self?.carry(passage)
-                self?.state.withLock { $0.passages[number] = nil }
+                self?.carry(connection)
+                self?.state.withLock { $0.connections[number] = nil }
             }
         }
     }
 
     /// Forwards data until one side closes.
-    private func carry(_ passage: EgressPath) {
-        let (client, server) = (passage.client.number, passage.server.number)
+    private func carry(_ connection: RelayedConnection) {
+        let (client, server) = (connection.client.number, connection.server.number)
         var connecting = [pollfd(fd: server, events: Int16(POLLOUT), revents: 0)]
         guard poll(&connecting, 1, 30_000) == 1, fcntl(server, F_SETFL, 0) == 0 else { return }
         for socket in [client, server] {

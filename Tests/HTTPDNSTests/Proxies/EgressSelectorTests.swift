@@ -5,19 +5,19 @@ import Testing
 
 @testable import HTTPDNS
 
-struct WaysOutTests {
-    private func way(
+struct EgressSelectorTests {
+    private func choice(
         _ configuration: HTTPDNSClient.Configuration,
         _ options: HTTPDNSClient.Request.Options,
         _ url: String
     ) throws
         -> String
     {
-        switch try EgressSelector(configuration).way(
+        switch try EgressSelector(configuration).choice(
             of: HTTPDNSClient.Request(url: url, options: options),
             for: HTTPDNSRewriter.Canonicalizer.canonicalize(url)
         ) {
-        case .straight: "straight"
+        case .direct: "direct"
         case .proxy(let proxy): "\(proxy)"
         case .unixSocket(let path): path
         }
@@ -29,25 +29,25 @@ struct WaysOutTests {
         configuration.environment = { ["https_proxy": "http://env.test:1"][$0] }
         var options = HTTPDNSClient.Request.Options()
         let url = "https://one.test/"
-        #expect(try way(configuration, options, url) == "straight")
+        #expect(try choice(configuration, options, url) == "direct")
         options.proxy = .environment
-        #expect(try way(configuration, options, url) == "http://env.test:1")
+        #expect(try choice(configuration, options, url) == "http://env.test:1")
         configuration.proxy = .through(
             try HTTPDNSClient.Proxy("http://mine.test:2"),
             except: try HTTPDNSClient.Proxy.Exceptions(["two.test"])
         )
         options.proxy = .inherited
-        #expect(try way(configuration, options, url) == "http://mine.test:2")
-        #expect(try way(configuration, options, "https://two.test/") == "straight")
+        #expect(try choice(configuration, options, url) == "http://mine.test:2")
+        #expect(try choice(configuration, options, "https://two.test/") == "direct")
         options.proxy = .direct
-        #expect(try way(configuration, options, url) == "straight")
+        #expect(try choice(configuration, options, url) == "direct")
         options.unixSocket = "/run/one.sock"
-        #expect(try way(configuration, options, url) == "/run/one.sock")
+        #expect(try choice(configuration, options, url) == "/run/one.sock")
         configuration.proxy = .direct
         configuration.unixSocket = "/run/all.sock"
-        #expect(try way(configuration, HTTPDNSClient.Request.Options(), url) == "/run/all.sock")
+        #expect(try choice(configuration, HTTPDNSClient.Request.Options(), url) == "/run/all.sock")
         options.unixSocket = nil
-        #expect(try way(configuration, options, url) == "straight")
+        #expect(try choice(configuration, options, url) == "direct")
     }
 
     @Test("The preferred address of a proxy is tried first, and those before it last")

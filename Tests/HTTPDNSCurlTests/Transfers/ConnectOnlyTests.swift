@@ -4,7 +4,7 @@ import ServerRig
 import Testing
 
 @Suite("A request that is held back")
-struct HeldBackTests {
+struct ConnectOnlyTests {
     typealias Driver = TransportConfiguration.Driver
 
     /// The connection is closed.
@@ -15,7 +15,7 @@ struct HeldBackTests {
         request.stopsBeforeSending = true
         let fixture = TransportFixture(driver)
         let failure = try #require(await fixture.failure(of: request))
-        #expect(failure.code == .heldBack && failure.phase == .send)
+        #expect(failure.code == .connectOnly && failure.phase == .send)
         #expect(!failure.requestMayHaveBeenSent)
         #expect(failure.endpoint?.port == server.port)
         let connection = try #require(
@@ -29,12 +29,12 @@ struct HeldBackTests {
 }
 
 @Suite("A request that is held back, with TLS", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
-struct HeldBackTLSTests {
+struct ConnectOnlyTLSTests {
     @Test("A held-back request requires that TLS has proved the name")
     func provesFirst() async throws {
         let rig = try await ServerRig.shared()
         let fixture = TransportFixture(.epoll, trust: .file(rig.certificateAuthorityFile))
-        for (address, code) in [("127.0.0.2", TransferFailure.Code.heldBack), ("127.0.0.5", .certificateRefused)] {
+        for (address, code) in [("127.0.0.2", TransferFailure.Code.connectOnly), ("127.0.0.5", .certificateRefused)] {
             var request = try TransportFixture.request("https://one.test:\(rig.tlsPort)/", at: address)
             request.stopsBeforeSending = true
             let failure = try #require(await fixture.failure(of: request))

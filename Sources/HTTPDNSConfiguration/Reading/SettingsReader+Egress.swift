@@ -20,7 +20,7 @@ extension WordTable {
 extension SettingsReader {
     private static let proxyForm = "a proxy such as http://proxy.example:3128, environment, or none"
 
-    mutating func readWaysOut(_ fields: Fields, into settings: inout FileSettings) {
+    mutating func readEgress(_ fields: Fields, into settings: inout FileSettings) {
         if let node = fields["proxy"] { settings.proxy = readProxy(node) ?? .direct }
         if let node = fields["unix_socket"] { settings.unixSocket = readUnixSocket(node) }
         if let node = fields["interface"] {

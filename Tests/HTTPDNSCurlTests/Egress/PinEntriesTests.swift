@@ -50,8 +50,8 @@ struct PinEntriesTests {
         ]
     )
     func proxies(example: Case) {
-        let passage = EgressPath(
-            proxy: ProxyPassage(
+        let egressPath = EgressPath(
+            proxy: EgressProxy(
                 kind: example.kind,
                 host: .name("proxy.test"),
                 port: 3128,
@@ -64,7 +64,7 @@ struct PinEntriesTests {
             port: 443,
             endpoint: example.isLocal ? PinEntriesTests.origin : PinEntriesTests.proxy,
             versions: .automatic,
-            passage: passage
+            egressPath: egressPath
         )
         let told = PinEntries(key, number: 7)
         #expect(told.connectTo == example.connectTo)
@@ -77,9 +77,9 @@ struct PinEntriesTests {
 
     @Test("A login is in no text, and different logins share nothing")
     func logins() {
-        func passage(_ password: String) -> EgressPath {
+        func egressPath(_ password: String) -> EgressPath {
             EgressPath(
-                proxy: ProxyPassage(
+                proxy: EgressProxy(
                     kind: .http,
                     host: .name("proxy.test"),
                     port: 3128,
@@ -88,10 +88,10 @@ struct PinEntriesTests {
                 )
             )
         }
-        #expect(passage("hunter1") == passage("hunter1") && passage("hunter1") != passage("hunter2"))
+        #expect(egressPath("hunter1") == egressPath("hunter1") && egressPath("hunter1") != egressPath("hunter2"))
         var dumped = ""
-        dump(passage("hunter2"), to: &dumped)
-        dump(passage("hunter2").proxy, to: &dumped)
-        #expect(!dumped.contains("hunter2") && !"\(passage("hunter2").proxy as Any)".contains("hunter2"))
+        dump(egressPath("hunter2"), to: &dumped)
+        dump(egressPath("hunter2").proxy, to: &dumped)
+        #expect(!dumped.contains("hunter2") && !"\(egressPath("hunter2").proxy as Any)".contains("hunter2"))
     }
 }

@@ -5,12 +5,14 @@ extension EasyHandle {
     /// Sets libcurl's options for the egress path. The next transfer must not see them.
     /// - Throws: ``TransferFailure`` with code `invalidRequest` for a path or an interface's name that libcurl cannot take.
     ///   The errors of ``ProxyTrust`` for the trust roots of an HTTPS proxy.
-    func take(_ passage: EgressPath, _ pin: Pin) throws(TransferFailure) {
+    func take(_ egressPath: EgressPath, _ pin: Pin) throws(TransferFailure) {
         guard let transfer else { return }
         needsReset = true
-        if case .interface(let name) = passage.source { try setText(CURLOPT_INTERFACE, "if!\(name)", of: "interface") }
-        if let path = passage.unixSocket { return try setText(CURLOPT_UNIX_SOCKET_PATH, path, of: "socket path") }
-        guard let proxy = passage.proxy else { return }
+        if case .interface(let name) = egressPath.source {
+            try setText(CURLOPT_INTERFACE, "if!\(name)", of: "interface")
+        }
+        if let path = egressPath.unixSocket { return try setText(CURLOPT_UNIX_SOCKET_PATH, path, of: "socket path") }
+        guard let proxy = egressPath.proxy else { return }
         try setText(CURLOPT_PROXY, pin.proxyName, of: "proxy")
         // A mapping of the proxy's name may change the port.
         set(CURLOPT_PROXYPORT, Int((proxy.endpoint ?? pin.key.endpoint).port))
@@ -42,7 +44,7 @@ extension EasyHandle {
     func isForeign(_ pin: Pin) -> Bool { pin.sharesName && connection == nil }
 }
 
-extension ProxyPassage {
+extension EgressProxy {
     /// The value of CURLOPT_PROXYTYPE. A SOCKS proxy that gets addresses uses the variant for addresses.
     fileprivate var curlType: Int {
         let type =
@@ -61,12 +63,12 @@ extension ProxyPassage {
 // The failures of an egress path: libcurl has few codes of its own for proxies.
 extension EasyHandle {
     /// Returns the failure; `nil` when it is not about the egress path.
-    func passageFailure(_ code: CURLcode) -> TransferFailure? {
-        guard let passage = pin?.key.passage else { return nil }
-        if code == CURLE_INTERFACE_FAILED, let source = passage.source {
+    func egressFailure(_ code: CURLcode) -> TransferFailure? {
+        guard let egressPath = pin?.key.egressPath else { return nil }
+        if code == CURLE_INTERFACE_FAILED, let source = egressPath.source {
             return EasyHandle.unusable(source, "there is none of that name, or it has no address of the family")
         }
-        if passage.unixSocket != nil, code == CURLE_COULDNT_CONNECT, socketError == 0 {
+        if egressPath.unixSocket != nil, code == CURLE_COULDNT_CONNECT, socketError == 0 {
             let number = long(CURLINFO_OS_ERRNO)
             return TransferFailure(
                 code: .connectFailed,
@@ -74,11 +76,11 @@ extension EasyHandle {
                 message: "the Unix socket: \(number == 0 ? "connection failed" : systemErrorText(Int32(number)))"
             )
         }
-        guard let proxy = passage.proxy, !mayHaveBeenSent else { return nil }
+        guard let proxy = egressPath.proxy, !mayHaveBeenSent else { return nil }
         return proxyFailure(code, proxy)
     }
 
-    private func proxyFailure(_ code: CURLcode, _ proxy: ProxyPassage) -> TransferFailure? {
+    private func proxyFailure(_ code: CURLcode, _ proxy: EgressProxy) -> TransferFailure? {
         func failure(_ code: TransferFailure.Code, _ message: String, _ phase: TransferFailure.Phase = .connect)
             -> TransferFailure
         { TransferFailure(code: code, phase: phase, message: message) }
@@ -116,16 +118,16 @@ extension EasyHandle {
     }
 
     /// Returns the target that the proxy was asked for.
-    private func target(of proxy: ProxyPassage) -> String {
+    private func target(of proxy: EgressProxy) -> String {
         guard let pin else { return "" }
         return proxy.endpoint == nil ? "\(transfer?.request.url.hostText ?? ""):\(pin.key.port)" : "\(pin.key.endpoint)"
     }
 
-    private func loginMessage(_ proxy: ProxyPassage, _ word: String) -> String {
+    private func loginMessage(_ proxy: EgressProxy, _ word: String) -> String {
         proxy.login == nil ? "the proxy wants a login (\(word))" : "the proxy refused the login (\(word))"
     }
 
-    private func socksFailure(_ proxy: ProxyPassage) -> TransferFailure {
+    private func socksFailure(_ proxy: EgressProxy) -> TransferFailure {
         let number = CURLproxycode(rawValue: UInt32(truncatingIfNeeded: long(CURLINFO_PROXY_ERROR)))
         let refusal: String? =
             switch number {
