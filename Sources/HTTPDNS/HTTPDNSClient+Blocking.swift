@@ -29,11 +29,11 @@ extension HTTPDNSClient {
     ) throws -> HTTPDNSClient.Response.Collected {
         guard !BlockingCallGuard.isOnDuty else { throw HTTPDNSClientError.blockingRefused }
         let timeLimit = HTTPDNSClient.TimeLimit(
-            pipeline.time(request.options.deadline).limit ?? HTTPDNSClient.longestWait
+            pipeline.time(request.options.timeout).limit ?? HTTPDNSClient.longestWait
         )
         let time = pipeline.time(timeLimit)
         var request = request
-        request.options.deadline = timeLimit
+        request.options.timeout = timeLimit
         let outcome = Monitor<Result<HTTPDNSClient.Response.Collected, any Error>?>(nil)
         let task = Task(executorPreference: threads.blocking) { [self, request] in
             let result = await CallWork.$executor.withValue(threads.blocking) {

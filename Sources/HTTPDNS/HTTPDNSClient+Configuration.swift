@@ -24,7 +24,7 @@ extension HTTPDNSClient {
             /// redirects and retries.
             ///
             /// While a request body is sent, ``idle`` is the limit, and this time starts again after it. A request with
-            /// a limit of its own (``HTTPDNSClient/Request/Options/deadline``) uses that limit instead.
+            /// a limit of its own (``HTTPDNSClient/Request/Options/timeout``) uses that limit instead.
             public var responseHead: Duration? = .seconds(60)
             /// The time for the whole call with its body, resolving included. It also ends streams and long downloads,
             /// so there is none by default.

@@ -20,7 +20,7 @@ extension HTTPDNSClient {
     /// a response with a status from 200 to 299 is saved: an error page must not replace a good file. Other statuses
     /// are an error with code `unexpectedStatus`; for those use ``execute(_:)`` and `save(to:)`.
     /// - Parameters:
-    ///   - request: The request. Its deadline, or the client's ``Configuration/Timeouts/total``, covers the body.
+    ///   - request: The request. Its timeout, or the client's ``Configuration/Timeouts/total``, covers the body.
     ///   - path: The path of the file.
     ///   - limit: The most bytes that are saved. A longer body fails with ``HTTPDNSClientError/Code/responseTooLarge``,
     ///     and nothing is saved. ``HTTPDNSClient/ByteLimit/inherited`` is the limit of the request's options, otherwise
@@ -59,7 +59,7 @@ extension HTTPDNSClient {
         headerFields: HTTPFields = [:],
         pinnedTo addresses: [String]? = nil,
         bypass: Bool = false,
-        deadline: HTTPDNSClient.TimeLimit = .inherited,
+        timeout: HTTPDNSClient.TimeLimit = .inherited,
         upTo limit: HTTPDNSClient.ByteLimit = .inherited,
         decodesBody: Bool = false,
         progress: (@Sendable (HTTPDNSClient.Progress) -> Void)? = nil
@@ -67,7 +67,7 @@ extension HTTPDNSClient {
         var options = HTTPDNSClient.Request.Options()
         options.pinnedTo = addresses
         options.bypass = bypass
-        options.deadline = deadline
+        options.timeout = timeout
         return try await download(
             HTTPDNSClient.Request(url: url, headerFields: headerFields, options: options),
             to: path,

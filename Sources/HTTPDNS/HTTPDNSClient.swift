@@ -9,7 +9,7 @@ internal import Logging
 ///
 /// ```swift
 /// let client = try await HTTPDNSClient()
-/// let response = try await client.get("https://img.shop.example/a.jpg", deadline: .seconds(2))
+/// let response = try await client.get("https://img.shop.example/a.jpg", timeout: .seconds(2))
 /// let picture = try await response.body.collect(upTo: .mebibytes(4))
 /// try await client.shutdown()
 /// ```
@@ -186,7 +186,7 @@ public final class HTTPDNSClient: Sendable {
     {
         try pipeline.gate.enter()
         defer { pipeline.gate.leave() }
-        let deadline = options.deadline.duration(inheriting: nil).map { SystemTimeSource().now() + $0 }
+        let deadline = options.timeout.duration(inheriting: nil).map { SystemTimeSource().now() + $0 }
         let request = HTTPDNSClient.Request(url: url, options: options)
         let rewritten: HTTPDNSRewriter.RewrittenRequest
         if let unresolved = try pipeline.unresolved(request) {
@@ -220,7 +220,7 @@ public final class HTTPDNSClient: Sendable {
         try pipeline.gate.enter()
         defer { pipeline.gate.leave() }
         let question = try rewriter.question(about: HTTPDNSRewriter.host(host), port: port, options: options)
-        let deadline = options.deadline.duration(inheriting: nil).map { SystemTimeSource().now() + $0 }
+        let deadline = options.timeout.duration(inheriting: nil).map { SystemTimeSource().now() + $0 }
         var resolution = try await rewriter.resolve(question, deadline: deadline)
         let networks = options.reachableNetworks == .inherited ? pipeline.clientNetworks : options.reachableNetworks
         if networks != .any {
@@ -273,60 +273,6 @@ public final class HTTPDNSClient: Sendable {
     /// The time that a shutdown leaves the watcher of a file to end, after the draining time. A watcher that does not
     /// hang ends within a few milliseconds.
     private static let watchEndLimit = Duration.milliseconds(100)
-}
-
-extension HTTPDNSClient {
-    /// Sends a GET request and returns when its response head has arrived.
-    /// - Parameters:
-    ///   - url: The absolute http or https URL.
-    ///   - headerFields: The header fields.
-    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
-    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
-    ///   - deadline: The time for the call with its body.
-    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    public func get(
-        _ url: String,
-        headerFields: HTTPFields = [:],
-        pinnedTo addresses: [String]? = nil,
-        bypass: Bool = false,
-        deadline: HTTPDNSClient.TimeLimit = .inherited
-    ) async throws -> HTTPDNSClient.Response {
-        var request = HTTPDNSClient.Request(url: url, headerFields: headerFields)
-        request.take(pinnedTo: addresses, bypass: bypass, deadline: deadline)
-        return try await execute(request)
-    }
-
-    /// Sends a POST request and returns when its response head has arrived.
-    /// - Parameters:
-    ///   - url: The absolute http or https URL.
-    ///   - headerFields: The header fields.
-    ///   - body: The body.
-    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
-    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
-    ///   - deadline: The time for the call with its body.
-    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    public func post(
-        _ url: String,
-        headerFields: HTTPFields = [:],
-        body: HTTPDNSClient.Request.Body,
-        pinnedTo addresses: [String]? = nil,
-        bypass: Bool = false,
-        deadline: HTTPDNSClient.TimeLimit = .inherited
-    ) async throws -> HTTPDNSClient.Response {
-        var request = HTTPDNSClient.Request(method: .post, url: url, headerFields: headerFields, body: body)
-        request.take(pinnedTo: addresses, bypass: bypass, deadline: deadline)
-        return try await execute(request)
-    }
-}
-
-extension HTTPDNSClient.Request {
-    /// Most calls set none of these options, and their request then has no options at all.
-    fileprivate mutating func take(pinnedTo addresses: [String]?, bypass: Bool, deadline: HTTPDNSClient.TimeLimit) {
-        guard addresses != nil || bypass || !deadline.isInherited else { return }
-        options.pinnedTo = addresses
-        options.bypass = bypass
-        options.deadline = deadline
-    }
 }
 
 extension HTTPDNSClient {

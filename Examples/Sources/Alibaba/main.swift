@@ -16,6 +16,6 @@ var configuration = HTTPDNSClient.Configuration()
 configuration.resolver.providers = [try AlibabaProvider(settings)]
 configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["alibaba"], fallback: .system))]
 let client = try await HTTPDNSClient(configuration: configuration)
-let response = try await client.get("https://www.example.com/", deadline: .seconds(2))
+let response = try await client.get("https://www.example.com/", timeout: .seconds(2))
 print(response.status, response.route)
 try await client.shutdown(drainingFor: .seconds(5))

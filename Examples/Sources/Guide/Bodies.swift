@@ -46,7 +46,7 @@ enum Bodies {
         let download = try await client.download(
             "https://img.shop.example/big.iso",
             to: "/var/lib/app/big.iso",
-            deadline: .seconds(600)
+            timeout: .seconds(600)
         ) { progress in print(progress.fraction ?? 0) }
         print(download.bytes, download.path)
     }

@@ -13,7 +13,7 @@ enum Calling {
     static func urgent(_ client: HTTPDNSClient) async throws {
         var request = HTTPDNSClient.Request(url: "https://pay.shop.example/v1/charge")
         request.options.priority = .high
-        request.options.deadline = .milliseconds(300)
+        request.options.timeout = .milliseconds(300)
         let response = try await client.execute(request)
         print(response.status)
     }

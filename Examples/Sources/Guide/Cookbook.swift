@@ -17,7 +17,7 @@ enum Cookbook {
         let probe = try await client.get(
             "https://img.shop.example/health",
             pinnedTo: ["203.0.113.9"],
-            deadline: .seconds(2)
+            timeout: .seconds(2)
         )
         guard probe.status == .ok else { return }
 
@@ -29,7 +29,7 @@ enum Cookbook {
     static func canary(_ client: HTTPDNSClient) async throws {
         try client.mappings.apply { $0["api.shop.example"] = .weighted(["203.0.113.8": 95, "203.0.113.9": 5]) }
 
-        let response = try await client.get("https://api.shop.example/v1/items", deadline: .seconds(2))
+        let response = try await client.get("https://api.shop.example/v1/items", timeout: .seconds(2))
         if let exchange = response.exchanges.last { print(exchange.remote, exchange.status) }
 
         // The end of the canary: the rule of the configuration file counts again.
@@ -73,7 +73,7 @@ enum Cookbook {
     }
 
     static func explain(_ client: HTTPDNSClient) async throws {
-        let response = try await client.get("https://img.shop.example/a.jpg", deadline: .seconds(2))
+        let response = try await client.get("https://img.shop.example/a.jpg", timeout: .seconds(2))
         print(response.route)
         for exchange in response.exchanges {
             let resolution = exchange.request.resolution
@@ -103,7 +103,7 @@ enum Cookbook {
         var request = HTTPDNSClient.Request(url: urlFromTheUser)
         request.options.reachableNetworks = .publicInternet
         request.options.redirects = .never
-        request.options.deadline = .seconds(5)
+        request.options.timeout = .seconds(5)
 
         do {
             let response = try await client.execute(request)

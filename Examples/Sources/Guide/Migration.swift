@@ -10,7 +10,7 @@ enum Migration {
         let response = try await client.get(
             "https://img.shop.example/a.jpg",
             headerFields: [.accept: "image/jpeg"],
-            deadline: .seconds(5)
+            timeout: .seconds(5)
         )
         let picture = try await response.body.collect(upTo: .mebibytes(4))
 
@@ -26,7 +26,7 @@ enum Migration {
         let response = try await client.post(
             "https://pay.shop.example/v1/charge",
             json: charge,
-            deadline: .seconds(2)
+            timeout: .seconds(2)
         )
         let receipt = try await response.body.decode(Receipt.self, upTo: .kibibytes(64))
 
@@ -54,7 +54,7 @@ enum Migration {
 
     static func errors(_ client: HTTPDNSClient) async throws {
         do {
-            _ = try await client.get("https://img.shop.example/a.jpg", deadline: .seconds(2))
+            _ = try await client.get("https://img.shop.example/a.jpg", timeout: .seconds(2))
         } catch let error as HTTPDNSClientError where error.code == .timedOut {
             print(error.phase, error.requestMayHaveBeenSent)
         }

@@ -6,14 +6,14 @@ enum Requests {
         let response = try await client.get(
             "https://img.shop.example/a.jpg",
             headerFields: [.accept: "image/jpeg"],
-            deadline: .seconds(2)
+            timeout: .seconds(2)
         )
         print(response.status, response.headerFields[.contentType] ?? "-", response.version)
 
         var request = HTTPDNSClient.Request(method: .put, url: "https://img.shop.example/b.jpg")
         request.headerFields[.contentType] = "image/jpeg"
         request.body = .bytes([0xff, 0xd8, 0xff])
-        request.options.deadline = .seconds(5)
+        request.options.timeout = .seconds(5)
         request.options.families = .v4
         let stored = try await client.execute(request)
         print(stored.status)

@@ -6,13 +6,13 @@ let client = try await HTTPDNSClient(configuration: .file("httpdns.yaml"))
 let url = "https://img.shop.test:8443/a.jpg"
 
 do {
-    let response = try await client.get(url, deadline: .seconds(2))
+    let response = try await client.get(url, timeout: .seconds(2))
     print(response.status, response.route)
     let picture = try await response.body.collect(upTo: .mebibytes(4))
     print("\(picture.count) bytes")
 
     // This request only. Host, SNI, certificate check and pool stay those of the name.
-    let probe = try await client.get(url, pinnedTo: ["127.0.0.3"], deadline: .seconds(2))
+    let probe = try await client.get(url, pinnedTo: ["127.0.0.3"], timeout: .seconds(2))
     print(probe.status, probe.route)
 
     // From now on, for everyone: atomic, and seen by the next request.

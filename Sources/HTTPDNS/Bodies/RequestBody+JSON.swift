@@ -1,5 +1,4 @@
 public import HTTPDNSPrimitives
-public import HTTPTypes
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -49,36 +48,6 @@ extension HTTPDNSClient.Response.Body {
         } catch {
             throw HTTPDNSClientError.notDecoded(type, error, on: hop)
         }
-    }
-}
-
-extension HTTPDNSClient {
-    /// Sends a POST request with a value as JSON, see ``HTTPDNSClient/Request/Body/json(_:)``, and returns when its
-    /// response head has arrived.
-    /// - Parameters:
-    ///   - url: The absolute http or https URL.
-    ///   - headerFields: The header fields.
-    ///   - value: The value.
-    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
-    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
-    ///   - deadline: The time for the call with its body.
-    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    public func post(
-        _ url: String,
-        headerFields: HTTPFields = [:],
-        json value: some Encodable,
-        pinnedTo addresses: [String]? = nil,
-        bypass: Bool = false,
-        deadline: HTTPDNSClient.TimeLimit = .inherited
-    ) async throws -> HTTPDNSClient.Response {
-        try await post(
-            url,
-            headerFields: headerFields,
-            body: .json(value),
-            pinnedTo: addresses,
-            bypass: bypass,
-            deadline: deadline
-        )
     }
 }
 

@@ -48,7 +48,7 @@ extension HTTPDNSClientError {
         return error
     }
 
-    static let callTimeHint = "options.deadline bounds one call, timeouts.responseHead and timeouts.total all of them"
+    static let callTimeHint = "options.timeout bounds one call, timeouts.responseHead and timeouts.total all of them"
 
     /// Returns the error for a call whose time ended while an interceptor or a hook ran.
     static func overdue(_ call: CallTime, mayHaveBeenSent: Bool) -> HTTPDNSClientError {
@@ -58,7 +58,7 @@ extension HTTPDNSClientError {
             message:
                 "the call did not end within \((call.limit ?? .zero).shortText): an interceptor or a hook was still at work",
             hint:
-                "options.deadline bounds one call, timeouts.total all of them; both count what interceptors and hooks do"
+                "options.timeout bounds one call, timeouts.total all of them; both count what interceptors and hooks do"
         )
         (error.limit, error.isCallDeadline, error.requestMayHaveBeenSent) = (call.limit, true, mayHaveBeenSent)
         return error

@@ -154,8 +154,8 @@ extension HTTPDNSClientError {
         case .firstByte: "timeouts.firstByte bounds it"
         case .send, .body: "timeouts.idle bounds it"
         case .head:
-            "timeouts.responseHead bounds it; options.deadline sets another time for one call, its body included"
-        case .queue, .total: "options.deadline bounds it for one call, timeouts.total for all"
+            "timeouts.responseHead bounds it; options.timeout sets another time for one call, its body included"
+        case .queue, .total: "options.timeout bounds it for one call, timeouts.total for all"
         }
     }
 }

@@ -151,7 +151,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     public var elapsed: Duration = .zero
     /// The limit that passed, for ``Code/timedOut``.
     public var limit: Duration?
-    /// Whether the limit was the call's own, ``HTTPDNSClient/Request/Options/deadline`` or
+    /// Whether the limit was the call's own, ``HTTPDNSClient/Request/Options/timeout`` or
     /// ``HTTPDNSClient/Configuration/Timeouts/total``; ``phase`` is where the call was at that time.
     public var isCallDeadline = false
     /// A suggestion for solving the problem.

@@ -106,7 +106,7 @@ extension HTTPDNSClient.Request {
         public var reachableNetworks = HTTPDNSClient.ReachableNetworks.inherited
         /// The total time for the call, including resolving and the body. A value of its own replaces both
         /// ``HTTPDNSClient/Configuration/Timeouts/responseHead`` and ``HTTPDNSClient/Configuration/Timeouts/total``.
-        public var deadline = HTTPDNSClient.TimeLimit.inherited
+        public var timeout = HTTPDNSClient.TimeLimit.inherited
         /// The allowed address families; nil means the client's.
         public var families: HTTPDNSAddress.Families?
         /// The value of the Host field instead of the URL's own: a host with an optional port. It does not follow a

@@ -8,7 +8,7 @@ extension Pipeline {
     /// - Returns: The endpoint of the connection.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func preconnect(_ request: HTTPDNSClient.Request) async throws -> HTTPDNSEndpoint {
-        let time = time(request.options.deadline)
+        let time = time(request.options.timeout)
         do {
             return try await keepConnection(for: request, time)
         } catch let error as HTTPDNSClientError {
@@ -67,7 +67,7 @@ extension HTTPDNSClient {
     ///   - connections: The number of concurrent connections for HTTP/1.1: 1 to 64; a larger number means 64. No more
     ///     are made than ``Configuration/Connections/maximumPerHost`` and ``Configuration/Connections/maximum`` leave
     ///     beside the requests in flight.
-    ///   - options: The deadline, addresses and HTTP versions, as for a request.
+    ///   - options: The timeout, addresses and HTTP versions, as for a request.
     /// - Returns: The endpoints of the connections.
     /// - Throws: ``HTTPDNSClientError`` of the first connection that failed; others may have been made.
     ///   `CancellationError`.
@@ -107,7 +107,7 @@ extension HTTPDNSClient {
     ) async throws -> Duration {
         var request = HTTPDNSClient.Request(method: .head, url: "https://\(host):\(endpoint.port)/")
         request.options.pinnedTo = ["\(endpoint)"]
-        request.options.deadline = HTTPDNSClient.TimeLimit(timeLimit)
+        request.options.timeout = HTTPDNSClient.TimeLimit(timeLimit)
         request.options.stopsBeforeSending = true
         do {
             _ = try await execute(request)

@@ -125,7 +125,7 @@ final class Pipeline: Sendable {
     func call(_ request: HTTPDNSClient.Request, carrying rewritten: HTTPDNSRewriter.RewrittenRequest? = nil)
         async throws -> HTTPDNSClient.Response
     {
-        let time = time(request.own?.options.deadline ?? .inherited)
+        let time = time(request.own?.options.timeout ?? .inherited)
         do {
             if !hasCodeOfOthers { return try await plainCall(request, carrying: rewritten, time) }
             return try await interceptedCall(request, carrying: rewritten, time)

@@ -151,7 +151,7 @@ struct FetchCommand: Subcommand {
                     hint: "such as --max-time 2.5"
                 )
             }
-            request.options.deadline = .seconds(maximumSeconds)
+            request.options.timeout = .seconds(maximumSeconds)
             settings.configuration.timeouts.total = nil
         } else if !settings.readsFile {
             // A download may take as long as bytes keep coming; the idle limit stays.

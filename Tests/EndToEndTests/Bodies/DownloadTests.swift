@@ -37,7 +37,7 @@ struct DownloadTests {
                 try await client.download(
                     "http://one.test:\(server.port)/",
                     to: folder.path("a"),
-                    deadline: how == "late" ? .seconds(1) : .inherited
+                    timeout: how == "late" ? .seconds(1) : .inherited
                 ) { if $0.bytes >= 1_000_000 { begun.open() } }
             }
             if how != "late" {

@@ -67,7 +67,7 @@ struct StalledBodyTests {
         let source = StallingSource(it.stall == .afterBytes ? [UInt8](repeating: 7, count: 100_000) : nil)
         var request = HTTPDNSClient.Request(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/stalled")
         request.options.versions = it.versions
-        request.options.deadline = it.end == .deadline ? HTTPDNSClient.TimeLimit(total) : .inherited
+        request.options.timeout = it.end == .deadline ? HTTPDNSClient.TimeLimit(total) : .inherited
         request.body = it.kind.body(source)
         var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
         settings.versions = it.versions
@@ -109,7 +109,7 @@ extension StalledBodyTests {
         }
         var request = HTTPDNSClient.Request(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/stalled")
         request.options.versions = versions
-        request.options.deadline = end == .deadline ? .seconds(1) : .inherited
+        request.options.timeout = end == .deadline ? .seconds(1) : .inherited
         request.body = .stream(source)
         var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
         settings.versions = versions

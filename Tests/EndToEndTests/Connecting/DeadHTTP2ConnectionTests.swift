@@ -111,7 +111,7 @@ struct DeadHTTP2ConnectionTests {
             try await warm(client, way, count: 1)
             way.relay.swallow()
             async let post = refusal {
-                try await client.post(way.url, body: .text("charge"), deadline: .seconds(4)).text()
+                try await client.post(way.url, body: .text("charge"), timeout: .seconds(4)).text()
             }
             // A POST that comes after the GETs have found the connection dead goes to the other address, as it should.
             while client.connectionPools.first(where: { $0.endpoint == way.old })?.requests != 2 {
@@ -147,7 +147,7 @@ struct DeadHTTP2ConnectionTests {
             try await warm(client, way, count: 1)
             way.relay.loseAnswers()
             let error = try await refusal {
-                try await client.post(way.url, body: .text("charge"), deadline: .seconds(2)).text()
+                try await client.post(way.url, body: .text("charge"), timeout: .seconds(2)).text()
             }
             #expect(error.code == .timedOut && error.requestMayHaveBeenSent && error.retries == 0, "\(error)")
             try await way.awaitLog("POST", at: "127.0.0.2")

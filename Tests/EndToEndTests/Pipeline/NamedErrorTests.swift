@@ -159,7 +159,7 @@ struct NamedErrorTests {
 
             // The time limit has retired the connection, and a new one could take longer than what is meant here.
             try await client.get("https://one.test:\(rig.tlsPort)/health").text()
-            let total = try await refusal { _ = try await client.get(stalled, deadline: .seconds(2)) }
+            let total = try await refusal { _ = try await client.get(stalled, timeout: .seconds(2)) }
             #expect(total.code == .timedOut && total.phase == .firstByte && total.isCallDeadline, "\(total)")
             #expect(total.limit == .seconds(2))
             expectPresentable(total, naming: "one.test", "2 s")

@@ -107,11 +107,11 @@ struct ProxyAddressTests {
         )
         try await withClient(settings) { client async throws in
             var request = HTTPDNSClient.Request(url: "http://one.test/")
-            request.options.deadline = .seconds(3)
+            request.options.timeout = .seconds(3)
             let error = try await #require(throws: HTTPDNSClientError.self) { try await client.execute(request) }
             #expect(error.code == .timedOut && !error.requestMayHaveBeenSent, "\(error)")
             // Shorter than the limit for connecting: the silent address has no second turn in it.
-            request.options.deadline = .seconds(40)
+            request.options.timeout = .seconds(40)
             #expect(try await client.execute(request).text() == "ok")
         }
         withExtendedLifetime(hole) {}

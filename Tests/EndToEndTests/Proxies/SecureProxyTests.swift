@@ -105,7 +105,7 @@ struct SecureProxyTests {
             other.credential = HTTPDNSClient.Proxy.Credential(user: "you", password: HTTPDNSSecret { "y" })
             var request = HTTPDNSClient.Request(url: "http://192.0.2.7:8080/b")
             request.options.proxy = .through(other)
-            request.options.deadline = .seconds(3)
+            request.options.timeout = .seconds(3)
             // No connection is left for it, which proves that it does not take the one that is there.
             await #expect(throws: HTTPDNSClientError.self) { try await client.execute(request) }
             let again = try await client.get("http://192.0.2.7:8080/a")
@@ -192,7 +192,7 @@ struct SecureProxyTests {
         #expect(try await first.get("http://lab.test:8080/a").text() == "ok")
         var request = HTTPDNSClient.Request(url: "http://lab.test:8080/b")
         // The relay has one connection at a time, which may stay the first client's.
-        request.options.deadline = .seconds(3)
+        request.options.timeout = .seconds(3)
         await #expect(throws: HTTPDNSClientError.self) { try await second.execute(request) }
         try await first.shutdown()
         try await second.shutdown()

@@ -36,13 +36,13 @@ struct WaitingCallTests {
     private func request(
         _ path: String,
         _ priority: HTTPDNSClient.Request.Priority = .normal,
-        deadline: HTTPDNSClient.TimeLimit = .inherited
+        timeout: HTTPDNSClient.TimeLimit = .inherited
     )
         -> HTTPDNSClient.Request
     {
         var request = HTTPDNSClient.Request(url: "https://one.test/\(path)")
         request.options.priority = priority
-        request.options.deadline = deadline
+        request.options.timeout = timeout
         return request
     }
 
@@ -94,7 +94,7 @@ struct WaitingCallTests {
         let rig = try rig(turnstile)
         let first = Task { try await rig.client.execute(request("0")) }
         await sent(1, rig)
-        let error = await clientError { try await rig.client.execute(request("1", deadline: .milliseconds(50))) }
+        let error = await clientError { try await rig.client.execute(request("1", timeout: .milliseconds(50))) }
         #expect(error?.code == .timedOut && error?.phase == .queue && error?.isCallDeadline == true)
         #expect(error?.limit == .milliseconds(50) && error?.requestMayHaveBeenSent == false)
         #expect((error?.elapsed ?? .zero) >= .milliseconds(50) && error?.host == "one.test")

@@ -34,7 +34,7 @@ struct BlockingCallTests {
     private static func text(
         _ client: HTTPDNSClient,
         _ body: HTTPDNSClient.Request.Body? = nil,
-        deadline: HTTPDNSClient.TimeLimit = .inherited
+        timeout: HTTPDNSClient.TimeLimit = .inherited
     )
         throws
         -> String
@@ -44,7 +44,7 @@ struct BlockingCallTests {
             url: "http://one.test/",
             body: body ?? .none
         )
-        request.options.deadline = deadline
+        request.options.timeout = timeout
         return String(decoding: try client.executeAndWait(request).body, as: UTF8.self)
     }
 
@@ -52,12 +52,12 @@ struct BlockingCallTests {
     private static func error(
         _ client: HTTPDNSClient,
         _ body: HTTPDNSClient.Request.Body? = nil,
-        deadline: HTTPDNSClient.TimeLimit = .inherited
+        timeout: HTTPDNSClient.TimeLimit = .inherited
     )
         -> HTTPDNSClientError?
     {
         do {
-            _ = try text(client, body, deadline: deadline)
+            _ = try text(client, body, timeout: timeout)
             return nil
         } catch {
             return error as? HTTPDNSClientError
@@ -170,7 +170,7 @@ struct BlockingCallTests {
             for _ in 0..<16 {
                 let chunks = Chunks([Array("123".utf8), Array("45".utf8)])
                 let body = isFile ? HTTPDNSClient.Request.Body.file(path) : .stream(length: 5, chunks)
-                tasks.addTask { Self.error(client, body, deadline: .seconds(20)) }
+                tasks.addTask { Self.error(client, body, timeout: .seconds(20)) }
             }
             return await tasks.reduce(into: [HTTPDNSClientError]()) { if let error = $1 { $0.append(error) } }
         }
@@ -202,7 +202,7 @@ struct BlockingCallTests {
             for name in names {
                 tasks.addTask {
                     var request = HTTPDNSClient.Request(url: "http://\(name):\(server.port)/")
-                    request.options.deadline = .seconds(5)
+                    request.options.timeout = .seconds(5)
                     do {
                         // A synchronous function hides the blocking from the compiler.
                         _ = try Self.answer(client, request)
@@ -246,7 +246,7 @@ struct BlockingCallTests {
         let server = try RawServer(.readHead, .hang)
         let client = try await client(server.port) { $0.timeouts.total = nil }
         let start = SystemTimeSource().now()
-        let error = try await onThread { Self.error(client, deadline: .seconds(2)) }
+        let error = try await onThread { Self.error(client, timeout: .seconds(2)) }
         let elapsed = SystemTimeSource().now() - start
         #expect(error?.code == .timedOut && error?.phase == .firstByte && error?.isCallDeadline == true)
         #expect(elapsed >= .seconds(2), "\(elapsed)")
@@ -265,7 +265,7 @@ struct BlockingCallTests {
                 }
             ]
         }
-        let error = try await onThread { Self.error(client, deadline: .milliseconds(100)) }
+        let error = try await onThread { Self.error(client, timeout: .milliseconds(100)) }
         #expect(error?.code == .timedOut && error?.phase == .total && error?.isCallDeadline == true)
         gate.open()
         try await client.shutdown(drainingFor: .seconds(60))

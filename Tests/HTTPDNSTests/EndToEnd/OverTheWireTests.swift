@@ -81,7 +81,7 @@ struct OverTheWireTests {
     func silence() async throws {
         let server = try RawServer(.readHead, .hang)
         let client = try await mappedClient(server.port)
-        let error = await clientError { try await client.get("http://one.test/", deadline: .seconds(2)) }
+        let error = await clientError { try await client.get("http://one.test/", timeout: .seconds(2)) }
         #expect(error?.code == .timedOut && error?.phase == .firstByte && error?.isCallDeadline == true)
         #expect(error?.limit == .seconds(2) && error?.requestMayHaveBeenSent == true)
         #expect(error?.attempts.count == 1)

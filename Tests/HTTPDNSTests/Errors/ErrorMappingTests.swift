@@ -91,7 +91,7 @@ struct ErrorMappingTests {
         #expect(total.limit == .seconds(60))
         #expect(total.message.contains("within the call's 60 s") && !total.message.contains("late"))
         #expect(total.elapsed > .zero)
-        #expect(total.hint?.contains("deadline") == true)
+        #expect(total.hint?.contains("options.timeout") == true)
     }
 
     /// It is also the underlying error.
@@ -136,7 +136,7 @@ struct ErrorMappingTests {
     func resolveTimeout() async throws {
         let rig = try Rig()
         rig.provider.say(.silence, about: try HTTPDNSName("one.test"))
-        async let failed = clientError { try await rig.client.get("https://one.test/", deadline: .unlimited) }
+        async let failed = clientError { try await rig.client.get("https://one.test/", timeout: .unlimited) }
         await rig.provider.queries(atLeast: 1)
         await rig.clock.sleepers(atLeast: 1)
         while rig.clock.sleeperCount > 0 {
@@ -151,7 +151,7 @@ struct ErrorMappingTests {
     @Test("A deadline that has passed is a time-out without a query")
     func passedDeadline() async throws {
         let rig = try Rig()
-        let error = await clientError { try await rig.client.get("https://one.test/", deadline: .seconds(0)) }
+        let error = await clientError { try await rig.client.get("https://one.test/", timeout: .seconds(0)) }
         #expect(error?.code == .timedOut && error?.phase == .total)
         #expect(rig.provider.queries.isEmpty && rig.wire.requests.isEmpty)
     }

@@ -210,7 +210,7 @@ struct PipelineOrderTests {
         let before = SystemTimeSource().now()
         var options = HTTPDNSClient.Request.Options()
         _ = try await rig.client.execute(HTTPDNSClient.Request(url: "http://one.test/", options: options))
-        options.deadline = .seconds(7)
+        options.timeout = .seconds(7)
         options.maximumResponseBody = .bytes(5)
         options.versions = .http1Only
         _ = try await rig.client.execute(HTTPDNSClient.Request(url: "http://one.test/", options: options))

@@ -40,7 +40,7 @@ struct BodyOverdueTests {
                     try await rig.client.post(
                         "https://map.test/",
                         body: .bytes(Self.noise).compressed(),
-                        deadline: HTTPDNSClient.TimeLimit(limit)
+                        timeout: HTTPDNSClient.TimeLimit(limit)
                     )
                 }
             }

@@ -18,7 +18,7 @@ struct InheritedOptionsTests {
         let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.ReachableNetworks> = \.reachableNetworks
         let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.AllowedVersions> = \.versions
         let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.ByteLimit> = \.maximumResponseBody
-        let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.TimeLimit> = \.deadline
+        let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.TimeLimit> = \.timeout
         let optional = Mirror(reflecting: HTTPDNSClient.Request.Options()).children
             .filter { Mirror(reflecting: $0.value).displayStyle == .optional }.compactMap(\.label)
         // A request names these for itself: nil is none.
@@ -38,7 +38,7 @@ struct InheritedOptionsTests {
                     == HTTPDNSClient.TimeLimit(.milliseconds(500)).duration(inheriting: nil)
             )
         }
-        #expect(HTTPDNSClient.Request.Options().deadline == .inherited)
+        #expect(HTTPDNSClient.Request.Options().timeout == .inherited)
     }
 
     @Test(

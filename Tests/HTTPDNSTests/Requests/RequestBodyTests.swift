@@ -63,6 +63,26 @@ struct RequestBodyTests {
         #expect(try await response.body.decode(Charge.self) == Charge(amount: 7))
     }
 
+    @Test("Each verb sends its method, the header fields and the body")
+    func verbs() async throws {
+        let rig = try Rig()
+        let (client, url, fields) = (rig.client, "https://one.test/x", [.accept: "a/b"] as HTTPFields)
+        _ = try await client.get(url, headerFields: fields, timeout: .seconds(5))
+        _ = try await client.head(url, headerFields: fields, timeout: .seconds(5))
+        _ = try await client.delete(url, headerFields: fields, timeout: .seconds(5))
+        _ = try await client.post(url, headerFields: fields, body: .text("a"), timeout: .seconds(5))
+        _ = try await client.put(url, headerFields: fields, body: .text("a"), timeout: .seconds(5))
+        _ = try await client.patch(url, headerFields: fields, body: .text("a"), timeout: .seconds(5))
+        _ = try await client.post(url, headerFields: fields, json: [1], timeout: .seconds(5))
+        _ = try await client.put(url, headerFields: fields, json: [1], timeout: .seconds(5))
+        _ = try await client.patch(url, headerFields: fields, json: [1], timeout: .seconds(5))
+        let sent = rig.wire.requests
+        #expect(sent.map(\.method) == [.get, .head, .delete, .post, .put, .patch, .post, .put, .patch])
+        #expect(sent.allSatisfy { $0.headerFields[.accept] == "a/b" && $0.limits.deadline != nil })
+        let types = sent.map { $0.headerFields[.contentType] }
+        #expect(types.prefix(3).allSatisfy { $0 == nil } && types.suffix(3).allSatisfy { $0 == "application/json" })
+    }
+
     @Test("Invalid JSON is a typed error with its cause, in both directions")
     func noJSON() async throws {
         let encoding = await clientError { try HTTPDNSClient.Request.Body.json(Double.infinity) }

@@ -249,7 +249,7 @@ struct RetryTests {
             $0.retries.delay = .seconds(10)
             $0.random = { 1 }
         }
-        let error = await clientError { try await rig.client.get("https://one.test/", deadline: .seconds(5)) }
+        let error = await clientError { try await rig.client.get("https://one.test/", timeout: .seconds(5)) }
         #expect(error?.code == .connectFailed && rig.wire.requests.count == 1 && error?.retries == 0)
     }
 

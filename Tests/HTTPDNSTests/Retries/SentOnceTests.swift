@@ -84,7 +84,7 @@ struct SentOnceTests {
         // The old server's thread closes its socket in its own time.
         var probe = HTTPDNSClient.Request(url: "http://one.test/")
         probe.options.retries = .never
-        probe.options.deadline = .seconds(1)
+        probe.options.timeout = .seconds(1)
         while await clientError({ try await client.execute(probe) })?.code != .connectFailed {}
         let response = try await client.post("http://one.test/", body: .text("charge"))
         try await client.shutdown()

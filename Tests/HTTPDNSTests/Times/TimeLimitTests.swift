@@ -22,7 +22,7 @@ struct TimeLimitTests {
     }
 
     private func get(_ client: HTTPDNSClient, _ limit: HTTPDNSClient.TimeLimit = .inherited) async throws -> String {
-        let body = try await client.get("http://one.test/", deadline: limit).body
+        let body = try await client.get("http://one.test/", timeout: limit).body
         return String(decoding: try await body.collect(upTo: .kibibytes(1)), as: UTF8.self)
     }
 
@@ -133,7 +133,7 @@ struct TimeLimitTests {
             }
         }
         let start = ContinuousClock.now
-        let error = await clientError { try await client.get("http://one.test/", deadline: .seconds(3)) }
+        let error = await clientError { try await client.get("http://one.test/", timeout: .seconds(3)) }
         let elapsed = ContinuousClock.now - start
         #expect(error?.code == .timedOut && error?.phase == .interceptor && error?.isCallDeadline == true)
         #expect(error?.limit == .seconds(3) && error?.requestMayHaveBeenSent == (place == .redirect))

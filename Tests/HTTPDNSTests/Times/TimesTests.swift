@@ -206,7 +206,7 @@ struct TimesTests {
         let server = try RawServer(.readHead, .hang)
         let client = try await HTTPDNSClient(configuration: configuration(["\(server.address):\(server.port)"]))
         var request = HTTPDNSClient.Request(url: "http://one.test/")
-        request.options.deadline = .milliseconds(300)
+        request.options.timeout = .milliseconds(300)
         let thread = WorkThread(named: "test", isOnDuty: false, rest: .zero)
         let (isTimeout, time) = await withCheckedContinuation { continuation in
             thread.enqueue { [request] in

@@ -1,0 +1,223 @@
+public import HTTPTypes
+
+extension HTTPDNSClient {
+    /// Sends a GET request and returns when its response head has arrived.
+    /// - Parameters:
+    ///   - url: The absolute http or https URL.
+    ///   - headerFields: The header fields.
+    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
+    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - timeout: The time for the call with its body.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    public func get(
+        _ url: String,
+        headerFields: HTTPFields = [:],
+        pinnedTo addresses: [String]? = nil,
+        bypass: Bool = false,
+        timeout: HTTPDNSClient.TimeLimit = .inherited
+    ) async throws -> HTTPDNSClient.Response {
+        var request = HTTPDNSClient.Request(method: .get, url: url, headerFields: headerFields)
+        request.take(pinnedTo: addresses, bypass: bypass, timeout: timeout)
+        return try await execute(request)
+    }
+
+    /// Sends a HEAD request and returns when its response head has arrived. The response has no body.
+    /// - Parameters:
+    ///   - url: The absolute http or https URL.
+    ///   - headerFields: The header fields.
+    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
+    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - timeout: The time for the call with its body.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    public func head(
+        _ url: String,
+        headerFields: HTTPFields = [:],
+        pinnedTo addresses: [String]? = nil,
+        bypass: Bool = false,
+        timeout: HTTPDNSClient.TimeLimit = .inherited
+    ) async throws -> HTTPDNSClient.Response {
+        var request = HTTPDNSClient.Request(method: .head, url: url, headerFields: headerFields)
+        request.take(pinnedTo: addresses, bypass: bypass, timeout: timeout)
+        return try await execute(request)
+    }
+
+    /// Sends a POST request and returns when its response head has arrived.
+    /// - Parameters:
+    ///   - url: The absolute http or https URL.
+    ///   - headerFields: The header fields.
+    ///   - body: The body.
+    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
+    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - timeout: The time for the call with its body.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    public func post(
+        _ url: String,
+        headerFields: HTTPFields = [:],
+        body: HTTPDNSClient.Request.Body,
+        pinnedTo addresses: [String]? = nil,
+        bypass: Bool = false,
+        timeout: HTTPDNSClient.TimeLimit = .inherited
+    ) async throws -> HTTPDNSClient.Response {
+        var request = HTTPDNSClient.Request(method: .post, url: url, headerFields: headerFields, body: body)
+        request.take(pinnedTo: addresses, bypass: bypass, timeout: timeout)
+        return try await execute(request)
+    }
+
+    /// Sends a POST request with a value as JSON, see ``HTTPDNSClient/Request/Body/json(_:)``, and returns when its
+    /// response head has arrived.
+    /// - Parameters:
+    ///   - url: The absolute http or https URL.
+    ///   - headerFields: The header fields.
+    ///   - value: The value.
+    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
+    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - timeout: The time for the call with its body.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    public func post(
+        _ url: String,
+        headerFields: HTTPFields = [:],
+        json value: some Encodable,
+        pinnedTo addresses: [String]? = nil,
+        bypass: Bool = false,
+        timeout: HTTPDNSClient.TimeLimit = .inherited
+    ) async throws -> HTTPDNSClient.Response {
+        try await post(
+            url,
+            headerFields: headerFields,
+            body: .json(value),
+            pinnedTo: addresses,
+            bypass: bypass,
+            timeout: timeout
+        )
+    }
+
+    /// Sends a PUT request and returns when its response head has arrived.
+    /// - Parameters:
+    ///   - url: The absolute http or https URL.
+    ///   - headerFields: The header fields.
+    ///   - body: The body.
+    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
+    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - timeout: The time for the call with its body.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    public func put(
+        _ url: String,
+        headerFields: HTTPFields = [:],
+        body: HTTPDNSClient.Request.Body,
+        pinnedTo addresses: [String]? = nil,
+        bypass: Bool = false,
+        timeout: HTTPDNSClient.TimeLimit = .inherited
+    ) async throws -> HTTPDNSClient.Response {
+        var request = HTTPDNSClient.Request(method: .put, url: url, headerFields: headerFields, body: body)
+        request.take(pinnedTo: addresses, bypass: bypass, timeout: timeout)
+        return try await execute(request)
+    }
+
+    /// Sends a PUT request with a value as JSON, see ``HTTPDNSClient/Request/Body/json(_:)``, and returns when its
+    /// response head has arrived.
+    /// - Parameters:
+    ///   - url: The absolute http or https URL.
+    ///   - headerFields: The header fields.
+    ///   - value: The value.
+    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
+    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - timeout: The time for the call with its body.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    public func put(
+        _ url: String,
+        headerFields: HTTPFields = [:],
+        json value: some Encodable,
+        pinnedTo addresses: [String]? = nil,
+        bypass: Bool = false,
+        timeout: HTTPDNSClient.TimeLimit = .inherited
+    ) async throws -> HTTPDNSClient.Response {
+        try await put(
+            url,
+            headerFields: headerFields,
+            body: .json(value),
+            pinnedTo: addresses,
+            bypass: bypass,
+            timeout: timeout
+        )
+    }
+
+    /// Sends a PATCH request and returns when its response head has arrived.
+    /// - Parameters:
+    ///   - url: The absolute http or https URL.
+    ///   - headerFields: The header fields.
+    ///   - body: The body.
+    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
+    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - timeout: The time for the call with its body.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    public func patch(
+        _ url: String,
+        headerFields: HTTPFields = [:],
+        body: HTTPDNSClient.Request.Body,
+        pinnedTo addresses: [String]? = nil,
+        bypass: Bool = false,
+        timeout: HTTPDNSClient.TimeLimit = .inherited
+    ) async throws -> HTTPDNSClient.Response {
+        var request = HTTPDNSClient.Request(method: .patch, url: url, headerFields: headerFields, body: body)
+        request.take(pinnedTo: addresses, bypass: bypass, timeout: timeout)
+        return try await execute(request)
+    }
+
+    /// Sends a PATCH request with a value as JSON, see ``HTTPDNSClient/Request/Body/json(_:)``, and returns when its
+    /// response head has arrived.
+    /// - Parameters:
+    ///   - url: The absolute http or https URL.
+    ///   - headerFields: The header fields.
+    ///   - value: The value.
+    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
+    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - timeout: The time for the call with its body.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    public func patch(
+        _ url: String,
+        headerFields: HTTPFields = [:],
+        json value: some Encodable,
+        pinnedTo addresses: [String]? = nil,
+        bypass: Bool = false,
+        timeout: HTTPDNSClient.TimeLimit = .inherited
+    ) async throws -> HTTPDNSClient.Response {
+        try await patch(
+            url,
+            headerFields: headerFields,
+            body: .json(value),
+            pinnedTo: addresses,
+            bypass: bypass,
+            timeout: timeout
+        )
+    }
+
+    /// Sends a DELETE request and returns when its response head has arrived.
+    /// - Parameters:
+    ///   - url: The absolute http or https URL.
+    ///   - headerFields: The header fields.
+    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
+    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - timeout: The time for the call with its body.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    public func delete(
+        _ url: String,
+        headerFields: HTTPFields = [:],
+        pinnedTo addresses: [String]? = nil,
+        bypass: Bool = false,
+        timeout: HTTPDNSClient.TimeLimit = .inherited
+    ) async throws -> HTTPDNSClient.Response {
+        var request = HTTPDNSClient.Request(method: .delete, url: url, headerFields: headerFields)
+        request.take(pinnedTo: addresses, bypass: bypass, timeout: timeout)
+        return try await execute(request)
+    }
+}
+
+extension HTTPDNSClient.Request {
+    /// Most calls set none of these options, and their request then has no options at all.
+    fileprivate mutating func take(pinnedTo addresses: [String]?, bypass: Bool, timeout: HTTPDNSClient.TimeLimit) {
+        guard addresses != nil || bypass || !timeout.isInherited else { return }
+        options.pinnedTo = addresses
+        options.bypass = bypass
+        options.timeout = timeout
+    }
+}
