@@ -63,9 +63,9 @@ extension HTTPDNSClient {
             /// within the last 5 s. A first change moves requests immediately; from the second change within this time
             /// on they stay, for names that rotate. Zero means that each answer decides alone.
             ///
-            /// It applies to answers of providers and of the system resolver. Changes of mappings, `pinnedTo`, the kill
-            /// switch and refusals by the policy move requests immediately. It applies only when ``selection`` is
-            /// `automatic` or `given`: the others spread requests or choose on their own.
+            /// It applies to answers of providers and of the system resolver. Changes of mappings, a request's own
+            /// addresses, the kill switch and refusals by the policy move requests immediately. It applies only when
+            /// ``selection`` is `automatic` or `given`: the others spread requests or choose on their own.
             public var addressStickiness: Duration = .seconds(30)
             /// The maximum number of connections to one host and port in use at the same time, at least 1; nil means no
             /// limit. A request that finds all of them in use waits, at most for ``queueWait`` and until its deadline,
@@ -115,7 +115,8 @@ extension HTTPDNSClient {
             public var keepsPeerCertificates = false
 
             /// A rule that chooses which of several addresses is tried first. Unhealthy addresses always go last.
-            /// Addresses named by the request (`pinnedTo`) and the weighted draws of a mapping keep their order.
+            /// Addresses named by the request (``HTTPDNSClient/Request/Options/addresses``) and the weighted draws of a
+            /// mapping keep their order.
             public struct Selection: Hashable, Sendable, CustomStringConvertible {
                 /// The value in the configuration file.
                 public let description: String

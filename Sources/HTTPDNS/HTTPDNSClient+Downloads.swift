@@ -53,20 +53,30 @@ extension HTTPDNSClient {
     }
 
     /// Sends a GET request and saves the body of its response, see ``download(_:to:upTo:decodesBody:progress:)``.
+    /// - Parameters:
+    ///   - url: The absolute http or https URL.
+    ///   - path: The path of the file.
+    ///   - headerFields: The header fields.
+    ///   - targets: The addresses to connect to instead of any other source, see
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
+    ///   - timeout: The time for the call with its body.
+    ///   - limit: The most bytes that are saved.
+    ///   - decodesBody: Whether content codings are requested and decoded.
+    ///   - progress: A closure for progress reports.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func download(
         _ url: String,
         to path: String,
         headerFields: HTTPFields = [:],
-        pinnedTo addresses: [String]? = nil,
-        bypass: Bool = false,
+        connectTo targets: [HTTPDNSClient.Request.Target] = [],
         timeout: HTTPDNSClient.TimeLimit = .inherited,
         upTo limit: HTTPDNSClient.ByteLimit = .inherited,
         decodesBody: Bool = false,
         progress: (@Sendable (HTTPDNSClient.Progress) -> Void)? = nil
     ) async throws -> HTTPDNSClient.Download {
         var options = HTTPDNSClient.Request.Options()
-        options.pinnedTo = addresses
-        options.bypass = bypass
+        if !targets.isEmpty { options.addresses = .only(targets) }
         options.timeout = timeout
         return try await download(
             HTTPDNSClient.Request(url: url, headerFields: headerFields, options: options),

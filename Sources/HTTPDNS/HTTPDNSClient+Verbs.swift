@@ -5,19 +5,19 @@ extension HTTPDNSClient {
     /// - Parameters:
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.
-    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
-    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - targets: The addresses to connect to instead of any other source, see
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func get(
         _ url: String,
         headerFields: HTTPFields = [:],
-        pinnedTo addresses: [String]? = nil,
-        bypass: Bool = false,
+        connectTo targets: [HTTPDNSClient.Request.Target] = [],
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         var request = HTTPDNSClient.Request(method: .get, url: url, headerFields: headerFields)
-        request.take(pinnedTo: addresses, bypass: bypass, timeout: timeout)
+        request.take(connectTo: targets, timeout: timeout)
         return try await execute(request)
     }
 
@@ -25,19 +25,19 @@ extension HTTPDNSClient {
     /// - Parameters:
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.
-    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
-    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - targets: The addresses to connect to instead of any other source, see
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func head(
         _ url: String,
         headerFields: HTTPFields = [:],
-        pinnedTo addresses: [String]? = nil,
-        bypass: Bool = false,
+        connectTo targets: [HTTPDNSClient.Request.Target] = [],
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         var request = HTTPDNSClient.Request(method: .head, url: url, headerFields: headerFields)
-        request.take(pinnedTo: addresses, bypass: bypass, timeout: timeout)
+        request.take(connectTo: targets, timeout: timeout)
         return try await execute(request)
     }
 
@@ -46,20 +46,20 @@ extension HTTPDNSClient {
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.
     ///   - body: The body.
-    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
-    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - targets: The addresses to connect to instead of any other source, see
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func post(
         _ url: String,
         headerFields: HTTPFields = [:],
         body: HTTPDNSClient.Request.Body,
-        pinnedTo addresses: [String]? = nil,
-        bypass: Bool = false,
+        connectTo targets: [HTTPDNSClient.Request.Target] = [],
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         var request = HTTPDNSClient.Request(method: .post, url: url, headerFields: headerFields, body: body)
-        request.take(pinnedTo: addresses, bypass: bypass, timeout: timeout)
+        request.take(connectTo: targets, timeout: timeout)
         return try await execute(request)
     }
 
@@ -69,24 +69,23 @@ extension HTTPDNSClient {
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.
     ///   - value: The value.
-    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
-    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - targets: The addresses to connect to instead of any other source, see
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func post(
         _ url: String,
         headerFields: HTTPFields = [:],
         json value: some Encodable,
-        pinnedTo addresses: [String]? = nil,
-        bypass: Bool = false,
+        connectTo targets: [HTTPDNSClient.Request.Target] = [],
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         try await post(
             url,
             headerFields: headerFields,
             body: .json(value),
-            pinnedTo: addresses,
-            bypass: bypass,
+            connectTo: targets,
             timeout: timeout
         )
     }
@@ -96,20 +95,20 @@ extension HTTPDNSClient {
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.
     ///   - body: The body.
-    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
-    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - targets: The addresses to connect to instead of any other source, see
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func put(
         _ url: String,
         headerFields: HTTPFields = [:],
         body: HTTPDNSClient.Request.Body,
-        pinnedTo addresses: [String]? = nil,
-        bypass: Bool = false,
+        connectTo targets: [HTTPDNSClient.Request.Target] = [],
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         var request = HTTPDNSClient.Request(method: .put, url: url, headerFields: headerFields, body: body)
-        request.take(pinnedTo: addresses, bypass: bypass, timeout: timeout)
+        request.take(connectTo: targets, timeout: timeout)
         return try await execute(request)
     }
 
@@ -119,24 +118,23 @@ extension HTTPDNSClient {
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.
     ///   - value: The value.
-    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
-    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - targets: The addresses to connect to instead of any other source, see
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func put(
         _ url: String,
         headerFields: HTTPFields = [:],
         json value: some Encodable,
-        pinnedTo addresses: [String]? = nil,
-        bypass: Bool = false,
+        connectTo targets: [HTTPDNSClient.Request.Target] = [],
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         try await put(
             url,
             headerFields: headerFields,
             body: .json(value),
-            pinnedTo: addresses,
-            bypass: bypass,
+            connectTo: targets,
             timeout: timeout
         )
     }
@@ -146,20 +144,20 @@ extension HTTPDNSClient {
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.
     ///   - body: The body.
-    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
-    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - targets: The addresses to connect to instead of any other source, see
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func patch(
         _ url: String,
         headerFields: HTTPFields = [:],
         body: HTTPDNSClient.Request.Body,
-        pinnedTo addresses: [String]? = nil,
-        bypass: Bool = false,
+        connectTo targets: [HTTPDNSClient.Request.Target] = [],
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         var request = HTTPDNSClient.Request(method: .patch, url: url, headerFields: headerFields, body: body)
-        request.take(pinnedTo: addresses, bypass: bypass, timeout: timeout)
+        request.take(connectTo: targets, timeout: timeout)
         return try await execute(request)
     }
 
@@ -169,24 +167,23 @@ extension HTTPDNSClient {
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.
     ///   - value: The value.
-    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
-    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - targets: The addresses to connect to instead of any other source, see
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func patch(
         _ url: String,
         headerFields: HTTPFields = [:],
         json value: some Encodable,
-        pinnedTo addresses: [String]? = nil,
-        bypass: Bool = false,
+        connectTo targets: [HTTPDNSClient.Request.Target] = [],
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         try await patch(
             url,
             headerFields: headerFields,
             body: .json(value),
-            pinnedTo: addresses,
-            bypass: bypass,
+            connectTo: targets,
             timeout: timeout
         )
     }
@@ -195,29 +192,29 @@ extension HTTPDNSClient {
     /// - Parameters:
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.
-    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
-    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
+    ///   - targets: The addresses to connect to instead of any other source, see
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func delete(
         _ url: String,
         headerFields: HTTPFields = [:],
-        pinnedTo addresses: [String]? = nil,
-        bypass: Bool = false,
+        connectTo targets: [HTTPDNSClient.Request.Target] = [],
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         var request = HTTPDNSClient.Request(method: .delete, url: url, headerFields: headerFields)
-        request.take(pinnedTo: addresses, bypass: bypass, timeout: timeout)
+        request.take(connectTo: targets, timeout: timeout)
         return try await execute(request)
     }
 }
 
 extension HTTPDNSClient.Request {
     /// Most calls set none of these options, and their request then has no options at all.
-    fileprivate mutating func take(pinnedTo addresses: [String]?, bypass: Bool, timeout: HTTPDNSClient.TimeLimit) {
-        guard addresses != nil || bypass || !timeout.isInherited else { return }
-        options.pinnedTo = addresses
-        options.bypass = bypass
+    fileprivate mutating func take(connectTo targets: [HTTPDNSClient.Request.Target], timeout: HTTPDNSClient.TimeLimit)
+    {
+        guard !targets.isEmpty || !timeout.isInherited else { return }
+        if !targets.isEmpty { options.addresses = .only(targets) }
         options.timeout = timeout
     }
 }

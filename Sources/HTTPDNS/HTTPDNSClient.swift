@@ -147,7 +147,7 @@ public final class HTTPDNSClient: Sendable {
     /// request goes to the tag's addresses without a query to any provider; after that it is rewritten again.
     ///
     /// Another client's addresses must pass this client's address policy, and all addresses its
-    /// ``Configuration/reachableNetworks``. Options for the rewriting (`pinnedTo`, `bypass`, `families`, `hostHeader`,
+    /// ``Configuration/reachableNetworks``. Options for the rewriting (`addresses`, `families`, `hostHeader`,
     /// `reachableNetworks`) are those of the first rewriting, unless `options` has its own. The tag does not count when
     /// other addresses are requested, or when the rewriter of this client is switched off.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
@@ -160,8 +160,7 @@ public final class HTTPDNSClient: Sendable {
     ) async throws -> HTTPDNSClient.Response {
         let content = rewritten.content
         var options = options
-        options.pinnedTo = options.pinnedTo ?? content.pinnedTo
-        options.bypass = options.bypass || content.bypass
+        if options.addresses == .automatic { options.addresses = content.addresses }
         options.families = options.families ?? content.families
         options.hostHeader = options.hostHeader ?? content.hostHeader
         // The networks of another client's request do not widen those of this client.

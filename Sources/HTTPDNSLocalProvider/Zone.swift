@@ -6,7 +6,7 @@ internal import HTTPDNSPrimitives
 
 /// The served content: the mappings of a file, and its settings for serving them.
 ///
-/// Rules for a port, `bypass` and `last_resort` concern clients only. Names without other rules do not exist here.
+/// Rules for a port, `system` and `last_resort` concern clients only. Names without other rules do not exist here.
 struct Zone: Sendable {
     /// The maximum number of aliases that are followed, as in the mappings themselves.
     private static let maximumAliases = 8

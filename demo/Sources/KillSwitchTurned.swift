@@ -18,10 +18,10 @@ struct KillSwitchTurned: DemoStep {
         }
         client.killSwitch.turnOn()
         let again = try await address(of: client, stage.url("/a.jpg?switch=3"))
-        let bypassed = client.counters.switchedOff
+        let bySystem = client.counters.switchedOff
         try await client.shutdown()
         // The system resolver does not know the name, so this failure shows that the request used the system resolver.
-        let held = pinned == "127.0.0.2" && again == pinned && off?.code == .resolveFailed && bypassed == 1
+        let held = pinned == "127.0.0.2" && again == pinned && off?.code == .resolveFailed && bySystem == 1
         screen.detail(
             "\(held ? screen.green("ok") : screen.red("x "))  off: "
                 + (off.map { "the system path (fails here: \($0.message))" } ?? "answered, which it must not be")

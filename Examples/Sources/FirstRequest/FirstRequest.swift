@@ -33,7 +33,7 @@ struct FirstRequest {
     /// Tries an address with one request, and gives it to everyone when that went well.
     static func move(_ url: String, to address: String, client: HTTPDNSClient) async throws {
         // This request only: Host, SNI and certificate check stay those of the name.
-        let probe = try await client.get(url, pinnedTo: [address], timeout: .seconds(2))
+        let probe = try await client.get(url, connectTo: [HTTPDNSClient.Request.Target(address)], timeout: .seconds(2))
         print("probe:", probe.status, probe.route)
         _ = try await probe.body.collect(upTo: .mebibytes(4))
 

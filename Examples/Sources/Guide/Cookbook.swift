@@ -16,7 +16,7 @@ enum Cookbook {
         // One request to the new address first. TLS still checks the name img.shop.example.
         let probe = try await client.get(
             "https://img.shop.example/health",
-            pinnedTo: ["203.0.113.9"],
+            connectTo: ["203.0.113.9"],
             timeout: .seconds(2)
         )
         guard probe.status == .ok else { return }
@@ -79,7 +79,7 @@ enum Cookbook {
             let resolution = exchange.request.resolution
             print(exchange.request.canonicalURL, exchange.remote, resolution.source)
             if let rule = resolution.rule { print("mapping", rule.key, rule.location?.description ?? "set by code") }
-            if let bypass = resolution.bypass { print("system resolver, because of", bypass) }
+            if let reason = resolution.systemReason { print("system resolver, because of", reason) }
             for attempt in resolution.failedAttempts { print("provider failed:", attempt) }
             for attempt in exchange.failedAttempts { print("address failed:", attempt) }
         }

@@ -7,7 +7,7 @@ enum Mappings {
             rules["img.shop.example"] = .addresses(["203.0.113.7", "2001:db8::7"])
             rules["api.shop.example:8443"] = .weighted(["203.0.113.8": 95, "203.0.113.9": 5])
             rules["cdn.shop.example"] = .via("edge.cdn.example")
-            rules["*.legacy.shop.example"] = .bypass
+            rules["*.legacy.shop.example"] = .system
             rules["old.shop.example"] = nil
         }
 

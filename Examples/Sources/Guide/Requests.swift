@@ -23,11 +23,13 @@ enum Requests {
         // These addresses and no others; nobody is asked.
         let probe = try await client.get(
             "https://img.shop.example/health",
-            pinnedTo: ["203.0.113.9", "[2001:db8::9]:8443"]
+            connectTo: ["203.0.113.9", "[2001:db8::9]:8443"]
         )
 
         // The system resolver, past mappings and providers.
-        let plain = try await client.get("https://img.shop.example/health", bypass: true)
+        var request = HTTPDNSClient.Request(url: "https://img.shop.example/health")
+        request.options.addresses = .system
+        let plain = try await client.execute(request)
 
         print(probe.route, plain.route)
     }

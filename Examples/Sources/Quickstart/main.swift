@@ -12,7 +12,7 @@ do {
     print("\(picture.count) bytes")
 
     // This request only. Host, SNI, certificate check and pool stay those of the name.
-    let probe = try await client.get(url, pinnedTo: ["127.0.0.3"], timeout: .seconds(2))
+    let probe = try await client.get(url, connectTo: ["127.0.0.3"], timeout: .seconds(2))
     print(probe.status, probe.route)
 
     // From now on, for everyone: atomic, and seen by the next request.

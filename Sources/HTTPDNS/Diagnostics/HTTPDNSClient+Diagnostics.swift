@@ -118,8 +118,8 @@ extension HTTPDNSClient.Status.Mappings.Rule {
         case .via(let name, let usesTargetIdentity):
             action = "via"
             targets = [name.description + (usesTargetIdentity ? " keep host" : "")]
-        case .bypass, nil:
-            action = "bypass"
+        case .system, nil:
+            action = "system"
             targets = []
         }
     }
@@ -153,7 +153,7 @@ extension HTTPDNSClient.Status.Route {
     init(_ route: HTTPDNSRoute, _ counters: HTTPDNSResolver.Counters.Route?) {
         pattern = route.pattern.description
         switch route.action {
-        case .bypass: (action, providers, fallback) = ("bypass", [], nil)
+        case .system: (action, providers, fallback) = ("system", [], nil)
         case .providers(let names, let fallback):
             (action, providers, self.fallback) = ("providers", names, fallback.rawValue)
         }

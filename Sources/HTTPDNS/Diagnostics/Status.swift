@@ -144,7 +144,7 @@ extension HTTPDNSClient.Status {
         public struct Rule: Codable, Hashable, Sendable {
             /// The key: a name or a suffix, with an optional port.
             public var key: String
-            /// The action: `addresses`, `via`, `bypass` or `last-resort`.
+            /// The action: `addresses`, `via`, `system` or `last-resort`.
             public var action: String
             /// The addresses, or the name of the target.
             public var targets: [String]
@@ -229,7 +229,7 @@ extension HTTPDNSClient.Status {
     public struct Route: Codable, Hashable, Sendable {
         /// The names that it covers: a name, a suffix, or `*`.
         public var pattern: String
-        /// The action: `providers` or `bypass`.
+        /// The action: `providers` or `system`.
         public var action: String
         /// The names of its providers, in order.
         public var providers: [String]

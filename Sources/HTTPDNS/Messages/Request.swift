@@ -1,5 +1,6 @@
 public import HTTPDNSCore
 package import HTTPDNSCurl
+public import HTTPDNSPrimitives
 public import HTTPTypes
 
 extension HTTPDNSClient {
@@ -81,17 +82,16 @@ extension HTTPDNSClient.Request {
     /// Policies and limits default to `.inherited`, the client's own. They are never optional, so `nil` and `.none`
     /// cannot be mistaken for "off": that is `.never`, `.direct` or `.unlimited`.
     public struct Options: Hashable, Sendable {
-        /// The addresses to use instead of any other source, in the order of the attempts. Each has an optional port:
-        /// `203.0.113.9`, `203.0.113.9:8443`, `2001:db8::9`, `[2001:db8::9]:8443`.
+        /// The source of the addresses that the request connects to.
         ///
-        /// SNI, certificate check and connection pool remain those of the URL's name. It wins over ``bypass``.
-        /// Redirects to the same host use these addresses too, if the addresses name no port or the redirect keeps the
-        /// port.
-        public var pinnedTo: [String]?
-        /// Whether the request bypasses mappings and providers: the system resolver answers.
-        public var bypass = false
+        /// ```swift
+        /// request.options.addresses = .only(["203.0.113.9", "[2001:db8::9]:8443"])
+        /// ```
+        ///
+        /// SNI, certificate check and connection pool remain those of the URL's name.
+        public var addresses = HTTPDNSClient.Request.Options.Addresses.automatic
         /// The rules that choose the proxy, also for the redirects of the call. ``HTTPDNSClient/Proxy/Rules/direct``
-        /// bypasses the client's proxy.
+        /// uses none.
         public var proxy = HTTPDNSClient.Proxy.Rules.inherited
         /// The path of a Unix socket, at most 107 bytes, that the request uses instead of any address. Nothing is
         /// looked up, and no proxy is used. URL, Host, SNI and certificate check do not change. A redirect to another
@@ -142,6 +142,108 @@ extension HTTPDNSClient.Request {
 
         /// Creates options that change nothing.
         public init() {}
+    }
+}
+
+extension HTTPDNSClient.Request.Options {
+    /// The source of the addresses that a request connects to.
+    public struct Addresses: Hashable, Sendable, CustomStringConvertible {
+        enum Content: Hashable {
+            case automatic
+            case system
+            case only([HTTPDNSClient.Request.Target])
+        }
+
+        let content: Content
+
+        private init(content: Content) { self.content = content }
+
+        /// Mappings, the cache, the providers of the name's route, and the system resolver if the route allows it. This
+        /// is the default.
+        public static var automatic: HTTPDNSClient.Request.Options.Addresses {
+            HTTPDNSClient.Request.Options.Addresses(content: .automatic)
+        }
+        /// The system resolver. Mappings, routes and providers are skipped. Redirects of the call use it too.
+        public static var system: HTTPDNSClient.Request.Options.Addresses {
+            HTTPDNSClient.Request.Options.Addresses(content: .system)
+        }
+        /// Returns these addresses and no others, in the order of the attempts. Nothing is looked up. An empty list fails
+        /// the call with ``HTTPDNSClientError/Code/invalidRequest``.
+        ///
+        /// Redirects to the same host use these addresses too, if the addresses name no port or the redirect keeps the
+        /// port. Other redirects are ``automatic``.
+        public static func only(_ targets: [HTTPDNSClient.Request.Target]) -> HTTPDNSClient.Request.Options.Addresses {
+            HTTPDNSClient.Request.Options.Addresses(content: .only(targets))
+        }
+
+        /// `automatic`, `system`, or the addresses with commas between them.
+        public var description: String {
+            switch content {
+            case .automatic: "automatic"
+            case .system: "system"
+            case .only(let targets): targets.map(\.description).joined(separator: ", ")
+            }
+        }
+
+        /// The request's own addresses; nil when it has none.
+        var targets: [HTTPDNSClient.Request.Target]? {
+            if case .only(let targets) = content { targets } else { nil }
+        }
+    }
+}
+
+extension HTTPDNSClient.Request {
+    /// An address to connect to, with an optional port: `203.0.113.9`, `203.0.113.9:8443`, `2001:db8::9`,
+    /// `[2001:db8::9]:8443`.
+    ///
+    /// Text that is not an address is kept, and fails the call with ``HTTPDNSClientError/Code/invalidRequest``. So a list
+    /// from a file or a command line needs no check of its own: `texts.map(HTTPDNSClient.Request.Target.init(_:))`.
+    public struct Target: Hashable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
+        private enum Content: Hashable {
+            case address(HTTPDNSAddress, port: UInt16?)
+            case invalid(AddressTextError)
+        }
+
+        private let content: Content
+
+        /// Creates a target. Without a port it is the URL's.
+        public init(_ address: HTTPDNSAddress, port: UInt16? = nil) { content = .address(address, port: port) }
+
+        /// Creates a target from an address with an optional port.
+        public init(_ text: String) {
+            do {
+                let parsed = try AddressText(text)
+                content = .address(parsed.address, port: parsed.port)
+            } catch {
+                content = .invalid(error)
+            }
+        }
+
+        /// Creates a target from an address with an optional port.
+        public init(stringLiteral text: String) { self.init(text) }
+
+        /// The address with its port, if it has one; else the text that is not an address.
+        public var description: String {
+            switch content {
+            case .address(let address, port: let port?): HTTPDNSEndpoint(address: address, port: port).description
+            case .address(let address, port: nil): address.description
+            case .invalid(let error): error.text
+            }
+        }
+
+        /// The port; nil for the URL's.
+        var port: UInt16? {
+            if case .address(_, port: let port) = content { port } else { nil }
+        }
+
+        /// Returns the endpoint for a URL with this port.
+        /// - Throws: ``AddressTextError``.
+        func endpoint(port: UInt16) throws(AddressTextError) -> HTTPDNSEndpoint {
+            switch content {
+            case .address(let address, port: let own): return HTTPDNSEndpoint(address: address, port: own ?? port)
+            case .invalid(let error): throw error
+            }
+        }
     }
 }
 

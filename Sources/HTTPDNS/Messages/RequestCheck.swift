@@ -52,21 +52,23 @@ enum RequestCheck {
         for field in fields { try check(field.name) }
     }
 
-    /// Returns the endpoints that `pinnedTo` lists.
+    /// Returns the endpoints of a request's own addresses.
     /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`.
-    static func endpoints(_ texts: [String], port: UInt16) throws(HTTPDNSClientError) -> [HTTPDNSEndpoint] {
-        guard !texts.isEmpty else {
-            throw refusal("pinnedTo has no address", hint: "give one at least, or leave pinnedTo nil")
+    static func endpoints(
+        _ targets: [HTTPDNSClient.Request.Target],
+        port: UInt16
+    ) throws(HTTPDNSClientError) -> [HTTPDNSEndpoint] {
+        guard !targets.isEmpty else {
+            throw refusal("options.addresses is .only([])", hint: "give one address at least, or use .automatic")
         }
         var endpoints: [HTTPDNSEndpoint] = []
-        endpoints.reserveCapacity(texts.count)
-        for text in texts {
+        endpoints.reserveCapacity(targets.count)
+        for target in targets {
             do {
-                let parsed = try AddressText(text)
-                endpoints.append(HTTPDNSEndpoint(address: parsed.address, port: parsed.port ?? port))
+                endpoints.append(try target.endpoint(port: port))
             } catch {
                 throw refusal(
-                    "pinnedTo: \(error)",
+                    "the request's addresses: \(error)",
                     hint: "written are 203.0.113.9, 203.0.113.9:8443, 2001:db8::9 or [2001:db8::9]:8443"
                 )
             }

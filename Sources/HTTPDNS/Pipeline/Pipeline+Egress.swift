@@ -115,7 +115,7 @@ extension Pipeline {
             return HTTPDNSResolver.Query(proxy.host, port: proxy.port)
         }
         var question = HTTPDNSResolver.Query(.name(end), port: proxy.port)
-        question.bypass = true
+        question.usesSystemResolver = true
         return question
     }
 
@@ -232,7 +232,7 @@ extension TransferFailure {
 extension HTTPDNSClient.Proxy {
     /// Whether the proxy receives the host as the URL has it.
     fileprivate func isTold(_ host: HTTPDNSHost, _ options: HTTPDNSClient.Request.Options) -> Bool {
-        !takesAddresses && options.pinnedTo == nil
+        !takesAddresses && options.addresses.targets == nil
     }
 
     fileprivate var transportHost: ParsedURL.Host {

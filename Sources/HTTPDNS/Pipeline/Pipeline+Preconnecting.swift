@@ -106,7 +106,7 @@ extension HTTPDNSClient {
         timeLimit: Duration
     ) async throws -> Duration {
         var request = HTTPDNSClient.Request(method: .head, url: "https://\(host):\(endpoint.port)/")
-        request.options.pinnedTo = ["\(endpoint)"]
+        request.options.addresses = .only([HTTPDNSClient.Request.Target(endpoint.address, port: endpoint.port)])
         request.options.timeout = HTTPDNSClient.TimeLimit(timeLimit)
         request.options.stopsBeforeSending = true
         do {

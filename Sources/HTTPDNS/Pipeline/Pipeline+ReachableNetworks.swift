@@ -84,9 +84,9 @@ extension HTTPDNSClient {
         /// All addresses that the address policy permits.
         public static let any = HTTPDNSClient.ReachableNetworks(word: .any)
 
-        /// Addresses of scope `HTTPDNSAddressPolicy.Scope.public` alone, from every source: literals, mappings,
-        /// `pinnedTo`, providers, the system resolver, redirects. `HTTPDNSAddressPolicy.allowed` does not widen it.
-        /// IPv6 addresses that carry an IPv4 address count as that one.
+        /// Addresses of scope `HTTPDNSAddressPolicy.Scope.public` alone, from every source: literals, mappings, the
+        /// request's own addresses, providers, the system resolver, redirects. `HTTPDNSAddressPolicy.allowed` does not
+        /// widen it. IPv6 addresses that carry an IPv4 address count as that one.
         ///
         /// Unix sockets are refused with code `policyRefused`. So are names that a proxy resolves itself, unless
         /// ``HTTPDNSClient/Proxy/enforcesReachableNetworks`` is set. The address of a proxy itself may be anywhere.

@@ -80,8 +80,8 @@ struct RedirectedRequest {
         if changesOrigin { next.options.unixSocket = nil }
         // It names the virtual host of one hop.
         next.options.hostHeader = nil
-        if let pins = next.options.pinnedTo, !RedirectedRequest.holds(pins, from: base, to: target) {
-            next.options.pinnedTo = nil
+        if let targets = next.options.addresses.targets, !RedirectedRequest.holds(targets, from: base, to: target) {
+            next.options.addresses = .automatic
         }
         next.url = target.fragment.map { "\(target)#\($0)" } ?? target.description
         droppedFields = dropped
@@ -91,9 +91,13 @@ struct RedirectedRequest {
 
     /// Whether the addresses of a request apply to the next hop as well. The host must be the same, and if the port
     /// changes, the addresses must have no ports.
-    private static func holds(_ pins: [String], from base: ParsedURL, to target: ParsedURL) -> Bool {
+    private static func holds(
+        _ targets: [HTTPDNSClient.Request.Target],
+        from base: ParsedURL,
+        to target: ParsedURL
+    ) -> Bool {
         guard base.host == target.host else { return false }
-        return base.port == target.port || pins.allSatisfy { (try? AddressText($0))?.port == nil }
+        return base.port == target.port || targets.allSatisfy { $0.port == nil }
     }
 }
 

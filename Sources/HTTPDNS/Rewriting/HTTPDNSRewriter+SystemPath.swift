@@ -19,8 +19,7 @@ extension HTTPDNSRewriter {
     ) async throws -> HTTPDNSRewriter.RewrittenRequest {
         let url = rewritten.content.url
         var options = request.options
-        options.pinnedTo = nil
-        options.bypass = true
+        options.addresses = .system
         var question = try question(about: url.host, port: url.port, options: options)
         question.freshAfter = constraints.freshAfter
         var resolution = try await resolve(question, deadline: deadline)

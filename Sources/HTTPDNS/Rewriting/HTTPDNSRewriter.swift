@@ -104,10 +104,11 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         _ options: HTTPDNSClient.Request.Options,
         to question: inout HTTPDNSResolver.Query
     ) throws(HTTPDNSClientError) {
-        if let texts = options.pinnedTo {
-            question.pinnedTo = try RequestCheck.endpoints(texts, port: question.port)
+        switch options.addresses.content {
+        case .automatic: break
+        case .system: question.usesSystemResolver = true
+        case .only(let targets): question.addresses = try RequestCheck.endpoints(targets, port: question.port)
         }
-        question.bypass = options.bypass
         question.families = options.families
         question.rolloutKey = options.rolloutKey
     }
@@ -177,8 +178,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         let content = carried.content
         // The kill switch wins over a tag, and so do the request's own options.
         guard !isOff(url.host), let tag = carried.tag, content.url.host == url.host, content.url.port == url.port,
-            content.pinnedTo == request.options.pinnedTo, content.bypass == request.options.bypass,
-            content.families == request.options.families, tag.isValid
+            content.addresses == request.options.addresses, content.families == request.options.families, tag.isValid
         else { return nil }
         var resolution = content.resolution
         if content.issuer !== issuer { try applyPolicy(to: &resolution, issuer: content.issuer, host: url.host) }

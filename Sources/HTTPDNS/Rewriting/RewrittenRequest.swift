@@ -16,8 +16,7 @@ extension HTTPDNSRewriter {
             private let renamed: ParsedURL?
             let resolution: HTTPDNSResolver.Resolution
             /// The options that affect the rewriting.
-            let pinnedTo: [String]?
-            let bypass: Bool
+            let addresses: HTTPDNSClient.Request.Options.Addresses
             let families: HTTPDNSAddress.Families?
             let hostHeader: String?
             let reachableNetworks: HTTPDNSClient.ReachableNetworks
@@ -40,8 +39,7 @@ extension HTTPDNSRewriter {
                 self.url = url
                 self.resolution = resolution
                 let own = request.own
-                pinnedTo = own?.options.pinnedTo
-                bypass = own?.options.bypass ?? false
+                addresses = own?.options.addresses ?? .automatic
                 families = own?.options.families
                 hostHeader = own?.options.hostHeader
                 reachableNetworks = own?.options.reachableNetworks ?? .inherited
@@ -108,7 +106,8 @@ extension HTTPDNSRewriter {
         public var timeToLive: Duration? { content.resolution.timeToLive }
         /// The generation of the mappings at that time.
         public var generation: UInt64 { content.resolution.generation }
-        /// The tag that a second rewriter accepts; nil when this rewriter changed nothing (bypass and literals).
+        /// The tag that a second rewriter accepts; nil when this rewriter changed nothing (literals and names of the system
+        /// resolver).
         public var tag: HTTPDNSRewriter.Tag? {
             content.resolution.isRewriting ? HTTPDNSRewriter.Tag(content: content) : nil
         }
@@ -136,7 +135,8 @@ extension HTTPDNSResolver.Resolution {
         }
     }
 
-    /// Whether the rewriter had an effect: a bypassed name and a literal lead to the same addresses as without it.
+    /// Whether the rewriter had an effect: a name of the system resolver and a literal lead to the same addresses as
+    /// without it.
     var isRewriting: Bool {
         switch source {
         case .literal, .proxy, .unixSocket: return false

@@ -62,9 +62,9 @@ extension SettingsReader {
 
     private mutating func readMapping(_ entry: ConfigurationNode.Entry, path: String) -> HTTPDNSMapping? {
         let node = entry.value
-        if node.text == "bypass" { return HTTPDNSMapping(.bypass, location: location(entry.key)) }
+        if node.text == "system" { return HTTPDNSMapping(.system, location: location(entry.key)) }
         guard case .mapping = node.content else {
-            if let meant = node.text.flatMap({ nearestWord(to: $0, in: ["bypass"]) }) {
+            if let meant = node.text.flatMap({ nearestWord(to: $0, in: ["system"]) }) {
                 mistakes.add(
                     "\(path): \(node.found) is not an address",
                     at: node.position,
@@ -133,7 +133,7 @@ extension SettingsReader {
         if case .mapping(let pairs) = node.content, !pairs.isEmpty {
             entries = pairs.map { ($0.key, $0.value) }
         } else {
-            guard let nodes = elements(of: node, path: path, "an address, a list of addresses, or bypass") else {
+            guard let nodes = elements(of: node, path: path, "an address, a list of addresses, or system") else {
                 return nil
             }
             entries = nodes.map { ($0, nil) }

@@ -42,19 +42,19 @@ extension SettingsReader {
         providers: [String]
     ) -> HTTPDNSRoute? {
         let node = entry.value
-        if node.text == "bypass" { return HTTPDNSRoute(pattern, .bypass, location: location(entry.key)) }
+        if node.text == "system" { return HTTPDNSRoute(pattern, .system, location: location(entry.key)) }
         guard case .mapping = node.content, let fields = fields(of: node, .route, path: path) else {
             var hint: String?
             if let text = node.text {
                 hint =
                     providers.contains(text)
                     ? "write { providers: [\(text)] }"
-                    : nearestWord(to: text, in: ["bypass"]).map { "did you mean \($0)?" }
+                    : nearestWord(to: text, in: ["system"]).map { "did you mean \($0)?" }
             } else if case .sequence = node.content {
                 hint = "write { providers: [...] }"
             }
             mistakes.add(
-                "\(path): found \(node.found); allowed: bypass or { providers: [NAME], fallback: none|system }",
+                "\(path): found \(node.found); allowed: system or { providers: [NAME], fallback: none|system }",
                 at: node.position,
                 hint: hint
             )
@@ -66,7 +66,7 @@ extension SettingsReader {
             mistakes.add(
                 "\(path): the key \"providers\" is missing",
                 at: entry.key.position,
-                hint: "write { providers: [NAME] } or bypass"
+                hint: "write { providers: [NAME] } or system"
             )
             return nil
         }
@@ -76,7 +76,7 @@ extension SettingsReader {
             mistakes.add(
                 "\(path): names below \(zone) are internal and go to no provider unless a route names them exactly",
                 at: entry.key.position,
-                hint: "name them one by one, or write bypass"
+                hint: "name them one by one, or write system"
             )
         }
         let names = readProviderNames(list, path: "\(path).providers", known: providers)
@@ -129,7 +129,7 @@ extension SettingsReader {
                 throw ValueMistake(
                     "no provider is called \(quoted(text)); \(allowed)",
                     hint: text == "system"
-                        ? "for the system resolver write fallback: system, or bypass in place of the whole route"
+                        ? "for the system resolver write fallback: system, or system in place of the whole route"
                         : nearestWord(to: text, in: known).map { "did you mean \"\($0)\"?" }
                 )
             }

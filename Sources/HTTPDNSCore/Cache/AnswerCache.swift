@@ -116,7 +116,7 @@ package struct CacheKey: Hashable, Sendable {
     /// The families that the query itself names; nil means those of the name's route.
     let families: HTTPDNSAddress.Families?
     /// Whether the answer comes from the system resolver, regardless of the routes.
-    let isBypass: Bool
+    let isSystemOnly: Bool
     /// The client network that the query itself names; nil means that of the name's route.
     let clientSubnet: HTTPDNSAddressBlock?
     let hash: UInt64
@@ -124,16 +124,16 @@ package struct CacheKey: Hashable, Sendable {
     package init(
         _ host: HTTPDNSName,
         families: HTTPDNSAddress.Families? = nil,
-        isBypass: Bool = false,
+        isSystemOnly: Bool = false,
         clientSubnet: HTTPDNSAddressBlock? = nil
     ) {
         self.host = host
         self.families = families
-        self.isBypass = isBypass
+        self.isSystemOnly = isSystemOnly
         // Cut as it is sent: all clients of one network share an answer.
         let clientSubnet = clientSubnet.map { DNSClientSubnet($0).network }
         self.clientSubnet = clientSubnet
-        var salt = UInt64(families?.rawValue ?? 0) << 1 | (isBypass ? 1 : 0) | (host.isAbsolute ? 1 << 9 : 0)
+        var salt = UInt64(families?.rawValue ?? 0) << 1 | (isSystemOnly ? 1 : 0) | (host.isAbsolute ? 1 << 9 : 0)
         if let clientSubnet {
             salt |=
                 clientSubnet.address.low &* 0x9e37_79b9_7f4a_7c15 &+ clientSubnet.address.high << 8
@@ -143,10 +143,10 @@ package struct CacheKey: Hashable, Sendable {
     }
 
     /// The key of an answer for any client.
-    var withoutClientSubnet: CacheKey { CacheKey(host, families: families, isBypass: isBypass) }
+    var withoutClientSubnet: CacheKey { CacheKey(host, families: families, isSystemOnly: isSystemOnly) }
 
     package static func == (left: CacheKey, right: CacheKey) -> Bool {
-        left.hash == right.hash && left.families == right.families && left.isBypass == right.isBypass
+        left.hash == right.hash && left.families == right.families && left.isSystemOnly == right.isSystemOnly
             && left.host == right.host && left.host.isAbsolute == right.host.isAbsolute
             && left.clientSubnet == right.clientSubnet
     }

@@ -31,7 +31,7 @@ package struct CachedAnswer: @unchecked Sendable {
         var nameCount: UInt8
         /// The address families that the key names; 0 for nil.
         var families: UInt8
-        var isBypass: Bool
+        var isSystemOnly: Bool
         /// Whether the name was written with a trailing dot.
         var isAbsolute: Bool
         var kind: Kind
@@ -101,7 +101,7 @@ package struct CachedAnswer: @unchecked Sendable {
             v6Count: UInt8(truncatingIfNeeded: addresses.count - v4Count),
             nameCount: UInt8(truncatingIfNeeded: name.count),
             families: key.families?.rawValue ?? 0,
-            isBypass: key.isBypass,
+            isSystemOnly: key.isSystemOnly,
             isAbsolute: key.host.isAbsolute,
             kind: kind,
             mostPrivateScope: addresses.map(HTTPDNSAddressPolicy.Scope.init(of:)).max() ?? .public
@@ -238,7 +238,7 @@ package struct CachedAnswer: @unchecked Sendable {
         CacheKey(
             host,
             families: header.families == 0 ? nil : HTTPDNSAddress.Families(rawValue: header.families),
-            isBypass: header.isBypass,
+            isSystemOnly: header.isSystemOnly,
             clientSubnet: header.details?.clientSubnet
         )
     }
@@ -299,7 +299,8 @@ extension CachedAnswer {
         /// Returns whether the answer is the one for a key, whose hash was compared before.
         @inline(__always)
         func match(_ key: CacheKey) -> Bool {
-            guard header.pointee.families == key.families?.rawValue ?? 0, header.pointee.isBypass == key.isBypass,
+            guard header.pointee.families == key.families?.rawValue ?? 0,
+                header.pointee.isSystemOnly == key.isSystemOnly,
                 header.pointee.isAbsolute == key.host.isAbsolute
             else { return false }
             let known = UnsafeBufferPointer(start: name, count: Int(header.pointee.nameCount))

@@ -1,7 +1,7 @@
 package import HTTPDNSPrimitives
 
-/// An address with an optional port, as mappings and `pinnedTo` write it: `203.0.113.7`, `203.0.113.7:8443`, `2001:db8::7`,
-/// `[2001:db8::7]`, `[2001:db8::7]:8443`.
+/// An address with an optional port, as mappings and the addresses of a request write it: `203.0.113.7`,
+/// `203.0.113.7:8443`, `2001:db8::7`, `[2001:db8::7]`, `[2001:db8::7]:8443`.
 package struct AddressText: Hashable, Sendable {
     package var address: HTTPDNSAddress
     /// The port to dial; nil means the port of the URL.

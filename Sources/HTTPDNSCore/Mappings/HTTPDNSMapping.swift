@@ -34,7 +34,7 @@ public struct HTTPDNSMapping: Hashable, Sendable {
         /// certificate name are those of the other name and only the Host field stays.
         case via(HTTPDNSName, usesTargetIdentity: Bool)
         /// Queries the system resolver.
-        case bypass
+        case system
         /// Resolves the name as if there were no rule.
         ///
         /// These addresses are dialed only when the route's providers, stale answers and the system resolver have no address.
@@ -101,7 +101,7 @@ extension HTTPDNSMapping {
     }
 
     /// A rule that sends the name to the system resolver.
-    public static var bypass: HTTPDNSMapping { HTTPDNSMapping(.bypass) }
+    public static var system: HTTPDNSMapping { HTTPDNSMapping(.system) }
 
     private static func reading(
         _ shares: [(text: String, weight: Int?)],
@@ -120,7 +120,7 @@ extension HTTPDNSMapping {
     }
 
     private init(invalid reason: String) {
-        self.init(.bypass)
+        self.init(.system)
         content = .invalid(reason)
     }
 }

@@ -97,14 +97,14 @@ public struct HTTPDNSMappings: Sendable {
         if let life = mapping.timeToLive, life < .zero { return "its time to live is negative" }
         switch mapping.content {
         case .invalid(let reason): return reason
-        case .action(.bypass): return nil
+        case .action(.system): return nil
         case .action(.via(let target, _)): return ViaChain.fault(from: key, to: target, in: index)
         case .action(.addresses(let targets)), .action(.lastResort(let targets)): return fault(of: targets)
         }
     }
 
     private static func fault(of targets: [HTTPDNSMapping.Target]) -> String? {
-        if targets.isEmpty { return "it has no address; give one at least, or bypass, or via" }
+        if targets.isEmpty { return "it has no address; give one at least, or system, or via" }
         var seen: Set<AddressAndPort> = []
         for target in targets {
             if target.port == 0 { return "port 0 of \(target.address) cannot be dialled; ports are 1 to 65535" }

@@ -66,8 +66,8 @@ extension HTTPDNSResolver {
                 let key = answer.key
                 guard wanted?.contains(key.host) ?? true else { continue }
                 guard asked < limit else { return (asked, true) }
-                let bypass: BypassReason? = key.isBypass ? .request : nil
-                if refresh(inquiry(about: key, bypass: bypass, by: settings)) { asked += 1 }
+                let systemOnly: SystemOnlyReason? = key.isSystemOnly ? .request : nil
+                if refresh(inquiry(about: key, systemOnly: systemOnly, by: settings)) { asked += 1 }
             }
         }
         return (asked, false)

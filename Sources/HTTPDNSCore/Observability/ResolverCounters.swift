@@ -169,7 +169,7 @@ extension HTTPDNSResolver.Counters {
         public var fresh = 0
         /// Queries answered with addresses past their time to live.
         public var stale = 0
-        /// Queries answered by the system resolver: as fallback, by a bypass, outside a rollout, or turned off by the kill
+        /// Queries answered by the system resolver: as fallback, for `system`, outside a rollout, or turned off by the kill
         /// switch.
         public var system = 0
         /// Queries without addresses, by error code. Codes without a query are left out.

@@ -9,9 +9,9 @@ public import HTTPDNSPrimitives
 /// | mapping, request, literal, system resolver otherwise | yes | yes | yes | no |
 ///
 /// A provider also answers for names that attackers own, and these may point at a service inside the network (DNS rebinding).
-/// So its answers must be public, unless its settings (``HTTPDNSProvider/answerScope``) allow more. Mappings, `pinnedTo`, the
-/// system resolver's own names and the URL's literal are the choice of the operator or the caller. Special addresses lead to
-/// the cloud's credentials or to no host at all, so every source needs ``allowed`` for them.
+/// So its answers must be public, unless its settings (``HTTPDNSProvider/answerScope``) allow more. Mappings, a
+/// request's own addresses, the system resolver's own names and the URL's literal are the choice of the operator or the
+/// caller. Special addresses lead to the cloud's credentials or to no host at all, so every source needs ``allowed`` for them.
 ///
 /// A route can widen this for its names (``HTTPDNSRoute/allowed``), and narrow it (``HTTPDNSRoute/only``). The blocks in
 /// ``denied`` are refused in every case.
@@ -20,7 +20,7 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
     ///
     /// IPv4 blocks do not cover IPv4-mapped IPv6 addresses: list those separately.
     public var allowed: [HTTPDNSAddressBlock]
-    /// Blocks that are refused from every source, mappings and `pinnedTo` included, and for proxies.
+    /// Blocks that are refused from every source, mappings and a request's own addresses included, and for proxies.
     ///
     /// They win over ``allowed`` and ``HTTPDNSRoute/allowed``. An IPv4 block also covers its addresses inside IPv6 addresses:
     /// IPv4-compatible, IPv4-mapped and IPv4-translated ones, NAT64, 6to4 and Teredo. Names that a proxy looks up itself are
@@ -42,7 +42,7 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
     ///     other answers. Other sources do not use it.
     ///   - route: The route of the name, for every source; nil when there is none. Its ``HTTPDNSRoute/allowed`` blocks are
     ///     added to those of the policy. Its ``HTTPDNSRoute/only`` blocks hold for every source but two: a request that names
-    ///     its addresses itself (`pinnedTo`), and an address in the URL, which has no name.
+    ///     its addresses itself, and an address in the URL, which has no name.
     ///   - provider: The name of the provider, for the text.
     public func refusal(
         of address: HTTPDNSAddress,

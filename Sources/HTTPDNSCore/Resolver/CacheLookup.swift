@@ -5,13 +5,13 @@ struct CacheLookup: Sendable {
     /// The key. Its name is the query's own, or the one at the end of its `via` rules.
     var key: CacheKey
     /// The reason that the system resolver is queried, unless the name's route decides.
-    var bypass: BypassReason?
+    var systemOnly: SystemOnlyReason?
     var generation: UInt64
     /// The mapping rule that applied.
     var mappingTrace: MappingTrace?
     /// The counts to add for it.
     var counts: [OccurrenceCount] = []
-    /// The kill switch entry, for ``BypassReason/switchedOff``.
+    /// The kill switch entry, for ``SystemOnlyReason/switchedOff``.
     var off: HTTPDNSResolver.KillSwitch.Off?
     /// The key of the query to the providers whose answer is to be compared.
     var shadow: CacheKey?
@@ -53,9 +53,9 @@ extension HTTPDNSResolver {
         if let key = name.shadow {
             compare(key, withSystem: .addresses(Set(resolution.endpoints.map(\.address))), by: settings)
         }
-        guard name.bypass != nil else { return resolution }
+        guard name.systemOnly != nil else { return resolution }
         var resolution = resolution
-        resolution.reason = name.bypass
+        resolution.reason = name.systemOnly
         if let off = name.off { resolution.switchedOff = off }
         return resolution
     }
@@ -74,7 +74,8 @@ extension HTTPDNSResolver {
             let isDefinite = error.code == .nameNotFound || error.code == .noAddresses
             compare(key, withSystem: isDefinite ? .nothing : .failed, by: settings)
         }
-        let route = name.bypass == nil ? settings.resolving.routes.basis(for: name.host).counting : counting.unrouted
+        let route =
+            name.systemOnly == nil ? settings.resolving.routes.basis(for: name.host).counting : counting.unrouted
         guard let mappingTrace = name.mappingTrace, !mappingTrace.lastResort.isEmpty else {
             route.countFailure(error.code)
             throw error

@@ -113,7 +113,9 @@ extension HTTPDNSResolver {
         // A shutdown between the first check and the registration of the waiter would not find the waiter.
         do { try requireRunning(question) } catch { waiter.deliver(.shutDown) }
         // The same holds for a turn of the kill switch since the decision.
-        if name.bypass == nil, killSwitch.generation != turns, isSwitchedOff(question) { waiter.deliver(.switchedOff) }
+        if name.systemOnly == nil, killSwitch.generation != turns, isSwitchedOff(question) {
+            waiter.deliver(.switchedOff)
+        }
 
         let stale = step.finding.answerInReserve
         // The wait counts from the start of the lookup. It is not shortened for an answer that may no longer be served when

@@ -34,7 +34,7 @@ extension HTTPDNSResolver {
 
         /// The providers that routes may name.
         public var providers: [any HTTPDNSProvider] = []
-        /// The providers for each pattern of names; a name without a route bypasses providers to the system resolver.
+        /// The providers for each pattern of names; names without a route go to the system resolver.
         public var routes: [HTTPDNSRoute] = []
         /// Zones whose names are known inside the network alone.
         ///

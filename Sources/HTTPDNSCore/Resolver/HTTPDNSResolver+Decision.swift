@@ -16,8 +16,8 @@ extension HTTPDNSResolver {
         if let families = question.families, families.intersection(.both).isEmpty {
             throw .noFamily(host: question.host.description)
         }
-        if let pinned = question.pinnedTo, !pinned.isEmpty {
-            return .settled(try settle(pinned, .request, question, by: settings))
+        if !question.addresses.isEmpty {
+            return .settled(try settle(question.addresses, .request, question, by: settings))
         }
         let name: HTTPDNSName
         switch question.host {
@@ -29,17 +29,17 @@ extension HTTPDNSResolver {
         }
         if name.isLocalhost { return .settled(try settle(loopbacks(question), .literal, question, by: settings)) }
         let generation = settings.mappings.generation
-        if question.bypass {
-            let key = CacheKey(name, families: question.families, isBypass: true)
-            return .lookFor(CacheLookup(key: key, bypass: .request, generation: generation))
+        if question.usesSystemResolver {
+            let key = CacheKey(name, families: question.families, isSystemOnly: true)
+            return .lookFor(CacheLookup(key: key, systemOnly: .request, generation: generation))
         }
         // The kill switch precedes every mapping: the mappings may be the cause of the trouble.
         if let off = off(for: name, by: settings) {
-            let key = CacheKey(name, families: question.families, isBypass: true)
+            let key = CacheKey(name, families: question.families, isSystemOnly: true)
             return .lookFor(
                 CacheLookup(
                     key: key,
-                    bypass: .switchedOff,
+                    systemOnly: .switchedOff,
                     generation: generation,
                     counts: [.switchedOff],
                     off: off
@@ -92,7 +92,7 @@ extension HTTPDNSResolver {
             }
         case nil where chain.target.isLocalhost:
             endpoints = loopbacks(question)
-        case .bypass, .via, .lastResort, nil:
+        case .system, .via, .lastResort, nil:
             return .lookFor(lookFor(question, rule, chain, settings))
         }
         var resolution = try settle(endpoints, .mapping, question, by: settings)
@@ -110,17 +110,17 @@ extension HTTPDNSResolver {
         _ chain: ViaChain,
         _ settings: LiveSettings
     ) -> CacheLookup {
-        let isBypass = chain.last?.mapping.action == .bypass
+        let isSystemOnly = chain.last?.mapping.action == .system
         var lastResort: [HTTPDNSMapping.Target] = []
         if case .lastResort(let targets) = chain.last?.mapping.action { lastResort = targets }
         var name = CacheLookup(
             key: CacheKey(
                 chain.target,
                 families: question.families,
-                isBypass: isBypass,
-                clientSubnet: isBypass ? nil : question.clientSubnet
+                isSystemOnly: isSystemOnly,
+                clientSubnet: isSystemOnly ? nil : question.clientSubnet
             ),
-            bypass: isBypass ? .mapping : nil,
+            systemOnly: isSystemOnly ? .mapping : nil,
             generation: settings.mappings.generation,
             mappingTrace: MappingTrace(
                 rule: rule,
@@ -129,11 +129,11 @@ extension HTTPDNSResolver {
                 lastResort: lastResort
             )
         )
-        if isBypass { return name }
+        if isSystemOnly { return name }
         // The target of `via` rules can be off while the queried name is on.
         if !chain.names.isEmpty, let off = off(for: chain.target, by: settings) {
-            name.key = CacheKey(chain.target, families: question.families, isBypass: true)
-            name.bypass = .switchedOff
+            name.key = CacheKey(chain.target, families: question.families, isSystemOnly: true)
+            name.systemOnly = .switchedOff
             name.counts = [.switchedOff]
             name.off = off
             return name
@@ -162,7 +162,7 @@ extension HTTPDNSResolver {
     ///
     /// Only the system resolver treats names with a trailing dot differently.
     private func withoutUselessDot(_ key: CacheKey, by settings: LiveSettings) -> CacheKey {
-        guard key.host.isAbsolute, !key.isBypass,
+        guard key.host.isAbsolute, !key.isSystemOnly,
             case .providers(_, fallback: .none) = settings.resolving.routes.entry(for: key.host)?.route.action
         else { return key }
         let host = HTTPDNSName(canonical: key.host.description, hash: key.host.nameHash)
@@ -186,15 +186,15 @@ extension HTTPDNSResolver {
                 }
             name.counts = [place < rollout.share ? .rolledOut : .heldBack]
             if place >= rollout.share {
-                name.bypass = .heldBack
-                name.key = CacheKey(name.host, families: question.families, isBypass: true)
+                name.systemOnly = .heldBack
+                name.key = CacheKey(name.host, families: question.families, isSystemOnly: true)
                 return name
             }
         }
         if route.mode == .shadow {
             name.shadow = name.key
-            name.bypass = .shadow
-            name.key = CacheKey(name.host, families: question.families, isBypass: true)
+            name.systemOnly = .shadow
+            name.key = CacheKey(name.host, families: question.families, isSystemOnly: true)
         }
         return name
     }
@@ -208,15 +208,15 @@ extension HTTPDNSResolver {
 
     /// Returns the lookup for a name: its route, providers and families.
     func inquiry(for question: CacheLookup, by settings: LiveSettings) -> UpstreamLookup {
-        inquiry(about: question.key, bypass: question.bypass, by: settings.resolving)
+        inquiry(about: question.key, systemOnly: question.systemOnly, by: settings.resolving)
     }
 
-    func inquiry(about key: CacheKey, bypass: BypassReason?, by settings: ResolvingSettings) -> UpstreamLookup {
-        let entry = bypass == nil ? settings.routes.entry(for: key.host) : nil
-        var reason = bypass
+    func inquiry(about key: CacheKey, systemOnly: SystemOnlyReason?, by settings: ResolvingSettings) -> UpstreamLookup {
+        let entry = systemOnly == nil ? settings.routes.entry(for: key.host) : nil
+        var reason = systemOnly
         if reason == nil {
             if let entry {
-                reason = entry.route.action == .bypass ? .route : nil
+                reason = entry.route.action == .system ? .route : nil
             } else {
                 reason = settings.routes.isInternal(key.host) ? .internalName : .noRoute
             }
@@ -230,7 +230,7 @@ extension HTTPDNSResolver {
             families: chosen ?? .both,
             queried: isFree ? chosen ?? .both : .v4,
             route: entry?.route,
-            bypassReason: reason
+            systemOnlyReason: reason
         )
     }
 

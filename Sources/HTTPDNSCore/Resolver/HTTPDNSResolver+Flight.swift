@@ -34,7 +34,7 @@ extension HTTPDNSResolver {
         let started = clock.now()
         let limit = inquiry.settings.configuration.timeLimit
         let deadline = end ?? started + limit
-        guard inquiry.bypassReason == nil, let route = inquiry.route,
+        guard inquiry.systemOnlyReason == nil, let route = inquiry.route,
             case .providers(let names, let fallback) = route.action, !(names.isEmpty && fallback == .system)
         else {
             return await askSystem(inquiry, until: deadline)
@@ -328,7 +328,7 @@ extension ResolvingSettings {
         if inquiry.settings === self { return true }
         // A failure concerns the providers that were queried, and these may have changed.
         guard let answer = result.answer else { return false }
-        return answer.origin.basis === (inquiry.key.isBypass ? routes.none : routes.basis(for: inquiry.host))
+        return answer.origin.basis === (inquiry.key.isSystemOnly ? routes.none : routes.basis(for: inquiry.host))
     }
 }
 

@@ -17,7 +17,7 @@ extension HTTPDNSResolver {
                 )
             else { continue }
             let inquiry = inquiry(for: name, by: settings)
-            guard inquiry.bypassReason == nil, let route = inquiry.route, !route.usesServices,
+            guard inquiry.systemOnlyReason == nil, let route = inquiry.route, !route.usesServices,
                 case .providers(let names, _) = route.action, !names.isEmpty,
                 // While the providers are unreliable, the fallback is queried name by name.
                 !inquiry.hasFallback || inquiry.settings.team.reliance(on: names) != .none
@@ -165,7 +165,8 @@ extension HTTPDNSResolver {
 
     /// Returns whether a lookup can succeed now: not while all providers of the route are in back-off after failures.
     func mayAsk(_ inquiry: UpstreamLookup) -> Bool {
-        guard case .providers(let names, _) = inquiry.route?.action, inquiry.bypassReason == nil, !names.isEmpty else {
+        guard case .providers(let names, _) = inquiry.route?.action, inquiry.systemOnlyReason == nil, !names.isEmpty
+        else {
             return true
         }
         return inquiry.settings.team.mayAsk(names)

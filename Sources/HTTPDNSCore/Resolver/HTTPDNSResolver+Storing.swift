@@ -162,7 +162,7 @@ extension HTTPDNSResolver {
         now: MonotonicTime
     ) -> HTTPDNSStoredResolution? {
         let header = answer.header
-        guard header.kind == .addresses, answer.addressCount > 0, header.families == 0, !header.isBypass,
+        guard header.kind == .addresses, answer.addressCount > 0, header.families == 0, !header.isSystemOnly,
             !header.isAbsolute,
             header.details?.services == nil, let origin = header.origin, let provider = origin.provider,
             let route = origin.route, now < header.expiresAt || answer.isStale(at: now), settings.keeps(answer)

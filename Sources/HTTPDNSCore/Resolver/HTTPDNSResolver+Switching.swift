@@ -19,7 +19,7 @@ extension HTTPDNSResolver {
         let hasVia = settings.mappings.index.hasVia
         for shard in cache.shards {
             let waiters = shard.state.withLock { state in
-                state.flights.waiters { !$0.isBypass && (hasVia || isOff($0.host, by: settings)) }
+                state.flights.waiters { !$0.isSystemOnly && (hasVia || isOff($0.host, by: settings)) }
             }
             for waiter in waiters { waiter.deliver(.switchedOff) }
         }
@@ -32,7 +32,7 @@ extension HTTPDNSResolver {
         guard !killSwitch.isFullyOn, case .lookFor(let name)? = try? decide(question, by: live.current) else {
             return false
         }
-        return name.bypass == .switchedOff
+        return name.systemOnly == .switchedOff
     }
 
     private func isOff(_ host: HTTPDNSName, by settings: LiveSettings) -> Bool {
@@ -70,7 +70,8 @@ extension HTTPDNSResolver {
     private func namesInUse(by settings: LiveSettings) -> [CacheKey] {
         let now = fixed.timeSource.now()
         let known = cache.answers.filter { answer in
-            answer.kind == .addresses && !answer.header.isBypass && (answer.isFresh(at: now) || answer.isStale(at: now))
+            answer.kind == .addresses && !answer.header.isSystemOnly
+                && (answer.isFresh(at: now) || answer.isStale(at: now))
         }
         let keys = known.sorted { $0.sentAt > $1.sentAt }.map(\.key)
         let index = settings.mappings.index
@@ -88,8 +89,8 @@ extension HTTPDNSResolver {
     }
 
     private func lookUpAhead(_ name: CacheKey, by settings: LiveSettings) async {
-        let key = CacheKey(name.host, families: name.families, isBypass: true)
-        let inquiry = inquiry(about: key, bypass: .switchedOff, by: settings.resolving)
+        let key = CacheKey(name.host, families: name.families, isSystemOnly: true)
+        let inquiry = inquiry(about: key, systemOnly: .switchedOff, by: settings.resolving)
         let waiter = OneShot<Delivery>()
         let now = fixed.timeSource.now()
         let place = cache.shard(for: key).state.withLock { state -> (seat: AnswerCache.Flights.Seat, starts: Bool)? in

@@ -150,7 +150,7 @@ public final class HTTPDNSResolver: Sendable {
                         return answer
                     }
                 } catch let error as HTTPDNSResolver.Error {
-                    guard error.code != .shutDown, name.bypass == nil, killSwitch.generation != turns,
+                    guard error.code != .shutDown, name.systemOnly == nil, killSwitch.generation != turns,
                         isSwitchedOff(question)
                     else { throw error }
                 } catch is SwitchedOffMeanwhile {}
@@ -159,7 +159,7 @@ public final class HTTPDNSResolver: Sendable {
         }
     }
 
-    /// Returns the route that decides about a name; nil means bypass.
+    /// Returns the route that decides about a name; nil means the system resolver.
     public func route(for host: HTTPDNSName) -> HTTPDNSRoute? { live.current.resolving.routes.entry(for: host)?.route }
 
     /// The policy for addresses that may be dialed, from the settings in use.
@@ -295,16 +295,16 @@ extension HTTPDNSResolver {
     private func plainHit(_ question: HTTPDNSResolver.Query) -> HTTPDNSResolver.Resolution? {
         let word = live.word
         guard word.isPlain, killSwitch.isFullyOn, case .name(let host) = question.host,
-            question.freshAfter == nil, question.pinnedTo?.isEmpty ?? true,
+            question.freshAfter == nil, question.addresses.isEmpty,
             question.families?.intersection(.both).isEmpty != true,
             !live.isClosed, !host.isLocalhost, !host.isAbsolute
         else { return nil }
-        let bypass = question.bypass
+        let systemOnly = question.usesSystemResolver
         let key = CacheKey(
             host,
             families: question.families,
-            isBypass: bypass,
-            clientSubnet: bypass ? nil : question.clientSubnet
+            isSystemOnly: systemOnly,
+            clientSubnet: systemOnly ? nil : question.clientSubnet
         )
         guard let answer = cache.find(key, epoch: word.epoch) else { return nil }
         let now = fixed.timeSource.coarseNow()
@@ -320,7 +320,7 @@ extension HTTPDNSResolver {
         )
         resolution.isCached = true
         resolution.generation = word.generation
-        if bypass { resolution.reason = .request }
+        if systemOnly { resolution.reason = .request }
         origin.counters.add(to: AnswerCount.hit(fromSystem: origin.source == .system, isStale: false).rawValue)
         return resolution
     }

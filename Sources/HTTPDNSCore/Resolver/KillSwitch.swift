@@ -4,9 +4,10 @@ internal import Synchronization
 extension HTTPDNSResolver {
     /// A switch that turns the resolver off and on while it runs, wholly or for the names of one route.
     ///
-    /// Off means that the next request is resolved by the system resolver, as with ``HTTPDNSResolver/Query/bypass``: mappings,
-    /// providers and answers cached from them are skipped. Literals and `pinnedTo` still apply. Each ``Origin`` turns scopes
-    /// off and on separately, and a scope is on when no origin has it off.
+    /// Off means that the next request is resolved by the system resolver, as with
+    /// ``HTTPDNSResolver/Query/usesSystemResolver``: mappings, providers and answers cached from them are skipped. Literals and
+    /// a request's own addresses still apply. Each ``Origin`` turns scopes off and on separately, and a scope is on when no
+    /// origin has it off.
     ///
     /// Checking that everything is on is one atomic read.
     public final class KillSwitch: Sendable {

@@ -7,14 +7,14 @@ extension HTTPDNSResolver {
         public var host: HTTPDNSHost
         /// The URL's port.
         public var port: UInt16
-        /// Endpoints that the request itself names; they win over all other sources. Nil and empty mean none.
-        public var pinnedTo: [HTTPDNSEndpoint]?
+        /// The endpoints that the request itself names; they win over all other sources. Empty means none.
+        public var addresses: [HTTPDNSEndpoint] = []
         /// Whether mappings, routes, providers and the answers cached from them are skipped.
         ///
         /// The system resolver answers, and only its own answers are cached
-        /// (``HTTPDNSResolver/Configuration/Cache/systemTimeToLive``). ``pinnedTo``, literals and `localhost` are decided
+        /// (``HTTPDNSResolver/Configuration/Cache/systemTimeToLive``). ``addresses``, literals and `localhost` are decided
         /// before it.
-        public var bypass = false
+        public var usesSystemResolver = false
         /// The families allowed; nil means the setting of the route or the resolver.
         public var families: HTTPDNSAddress.Families?
         /// The client network that is sent with the lookup, for answers close to it (RFC 7871); nil means the route's setting.
@@ -30,7 +30,7 @@ extension HTTPDNSResolver {
         public var timeLimit: Duration?
         /// The time, on the resolver's clock, after which a cached answer must have been requested.
         ///
-        /// An older answer is served only when a refresh fails. Mappings, literals and ``pinnedTo`` are not affected.
+        /// An older answer is served only when a refresh fails. Mappings, literals and ``addresses`` are not affected.
         package var freshAfter: MonotonicTime?
 
         /// Creates a query for a host on a port.
@@ -52,16 +52,16 @@ struct UpstreamLookup: Sendable {
     var queried: HTTPDNSAddress.Families
     /// Whether the lookup only adds families to an answer within its lifetime.
     var completesAnswer = false
-    /// The route that decides; nil means the system resolver, because there is no route or a bypass applies.
+    /// The route that decides; nil means the system resolver, because there is no route or the lookup is for the system alone.
     var route: HTTPDNSRoute?
     /// The reason that no provider is queried, when none is.
-    var bypassReason: BypassReason?
+    var systemOnlyReason: SystemOnlyReason?
 
     var host: HTTPDNSName { key.host }
 
     /// Whether the system resolver is the fallback of the providers.
     var hasFallback: Bool {
-        guard bypassReason == nil, case .providers(_, fallback: .system) = route?.action else { return false }
+        guard systemOnlyReason == nil, case .providers(_, fallback: .system) = route?.action else { return false }
         return true
     }
 
@@ -71,6 +71,6 @@ struct UpstreamLookup: Sendable {
 }
 
 /// The reason that the system resolver is queried and no provider.
-enum BypassReason: Sendable {
+enum SystemOnlyReason: Sendable {
     case request, mapping, route, internalName, noRoute, switchedOff, heldBack, shadow
 }

@@ -14,7 +14,7 @@ extension HTTPDNSResolver {
 
             private let word: Word
 
-            /// The request itself (`pinnedTo`).
+            /// The request itself (``HTTPDNSResolver/Query/addresses``).
             public static var request: Source { Source(word: .request) }
             /// A rule of the mappings.
             public static var mapping: Source { Source(word: .mapping) }
@@ -64,7 +64,7 @@ extension HTTPDNSResolver {
         /// The generation of the mappings at that time.
         public var generation: UInt64 = 0
         /// The reason that the system resolver was queried, unless the name's route decided it.
-        var reason: BypassReason?
+        var reason: SystemOnlyReason?
         /// The source of the addresses.
         public var source: Source
         /// Whether the addresses were cached.
@@ -182,11 +182,11 @@ extension HTTPDNSResolver {
         }
 
         /// The reason that mappings or providers were skipped; nil when they were not.
-        public var bypass: Bypass? {
-            if let reason { return Bypass(reason) }
+        public var systemReason: SystemReason? {
+            if let reason { return SystemReason(reason) }
             guard source == .system else { return nil }
-            guard let route else { return Bypass(.noRoute) }
-            return route.action == .bypass ? Bypass(.route) : nil
+            guard let route else { return SystemReason(.noRoute) }
+            return route.action == .system ? SystemReason(.route) : nil
         }
 
         /// Whether the system resolver answered instead of the providers of ``route``.
@@ -203,7 +203,7 @@ extension HTTPDNSResolver {
             return resolution
         }
 
-        /// The kill switch entry for the name, where ``bypass`` is ``Bypass/switchedOff``.
+        /// The kill switch entry for the name, where ``systemReason`` is ``SystemReason/switchedOff``.
         public internal(set) var switchedOff: HTTPDNSResolver.KillSwitch.Off? {
             get { details?.fields.switchedOff }
             set { change { $0.switchedOff = newValue } }
@@ -239,7 +239,7 @@ extension HTTPDNSResolver.Resolution: Hashable {
         left.endpoints == right.endpoints && left.source == right.source && left.isCached == right.isCached
             && left.isStale == right.isStale && left.generation == right.generation && left.life == right.life
             && left.ageNanoseconds == right.ageNanoseconds && left.elapsedNanoseconds == right.elapsedNanoseconds
-            && left.fields == right.fields && left.bypass == right.bypass
+            && left.fields == right.fields && left.systemReason == right.systemReason
     }
 
     /// Hashes endpoints and source.
@@ -251,25 +251,25 @@ extension HTTPDNSResolver.Resolution: Hashable {
 
 extension HTTPDNSResolver.Resolution {
     /// The reason that mappings or providers were skipped and the system resolver was used.
-    public struct Bypass: Hashable, Sendable, CustomStringConvertible {
-        private let reason: BypassReason
+    public struct SystemReason: Hashable, Sendable, CustomStringConvertible {
+        private let reason: SystemOnlyReason
 
-        init(_ reason: BypassReason) { self.reason = reason == .internalName ? .noRoute : reason }
+        init(_ reason: SystemOnlyReason) { self.reason = reason == .internalName ? .noRoute : reason }
 
-        /// The request set ``HTTPDNSResolver/Query/bypass``.
-        public static var request: Bypass { Bypass(.request) }
-        /// A mapping rule for the name is a bypass.
-        public static var mapping: Bypass { Bypass(.mapping) }
-        /// The route of the name is a bypass.
-        public static var route: Bypass { Bypass(.route) }
+        /// The request set ``HTTPDNSResolver/Query/usesSystemResolver``.
+        public static var request: SystemReason { SystemReason(.request) }
+        /// A mapping rule for the name is ``HTTPDNSMapping/system``.
+        public static var mapping: SystemReason { SystemReason(.mapping) }
+        /// The route of the name is ``HTTPDNSRoute/Action/system``.
+        public static var route: SystemReason { SystemReason(.route) }
         /// No route covers the name.
-        public static var noRoute: Bypass { Bypass(.noRoute) }
+        public static var noRoute: SystemReason { SystemReason(.noRoute) }
         /// The ``HTTPDNSResolver/KillSwitch`` has turned the name off.
-        public static var switchedOff: Bypass { Bypass(.switchedOff) }
+        public static var switchedOff: SystemReason { SystemReason(.switchedOff) }
         /// The query is outside its route's ``HTTPDNSRoute/Rollout``.
-        public static var heldBack: Bypass { Bypass(.heldBack) }
+        public static var heldBack: SystemReason { SystemReason(.heldBack) }
         /// The route is in ``HTTPDNSRoute/Mode/shadow`` mode.
-        public static var shadow: Bypass { Bypass(.shadow) }
+        public static var shadow: SystemReason { SystemReason(.shadow) }
 
         /// A short identifier for logs and JSON.
         public var description: String {
@@ -297,7 +297,7 @@ extension HTTPDNSResolver {
         public var location: HTTPDNSSourceLocation?
         /// All targets of the rule, or of the rule that `via` led to, with their weights.
         ///
-        /// Empty for `bypass`, for `via` to a name without addresses of its own, and for last resorts that are not needed.
+        /// Empty for `system`, for `via` to a name without addresses of its own, and for last resorts that are not needed.
         public var targets: [HTTPDNSMapping.Target]
         /// The names that `via` rules led through, in order.
         public var via: [HTTPDNSName]

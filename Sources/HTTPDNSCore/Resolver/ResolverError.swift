@@ -170,7 +170,7 @@ extension HTTPDNSResolver.Error {
         let host = inquiry.host
         let unknown = "the system resolver does not know \(host)"
         let (message, hint): (String, String) =
-            switch inquiry.bypassReason {
+            switch inquiry.systemOnlyReason {
             case .internalName where host.isSingleLabel:
                 ("not asked: single-label names go to no provider; \(unknown)", "add a mapping or route")
             case .internalName:
@@ -178,11 +178,11 @@ extension HTTPDNSResolver.Error {
             case .noRoute:
                 (unknown, "no route covers the name, so no provider was asked: add a route or a mapping")
             case .route:
-                (unknown, "its route says bypass, so no provider was asked")
+                (unknown, "its route says system, so no provider was asked")
             case .mapping:
-                (unknown, "its mapping says bypass, so no provider was asked")
+                (unknown, "its mapping says system, so no provider was asked")
             case .request:
-                (unknown, "the request bypassed mappings and providers")
+                (unknown, "the request asked for the system resolver")
             case .switchedOff:
                 (unknown, "it is switched off, so mappings and providers were passed over")
             case .heldBack:

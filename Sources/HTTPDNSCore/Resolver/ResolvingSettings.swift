@@ -89,7 +89,7 @@ final class ResolvingSettings: Sendable {
     /// Returns whether a cached answer is still usable: whether its name is decided as it was when the answer was received.
     func keeps(_ answer: CachedAnswer) -> Bool {
         guard let origin = answer.origin else { return false }
-        return origin.basis === (answer.header.isBypass ? routes.none : routes.basis(for: answer.host))
+        return origin.basis === (answer.header.isSystemOnly ? routes.none : routes.basis(for: answer.host))
     }
 
     /// The scopes that the file has turned off.

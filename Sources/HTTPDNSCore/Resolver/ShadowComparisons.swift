@@ -114,7 +114,7 @@ extension HTTPDNSResolver {
     /// No request waits for the comparison, and the providers' addresses are not used for anything else.
     /// - Parameter key: The key of the query to the providers.
     func compare(_ key: CacheKey, withSystem system: ShadowWord, by settings: LiveSettings) {
-        var inquiry = inquiry(about: key, bypass: nil, by: settings.resolving)
+        var inquiry = inquiry(about: key, systemOnly: nil, by: settings.resolving)
         guard case .providers(let names, _) = inquiry.route?.action, !names.isEmpty else { return }
         // Families that providers are not queried for are not compared.
         let system = system.limited(to: inquiry.queried)

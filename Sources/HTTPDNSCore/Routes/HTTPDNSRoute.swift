@@ -17,7 +17,7 @@ public struct HTTPDNSRoute: Hashable, Sendable {
     /// The action of the route for its names.
     public enum Action: Hashable, Sendable {
         /// Queries the system resolver, and no provider.
-        case bypass
+        case system
         /// Queries these providers, in this order.
         case providers([String], fallback: Fallback)
     }

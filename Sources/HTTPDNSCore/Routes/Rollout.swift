@@ -1,8 +1,8 @@
 extension HTTPDNSRoute {
     /// The share of the queries that a route applies to while it is being introduced.
     ///
-    /// The route applies to queries within the rollout; all others are resolved by the system resolver, as if the route were a
-    /// bypass. Mappings precede every route, and apply to all queries.
+    /// The route applies to queries within the rollout; all others are resolved by the system resolver, as if the action
+    /// of the route were ``HTTPDNSRoute/Action/system``. Mappings precede every route, and apply to all queries.
     ///
     /// The rollout is sticky: a key within it stays within while the percentage grows, in this process and in every other one.
     public struct Rollout: Hashable, Sendable {

@@ -58,7 +58,7 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// Returns the route that decides about a name; nil means bypass.
+    /// Returns the route that decides about a name; nil means the system resolver.
     ///
     /// Only exact routes decide about internal names. For names in an internal zone, or below no top-level domain, routes for
     /// the zone or a part of it decide as well.
@@ -109,10 +109,10 @@ package struct RouteTable: Sendable {
         if let refusal = route.pattern.zone?.refusalOfRules { return refusal }
         if case .suffix(let zone) = route.pattern, zone.coversOnlyInternalNames {
             return "names below \(zone) are internal and go to a provider only by a route that names them exactly; "
-                + "write such routes, or mappings, or bypass"
+                + "write such routes, or mappings, or system"
         }
         if names.isEmpty, fallback == .none {
-            return "it names no provider and has no fallback; name one, or use bypass"
+            return "it names no provider and has no fallback; name one, or use system"
         }
         var seen: Set<String> = []
         for name in names {

@@ -140,7 +140,7 @@ struct CheckReport {
 
     private static func action(_ action: HTTPDNSRoute.Action) -> String {
         switch action {
-        case .bypass: "bypass"
+        case .system: "system"
         case .providers(let names, let fallback): "\(names.joined(separator: ", ")), fallback \(fallback.rawValue)"
         }
     }

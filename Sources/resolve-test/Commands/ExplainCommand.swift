@@ -162,7 +162,7 @@ enum RewriteReason {
         if let off = resolution.switchedOff {
             return ["\(off.scope) switched off by \(off.origin.rawValue)", asked]
         }
-        switch resolution.bypass {
+        switch resolution.systemReason {
         case .heldBack: return ["outside the rollout of its route", asked]
         case .shadow: return ["its route is in shadow mode", asked]
         default: break

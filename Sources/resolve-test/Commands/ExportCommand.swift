@@ -133,8 +133,8 @@ struct MappingExport {
             members.append(("via", .object([("host", .text("\(name)")), ("keep", .array([.text("host")]))])))
         case .via(let name, usesTargetIdentity: false):
             members.append(("via", .text("\(name)")))
-        case .bypass:
-            return .text("bypass")
+        case .system:
+            return .text("system")
         case .lastResort(let targets):
             members.append(("last_resort", value(targets)))
         case nil:
@@ -186,7 +186,7 @@ enum MappingText {
             return Self.targets(targets)
         case .via(let name, usesTargetIdentity: let usesTargetIdentity):
             return usesTargetIdentity ? "via \(name), with its SNI and certificate" : "via \(name)"
-        case .bypass: return "bypass"
+        case .system: return "system"
         case .lastResort(let targets): return "last resort " + Self.targets(targets)
         case nil: return "not readable"
         }

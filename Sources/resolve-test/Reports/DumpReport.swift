@@ -135,7 +135,7 @@ struct DumpReport {
         if let percent = route.rolloutPercent {
             notes.append("rollout \(Figures.fixed(percent, places: 2)) % by \(route.rolloutBy ?? "process")")
         }
-        let providers = route.action == "bypass" ? "bypass" : route.providers.joined(separator: ", ")
+        let providers = route.action == "system" ? "system" : route.providers.joined(separator: ", ")
         return [
             route.pattern, providers, route.fallback.map { "fallback \($0)" } ?? "", answers(of: route),
             notes.joined(separator: ", "), route.location ?? "",

@@ -30,7 +30,9 @@ struct DeadHTTP2ConnectionTests {
         /// Sends a GET, once for what the client's policy has to say, and reads the answer.
         func get(_ client: HTTPDNSClient, at endpoint: HTTPDNSEndpoint? = nil) async throws -> HTTPDNSClient.Response {
             var request = HTTPDNSClient.Request(url: url)
-            request.options.pinnedTo = endpoint.map { [$0.description] }
+            if let endpoint {
+                request.options.addresses = .only([HTTPDNSClient.Request.Target(endpoint.address, port: endpoint.port)])
+            }
             request.options.retries = .never
             let response = try await client.execute(request)
             try await response.text()
@@ -176,7 +178,7 @@ struct DeadHTTP2ConnectionTests {
             #expect(way.relay.connectionCount == 1)
             #expect(try way.logged("POST") == 1)
             // What comes after it is not touched by it.
-            let next = try await client.post(way.url, body: .text("charge"), pinnedTo: ["127.0.0.3"])
+            let next = try await client.post(way.url, body: .text("charge"), connectTo: ["127.0.0.3"])
             try await next.text()
             #expect(next.exchanges.last?.failedAttempts.isEmpty == true)
         }

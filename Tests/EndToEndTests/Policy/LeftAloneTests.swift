@@ -45,8 +45,8 @@ struct LeftAloneTests {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
         var configuration = try rig.settings()
-        configuration.resolver.routes.append(HTTPDNSRoute(try .init("*.excluded.wild.test"), .bypass))
-        configuration.resolver.mappings[try HTTPDNSMapping.Key("mapped-out.wild.test")] = HTTPDNSMapping(.bypass)
+        configuration.resolver.routes.append(HTTPDNSRoute(try .init("*.excluded.wild.test"), .system))
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("mapped-out.wild.test")] = HTTPDNSMapping(.system)
         try await withClient(configuration) { client in
             for host in [
                 "a.excluded.wild.test", "mapped-out.wild.test", "single-label-excluded", "x.svc.cluster.local",
@@ -54,7 +54,9 @@ struct LeftAloneTests {
                 let error = try await refusal { _ = try await client.get("https://\(host)/") }
                 #expect(error.code == .resolveFailed && error.phase == .resolve && error.host == host, "\(error)")
             }
-            let error = try await refusal { _ = try await client.get("https://once-out.wild.test/", bypass: true) }
+            var request = HTTPDNSClient.Request(url: "https://once-out.wild.test/")
+            request.options.addresses = .system
+            let error = try await refusal { [request] in _ = try await client.execute(request) }
             #expect(error.code == .resolveFailed, "\(error)")
             #expect(try await client.resolve("excluded.wild.test").source == .provider)
         }

@@ -55,7 +55,7 @@ struct WrongFileTests {
         Wrong(provider + "routes:\n  \"*\": { providers: [p, p] }\n", "5", "twice"),
         Wrong(provider + "routes:\n  \"*\": { providers: [p], fallback: maybe }\n", "5", "maybe", "none"),
         Wrong(provider + "routes:\n  \"*\": { providers: [] }\n", "5", "provider"),
-        Wrong(provider + "routes:\n  one.test: byepass\n", "5:13", "byepass", "bypass"),
+        Wrong(provider + "routes:\n  one.test: sistem\n", "5:13", "sistem", "system"),
         Wrong("version: 1\npolicy: { allow: [10.0.0.1/8] }\n", "2", "10.0.0.1/8"),
         Wrong("version: 1\npolicy: { providers_may_answer: everything }\n", "2", "everything", "public"),
         Wrong("version: 1\ncache: { entries: 0 }\n", "2", "0"),

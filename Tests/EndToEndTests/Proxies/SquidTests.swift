@@ -67,7 +67,7 @@ struct SquidTests {
             #expect(try await response.text() == "127.0.0.3\n")
             #expect(response.exchanges.last?.remote.address == HTTPDNSAddress("127.0.0.3"))
             // Addresses that the request names go the same way, whoever resolves.
-            let pinned = try await client.get(url, pinnedTo: ["127.0.0.4"])
+            let pinned = try await client.get(url, connectTo: ["127.0.0.4"])
             #expect(try await pinned.text() == "127.0.0.4\n")
         }
         let port = rig.tlsPort

@@ -204,7 +204,7 @@ struct ProviderAnswerTests {
             try client.mappings.apply { $0[name] = .addresses(["127.0.0.2"]) }
             #expect(try await client.get(url(name, rig)).text() == "127.0.0.2\n")
             #expect(try rig.queryCount(of: name, since: mark) == 0)
-            #expect(try await client.get(url(name, rig), pinnedTo: ["127.0.0.3"]).text() == "127.0.0.3\n")
+            #expect(try await client.get(url(name, rig), connectTo: ["127.0.0.3"]).text() == "127.0.0.3\n")
             try client.mappings.apply { $0[name] = nil }
             #expect(try await client.get(url(name, rig)).text() == "127.0.0.4\n")
             #expect(try rig.queryCount(of: name, type: "A", since: mark) == 1)

@@ -34,7 +34,7 @@ struct SixRoutesTests {
           "*.six.wild.test": { providers: bind }
           json.six.wild.test: { providers: json }
           "*.deep.six.wild.test": { providers: json }
-          past.six.wild.test: bypass
+          past.six.wild.test: system
           off.six.wild.test: { providers: [bind, json], enabled: false }
           "*.broken.test": { providers: [bind, json], order: given }
         """

@@ -74,8 +74,8 @@ struct WireImageTests {
         case mapping, mappingWithPollDriver, suffixMapping, pinned, tagged
         /// The stage is off, and the system resolver answers.
         case off
-        /// The stage is on, and the request passes it by.
-        case bypass
+        /// The stage is on, and the request asks for the system resolver.
+        case system
     }
 
     /// Its own: on a shared address a client of another test could take this server for one that has just gone.
@@ -90,7 +90,7 @@ struct WireImageTests {
         case .mapping, .mappingWithPollDriver, .tagged:
             configuration.resolver.mappings = [try HTTPDNSMapping.Key("wire.test"): mapping]
         case .suffixMapping: configuration.resolver.mappings = [try HTTPDNSMapping.Key("*.test"): mapping]
-        case .off, .pinned, .bypass:
+        case .off, .pinned, .system:
             configuration.resolver.mappings = [try HTTPDNSMapping.Key("wire.test"): .addresses(["127.0.0.9"])]
         }
         var transport = TransportConfiguration()
@@ -114,8 +114,8 @@ struct WireImageTests {
         let number = server.connections.count
         let client = try client(for: way)
         var request = test.request(to: server.port)
-        if way == .pinned { request.options.pinnedTo = [Self.address] }
-        if way == .bypass { request.options.bypass = true }
+        if way == .pinned { request.options.addresses = .only([HTTPDNSClient.Request.Target(Self.address)]) }
+        if way == .system { request.options.addresses = .system }
         let response: HTTPDNSClient.Response
         if way == .tagged {
             let rewritten = try await client.rewrite(request.url, options: request.options)
@@ -131,7 +131,7 @@ struct WireImageTests {
         #expect(response.status == .ok)
         let source: HTTPDNSResolver.Resolution.Source =
             switch way {
-            case .off, .bypass: .system
+            case .off, .system: .system
             case .pinned: .request
             default: .mapping
             }

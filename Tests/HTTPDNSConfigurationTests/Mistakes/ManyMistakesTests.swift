@@ -27,7 +27,7 @@ struct ManyMistakesTests {
     func allParts() throws {
         let error = try #require(
             mistakes(
-                "client: { http: 3 }\nversion: 1\nroutes: { a.example: x }\nmappings: { a.example: x!, b..c: bypass }\n"
+                "client: { http: 3 }\nversion: 1\nroutes: { a.example: x }\nmappings: { a.example: x!, b..c: system }\n"
             )
         )
         #expect(
@@ -48,7 +48,7 @@ struct ManyMistakesTests {
         } catch {
             reason = error.reason
         }
-        let error = try #require(mistakes("version: 1\nmappings: { \"\(name)\": bypass }\n"))
+        let error = try #require(mistakes("version: 1\nmappings: { \"\(name)\": system }\n"))
         #expect(error.description == "f.yaml:2:13: mappings: \"\(name)\" is not a host name: \(reason)")
     }
 
@@ -89,7 +89,7 @@ struct ManyMistakesTests {
     @Test("Each of several duplicate keys is reported with its location")
     func twoKeysTwice() throws {
         let keys = [":8443", "b.example", ":8443", "b.example"]
-        let error = try #require(mistakes("version: 1\nmappings:\n" + keys.map { "  \($0): bypass\n" }.joined()))
+        let error = try #require(mistakes("version: 1\nmappings:\n" + keys.map { "  \($0): system\n" }.joined()))
         #expect(error.mistakes.map(\.location.line) == [3, 5, 6])
         #expect(error.mistakes[2].message == "mappings[\"b.example\"] is the same name as on line 4: b.example")
     }
@@ -97,7 +97,7 @@ struct ManyMistakesTests {
     @Test("Equal keys that are not scalars are an error too", arguments: ["[a]", "{a: b}"])
     func complexKeys(key: String) throws {
         let error = try #require(
-            mistakes("version: 1\nmappings:\n  ? \(key)\n  : bypass\n  ? \(key)\n  : bypass\n")
+            mistakes("version: 1\nmappings:\n  ? \(key)\n  : system\n  ? \(key)\n  : system\n")
         )
         #expect(error.mistakes.count >= 1)
         #expect(error.mistakes.allSatisfy { $0.location.line != nil })

@@ -27,7 +27,7 @@ struct MappingMistakeTests {
                   a.example: 203.0.113.7
                   b.example: 203.0.113.8
                   a.example: 203.0.113.9
-                  'a.example': bypass
+                  'a.example': system
                 """,
                 """
                 f.yaml:5:3: mappings["a.example"] is the same name as on line 3: a.example (keep one of them)
@@ -166,9 +166,9 @@ struct MappingMistakeTests {
                   d.example: { ttl: 5s }
                 """,
                 """
-                f.yaml:3:13: mappings["a.example"]: found nothing; allowed: an address, a list of addresses, or bypass
+                f.yaml:3:13: mappings["a.example"]: found nothing; allowed: an address, a list of addresses, or system
                 f.yaml:4:14: mappings["b.example"]: found an empty list; allowed: an address, a list of addresses, or \
-                bypass
+                system
                 f.yaml:5:3: mappings["c.example"] says none of "addresses", "via" and "last_resort"; allowed: one of them
                 f.yaml:6:3: mappings["d.example"] says none of "addresses", "via" and "last_resort"; allowed: one of them
                 """
@@ -288,7 +288,7 @@ struct MappingMistakeTests {
                 resorts are asked for anew each time)
                 f.yaml:4:48: mappings["b.example"] has both "last_resort" and "via"; allowed: last_resort alone
                 f.yaml:5:29: mappings["c.example"].last_resort: found an empty list; allowed: an address, a list of \
-                addresses, or bypass
+                addresses, or system
                 f.yaml:6:29: mappings["d.example"].last_resort: "edge.example" is not an address but a name; allowed: \
                 IPv4 such as 203.0.113.7, IPv6 such as "2001:db8::7", either with a port (for another name's addresses write \
                 { via: edge.example })

@@ -118,7 +118,7 @@ struct ProviderMistakeTests {
                 """
                 version: 1
                 routes:
-                  https://me:secret@a.example/: bypass
+                  https://me:secret@a.example/: system
                 mappings:
                   b.example: "https://me:secret@192.0.2.53/"
                   c.example: { via: "https://me:secret@d.example/" }

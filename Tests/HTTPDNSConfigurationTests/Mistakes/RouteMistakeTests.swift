@@ -32,7 +32,7 @@ struct RouteMistakeTests {
                 """,
                 """
                 f.yaml:5:39: routes["shop.example"].providers: no provider is called "system"; known: backup (for the \
-                system resolver write fallback: system, or bypass in place of the whole route)
+                system resolver write fallback: system, or system in place of the whole route)
                 """
             ),
             MistakeCase(
@@ -56,7 +56,7 @@ struct RouteMistakeTests {
                   shop.example: backup
                 """,
                 """
-                f.yaml:5:17: routes["shop.example"]: found "backup"; allowed: bypass or { providers: [NAME], fallback: \
+                f.yaml:5:17: routes["shop.example"]: found "backup"; allowed: system or { providers: [NAME], fallback: \
                 none|system } (write { providers: [backup] })
                 """
             ),
@@ -70,22 +70,22 @@ struct RouteMistakeTests {
                   shop.example: [backup]
                 """,
                 """
-                f.yaml:5:17: routes["shop.example"]: found a list; allowed: bypass or { providers: [NAME], fallback: \
+                f.yaml:5:17: routes["shop.example"]: found a list; allowed: system or { providers: [NAME], fallback: \
                 none|system } (write { providers: [...] })
                 """
             ),
             MistakeCase(
-                "A misspelt bypass",
+                "A misspelled system",
                 """
                 version: 1
                 providers:
                   backup: { kind: doh, url: https://192.0.2.53/dns-query }
                 routes:
-                  shop.example: Bypas
+                  shop.example: Sytem
                 """,
                 """
-                f.yaml:5:17: routes["shop.example"]: found "Bypas"; allowed: bypass or { providers: [NAME], fallback: \
-                none|system } (did you mean bypass?)
+                f.yaml:5:17: routes["shop.example"]: found "Sytem"; allowed: system or { providers: [NAME], fallback: \
+                none|system } (did you mean system?)
                 """
             ),
             MistakeCase(
@@ -99,7 +99,7 @@ struct RouteMistakeTests {
                   a.example: { providers: [] }
                 """,
                 """
-                f.yaml:5:3: routes["shop.example"]: the key "providers" is missing (write { providers: [NAME] } or bypass)
+                f.yaml:5:3: routes["shop.example"]: the key "providers" is missing (write { providers: [NAME] } or system)
                 f.yaml:6:27: routes["a.example"].providers: found an empty list; allowed: the names of providers, one or \
                 a list
                 """
@@ -175,7 +175,7 @@ struct RouteMistakeTests {
                 providers:
                   backup: { kind: doh, url: https://192.0.2.53/dns-query }
                 routes:
-                  A.Example: bypass
+                  A.Example: system
                   a.example.: { providers: backup }
                 """,
                 """
@@ -189,7 +189,7 @@ struct RouteMistakeTests {
                 providers:
                   backup: { kind: doh, url: https://192.0.2.53/dns-query }
                 routes:
-                  shop.example:8443: bypass
+                  shop.example:8443: system
                 """,
                 """
                 f.yaml:5:3: routes: "shop.example:8443" has a port; a route is for a name on all ports (write \
@@ -203,8 +203,8 @@ struct RouteMistakeTests {
                 providers:
                   backup: { kind: doh, url: https://192.0.2.53/dns-query }
                 routes:
-                  203.0.113.7: bypass
-                  "[::1]": bypass
+                  203.0.113.7: system
+                  "[::1]": system
                 """,
                 """
                 f.yaml:5:3: routes: "203.0.113.7" is an address; it is dialled as it is, so nothing can be said about it \
@@ -242,7 +242,7 @@ struct RouteMistakeTests {
                 """,
                 """
                 f.yaml:5:3: routes["*.svc.cluster.local"]: names below svc.cluster.local are internal and go to no \
-                provider unless a route names them exactly (name them one by one, or write bypass)
+                provider unless a route names them exactly (name them one by one, or write system)
                 """
             ),
         ]

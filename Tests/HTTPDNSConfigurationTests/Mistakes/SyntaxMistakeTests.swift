@@ -56,7 +56,7 @@ struct SyntaxMistakeTests {
                 """
                 version: 1
                 routes:
-                  *.shop.example: bypass
+                  *.shop.example: system
                 """,
                 """
                 f.yaml:3:3: an unquoted * begins a YAML alias, which is not supported (put it in quotes: "*.shop.example")
@@ -67,7 +67,7 @@ struct SyntaxMistakeTests {
                 """
                 version: 1
                 routes:
-                  *: bypass
+                  *: system
                 """,
                 """
                 f.yaml:3:3: an unquoted * begins a YAML alias, which is not supported (put it in quotes: "*")
@@ -78,7 +78,7 @@ struct SyntaxMistakeTests {
                 """
                 version: 1
                 routes:
-                  *shop: bypass
+                  *shop: system
                 """,
                 """
                 f.yaml:3:3: an unquoted * begins a YAML alias, which is not supported (put it in quotes: "*shop")

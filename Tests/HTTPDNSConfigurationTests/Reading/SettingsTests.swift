@@ -108,7 +108,7 @@ struct SettingsTests {
         let rules = try mappings(
             """
             # the first line of the rules is line 3
-            a.example: bypass
+            a.example: system
             b.example: { via: Edge.CDN.example, ttl: 90s }
             c.example: { via: { host: edge.cdn.example, keep: [host] } }
 
@@ -122,7 +122,7 @@ struct SettingsTests {
         func line(_ line: Int) -> HTTPDNSSourceLocation {
             HTTPDNSSourceLocation(file: "f.yaml", line: line)
         }
-        #expect(try rule("a.example") == HTTPDNSMapping(.bypass, location: line(4)))
+        #expect(try rule("a.example") == HTTPDNSMapping(.system, location: line(4)))
         let via = HTTPDNSMapping(.via(edge, usesTargetIdentity: false), timeToLive: .seconds(90), location: line(5))
         #expect(try rule("b.example") == via)
         #expect(try rule("c.example") == HTTPDNSMapping(.via(edge, usesTargetIdentity: true), location: line(6)))
@@ -139,7 +139,7 @@ struct SettingsTests {
               "*": { providers: [one, two], fallback: system }
               "*.Shop.example": { providers: two, families: v4 }
               db: { providers: [one], fallback: none, families: both }
-              legacy.example: bypass
+              legacy.example: system
             providers:
               two: { kind: doh, url: https://192.0.2.54/dns-query, method: post }
               one: { kind: doh, url: https://doh.example/q, bootstrap: [192.0.2.53, "[2001:db8::53]"] }
@@ -165,7 +165,7 @@ struct SettingsTests {
                     families: .both,
                     location: line(5)
                 ),
-                HTTPDNSRoute(.exact(try HTTPDNSName("legacy.example")), .bypass, location: line(6)),
+                HTTPDNSRoute(.exact(try HTTPDNSName("legacy.example")), .system, location: line(6)),
             ]
         )
         #expect(settings.providers.map(\.name) == ["two", "one", "unused"])

@@ -100,14 +100,14 @@ struct AnswerTableTests {
         for place in 0..<1_000 { #expect(try number(place, in: &table) == UInt64(place)) }
     }
 
-    @Test("Keys that differ in families, bypass or network have separate answers")
+    @Test("Keys that differ in families, system resolver or network have separate answers")
     func keysDiffer() throws {
         let host = try HTTPDNSName("a.test")
         let subnet = try #require(HTTPDNSAddressBlock("203.0.113.0/24"))
         let other = try #require(HTTPDNSAddressBlock("203.0.112.0/24"))
         let keys = [
             CacheKey(host), CacheKey(host, families: .v4), CacheKey(host, families: .both),
-            CacheKey(host, isBypass: true), CacheKey(host, clientSubnet: subnet),
+            CacheKey(host, isSystemOnly: true), CacheKey(host, clientSubnet: subnet),
             CacheKey(host, clientSubnet: other),
         ]
         var table = AnswerTable(capacity: 100, byteLimit: .max)

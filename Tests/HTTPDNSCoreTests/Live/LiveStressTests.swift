@@ -121,7 +121,7 @@ struct LiveStressTests {
             generations.insert(resolution.generation)
             let address = try #require(resolution.endpoints.first?.address)
             if resolution.source == .system {
-                #expect(address == systemAddress && resolution.bypass == .switchedOff)
+                #expect(address == systemAddress && resolution.systemReason == .switchedOff)
             } else if isMapped {
                 let number = try #require(entries.mapped[resolution.generation])
                 #expect(resolution.source == .mapping && address == HTTPDNSAddress(v4: 203, 0, 113, number))

@@ -40,7 +40,7 @@ struct ReloadTests {
 
     @Test("Equal settings change nothing and count no generation")
     func unchanged() throws {
-        let fixture = try fixture { $0.mappings = [try HTTPDNSMapping.Key("a.test"): .bypass] }
+        let fixture = try fixture { $0.mappings = [try HTTPDNSMapping.Key("a.test"): .system] }
         #expect(try reload(fixture) { _ in } == HTTPDNSResolver.ReloadResult(generation: 1, isChanged: false))
         #expect(fixture.resolver.mappings.generation == 1)
     }
@@ -112,7 +112,7 @@ struct ReloadTests {
                 $0.providers.append(ScriptedProvider(name: "new"))
             },
             Change(testDescription: "a route about another name", keeps: (true, true)) {
-                $0.routes.append(HTTPDNSRoute(.exact(try HTTPDNSName("pay.shop.test")), .bypass))
+                $0.routes.append(HTTPDNSRoute(.exact(try HTTPDNSName("pay.shop.test")), .system))
             },
             Change(testDescription: "one route's blocks", keeps: (false, true)) {
                 $0.routes[0].allowed = [try #require(HTTPDNSAddressBlock("203.0.113.0/24"))]

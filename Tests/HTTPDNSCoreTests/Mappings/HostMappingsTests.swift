@@ -22,9 +22,9 @@ struct HostMappingsTests {
     )
     func finds(host: String, port: Int, key: String?) throws {
         let set = try set([
-            "img.shop.example:8443": .bypass, "img.shop.example": .bypass, "*.shop.example": .bypass,
-            "*.shop.example:8443": .bypass, "*.b.shop.example": .bypass, "*.example": .bypass,
-            "only.shop.test:8443": .bypass,
+            "img.shop.example:8443": .system, "img.shop.example": .system, "*.shop.example": .system,
+            "*.shop.example:8443": .system, "*.b.shop.example": .system, "*.example": .system,
+            "only.shop.test:8443": .system,
         ])
         #expect(try set.rule(for: HTTPDNSName(host), port: UInt16(port))?.key.description == key)
     }
@@ -50,7 +50,7 @@ struct HostMappingsTests {
             ("a.test", .via("b..test"), "empty label"),
             ("a.test", .via("203.0.113.7"), "read it as an address"), ("a.test", .via("a.test"), "in a circle"),
             ("*.a.test", .via("x.a.test"), "in a circle"),
-            ("a.test", HTTPDNSMapping(.bypass, timeToLive: .seconds(-1)), "negative"),
+            ("a.test", HTTPDNSMapping(.system, timeToLive: .seconds(-1)), "negative"),
             ("a.test", HTTPDNSMapping(.addresses([.init(HTTPDNSAddress(v4: 1, 1, 1, 1), port: 0)])), "port 0"),
         ]
     )
@@ -65,9 +65,9 @@ struct HostMappingsTests {
 
     @Test("A rule's key may be neither \"*\" nor have port 0")
     func refusesKeys() {
-        #expect(throws: HTTPDNSMapping.Error.self) { try HTTPDNSMappings([HTTPDNSMapping.Key(.any): .bypass]) }
+        #expect(throws: HTTPDNSMapping.Error.self) { try HTTPDNSMappings([HTTPDNSMapping.Key(.any): .system]) }
         #expect(throws: HTTPDNSMapping.Error.self) {
-            try HTTPDNSMappings([HTTPDNSMapping.Key(.exact(HTTPDNSName("a.test")), port: 0): .bypass])
+            try HTTPDNSMappings([HTTPDNSMapping.Key(.exact(HTTPDNSName("a.test")), port: 0): .system])
         }
     }
 
@@ -86,7 +86,7 @@ struct HostMappingsTests {
             "a.test": .via("b.test"), "a.test:8443": .addresses(["203.0.113.7"]), "b.test:8443": .via("a.test"),
         ])
         _ = try set(["a.test": .via("b.test"), "b.test": .via("c.test")])
-        _ = try set(["*.a.test": .via("x.a.test"), "x.a.test": .bypass])
+        _ = try set(["*.a.test": .via("x.a.test"), "x.a.test": .system])
         let error = #expect(throws: HTTPDNSMapping.Error.self) {
             try set(["a.test": .via("b.test"), "b.test": .via("a.test")])
         }
@@ -114,7 +114,7 @@ struct HostMappingsTests {
     func refusesLocalhost(key: String) throws {
         let error = #expect(throws: HTTPDNSMapping.Error.self) { try set([key: .addresses(["127.0.0.2"])]) }
         #expect(error?.reason.contains("always this machine's loopback addresses") == true)
-        _ = try set(["localhost.test": .via("localhost"), "notlocalhost": .bypass])
+        _ = try set(["localhost.test": .via("localhost"), "notlocalhost": .system])
     }
 
     @Test("A set accepts ten thousand via rules", .timeLimit(.minutes(10)))

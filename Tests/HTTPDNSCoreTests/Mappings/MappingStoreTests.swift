@@ -9,7 +9,7 @@ struct MappingStoreTests {
 
     private func store(_ names: [String] = []) throws -> HTTPDNSMappingStore {
         var configuration = HTTPDNSResolver.Configuration()
-        for name in names { configuration.mappings[try HTTPDNSMapping.Key(name)] = .bypass }
+        for name in names { configuration.mappings[try HTTPDNSMapping.Key(name)] = .system }
         return try HTTPDNSResolver(configuration).mappings
     }
 
@@ -24,7 +24,7 @@ struct MappingStoreTests {
         #expect(try store.apply { _ in } == 3)
         #expect(try store.apply { $0["img.test"] = nil } == 4)
         #expect(store.current.rules.isEmpty)
-        #expect(try store.replaceBase(with: HTTPDNSMappings([HTTPDNSMapping.Key("a.test"): .bypass])) == 5)
+        #expect(try store.replaceBase(with: HTTPDNSMappings([HTTPDNSMapping.Key("a.test"): .system])) == 5)
         #expect(store.current.generation == 5)
         #expect(store.current.rules.count == 1)
     }
@@ -33,10 +33,10 @@ struct MappingStoreTests {
     func drafts() throws {
         let store = try store(["a.test", "b.test"])
         try store.apply { draft in
-            #expect(draft["A.TEST"] == .bypass)
+            #expect(draft["A.TEST"] == .system)
             #expect(draft["c.test"] == nil)
             #expect(draft["no name"] == nil)
-            draft["c.test"] = .bypass
+            draft["c.test"] = .system
         }
         #expect(store.current.rules.keys.map(\.description).sorted() == ["a.test", "b.test", "c.test"])
         try store.apply { draft in
@@ -57,7 +57,7 @@ struct MappingStoreTests {
                 draft["c.test"] = .addresses(["not an address"])
             }
         }
-        #expect(throws: HTTPDNSMapping.Error.self) { try store.apply { $0["no name"] = .bypass } }
+        #expect(throws: HTTPDNSMapping.Error.self) { try store.apply { $0["no name"] = .system } }
         #expect(throws: HTTPDNSMapping.Error.self) { try store.apply { $0["a.test"] = .via("a.test") } }
         #expect(throws: Refusal.self) {
             try store.apply { draft in
@@ -74,7 +74,7 @@ struct MappingStoreTests {
         let store = try store()
         try await withThrowingTaskGroup(of: UInt64.self) { group in
             for number in 0..<64 {
-                group.addTask { try store.apply { $0["n\(number).test"] = .bypass } }
+                group.addTask { try store.apply { $0["n\(number).test"] = .system } }
             }
             var generations: Set<UInt64> = []
             for try await generation in group { generations.insert(generation) }
@@ -90,8 +90,8 @@ struct MappingStoreTests {
         var runs = 0
         let generation = try store.apply { draft in
             runs += 1
-            if runs == 1 { try store.apply { $0["inner.test"] = .bypass } }
-            draft["outer.test"] = .bypass
+            if runs == 1 { try store.apply { $0["inner.test"] = .system } }
+            draft["outer.test"] = .system
         }
         #expect(runs == 2)
         #expect(generation == 3)

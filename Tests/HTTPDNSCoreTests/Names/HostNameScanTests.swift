@@ -39,7 +39,7 @@ struct HostNameScanTests {
             #expect(name == HTTPDNSName(canonical: canonical))
             // The system resolver may answer differently about a name with a trailing dot.
             #expect((CacheKey(name).hash == name.nameHash) == !text.hasSuffix("."))
-            #expect(CacheKey(name, isBypass: true).hash != name.nameHash)
+            #expect(CacheKey(name, isSystemOnly: true).hash != name.nameHash)
         }
     }
 }

@@ -70,7 +70,7 @@ struct RouteCountersTests {
         let resolver = try resolver()
         try await ask(resolver, "a.shop.test")
         var settings = try settings()
-        settings.routes.insert(HTTPDNSRoute(try .init("x.test"), .bypass), at: 0)
+        settings.routes.insert(HTTPDNSRoute(try .init("x.test"), .system), at: 0)
         settings.routes[1].staleLimit = .zero
         try resolver.reload(settings)
         try await ask(resolver, "a.shop.test")

@@ -113,7 +113,7 @@ struct AddressPolicyTests {
         let (outer, inner) = (
             try #require(HTTPDNSAddressBlock("10.0.0.0/8")), try #require(HTTPDNSAddressBlock("10.1.0.0/16"))
         )
-        var route = HTTPDNSRoute(.any, .bypass)
+        var route = HTTPDNSRoute(.any, .system)
         route.allowed = [inner]
         let policy = HTTPDNSAddressPolicy(
             allowed: [outer],

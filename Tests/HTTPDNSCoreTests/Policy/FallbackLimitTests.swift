@@ -73,13 +73,13 @@ struct FallbackLimitTests {
     }
 
     @Test("A name that the system resolver answers by its own route may be private")
-    func bypassed() async throws {
+    func leftToSystem() async throws {
         let fixture = try fixture(["10.0.0.5"]) {
-            $0.routes.append(HTTPDNSRoute(try .init("evil.test"), .bypass))
+            $0.routes.append(HTTPDNSRoute(try .init("evil.test"), .system))
         }
         #expect(try await fixture.resolve("evil.test").addresses == ["10.0.0.5"])
         let asked = try self.fixture(["10.0.0.5"])
-        #expect(try await asked.resolve("evil.test") { $0.bypass = true }.addresses == ["10.0.0.5"])
+        #expect(try await asked.resolve("evil.test") { $0.usesSystemResolver = true }.addresses == ["10.0.0.5"])
         let without = try self.fixture(["10.0.0.5"]) {
             $0.routes = [HTTPDNSRoute(.any, .providers([], fallback: .system))]
         }

@@ -8,16 +8,16 @@ struct CachingTests {
     @Test("A name unknown to the system fails with the caller's own hint, also when cached")
     func ownReason() async throws {
         let fixture = try ResolverFixture { $0.routes = [] }
-        let bypassed = await #expect(throws: HTTPDNSResolver.Error.self) {
-            try await fixture.resolve("nobody.test") { $0.bypass = true }
+        let bySystem = await #expect(throws: HTTPDNSResolver.Error.self) {
+            try await fixture.resolve("nobody.test") { $0.usesSystemResolver = true }
         }
-        #expect(bypassed?.hint == "the request bypassed mappings and providers")
+        #expect(bySystem?.hint == "the request asked for the system resolver")
         let routeless = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("nobody.test") }
         #expect(routeless?.hint?.hasPrefix("no route covers the name") == true)
         let again = await #expect(throws: HTTPDNSResolver.Error.self) {
-            try await fixture.resolve("nobody.test") { $0.bypass = true }
+            try await fixture.resolve("nobody.test") { $0.usesSystemResolver = true }
         }
-        #expect(again?.hint == "the request bypassed mappings and providers")
+        #expect(again?.hint == "the request asked for the system resolver")
         #expect(fixture.system.questions.count == 2)
     }
 

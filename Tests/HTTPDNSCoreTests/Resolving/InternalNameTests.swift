@@ -37,10 +37,10 @@ struct InternalNameTests {
             let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve(host) }
             #expect(error?.code == .nameNotFound)
             #expect(error?.message.contains("was not looked up") == true)
-            let bypassed = await #expect(throws: HTTPDNSResolver.Error.self) {
-                try await fixture.resolve(host) { $0.bypass = true }
+            let bySystem = await #expect(throws: HTTPDNSResolver.Error.self) {
+                try await fixture.resolve(host) { $0.usesSystemResolver = true }
             }
-            #expect(bypassed?.code == .nameNotFound)
+            #expect(bySystem?.code == .nameNotFound)
         }
         #expect(fixture.system.questions.isEmpty && fixture.provider.queries.isEmpty)
         try fixture.say(["203.0.113.1"], about: "a.alt")

@@ -35,7 +35,7 @@ struct PreresolvingTests {
     }
 
     @Test("Names without a route are asked of the system, and of no provider")
-    func bypassed() async throws {
+    func leftToSystem() async throws {
         let fixture = try ResolverFixture(batchLimit: 5) {
             $0.routes = [HTTPDNSRoute(.suffix(try HTTPDNSName("shop.test")), .providers(["doh"], fallback: .none))]
         }

@@ -142,7 +142,7 @@ struct RestoringTests {
         for change in [
             { $0.routes = [HTTPDNSRoute(.suffix(try HTTPDNSName("test")), .providers(["doh"], fallback: .none))] },
             { $0.routes = [HTTPDNSRoute(.any, .providers(["other"], fallback: .none))] },
-            { $0.routes = [HTTPDNSRoute(.any, .bypass)] },
+            { $0.routes = [HTTPDNSRoute(.any, .system)] },
             { $0.families = .v4 },
         ] as [(inout HTTPDNSResolver.Configuration) throws -> Void] {
             let fixture = try fixture(store, providers: ["doh", "other"]) {
@@ -268,7 +268,7 @@ struct RestoringTests {
     func keepsProvidersAnswers() async throws {
         let store = MemoryStore()
         let fixture = try fixture(store) {
-            $0.routes.append(HTTPDNSRoute(.exact(try HTTPDNSName("system.test")), .bypass))
+            $0.routes.append(HTTPDNSRoute(.exact(try HTTPDNSName("system.test")), .system))
         }
         try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), about: HTTPDNSName("system.test"))
         try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("bad.test"))

@@ -52,7 +52,7 @@ struct ShadowTests {
         for _ in 0..<5 {
             let resolution = try await fixture.resolve("img.test")
             #expect(resolution.addresses == ["203.0.113.99"])
-            #expect(resolution.source == .system && resolution.bypass == .shadow)
+            #expect(resolution.source == .system && resolution.systemReason == .shadow)
         }
         #expect(fixture.resolver.counters.shadowDiffered == 0)
         await fixture.provider.queries(atLeast: 1)
@@ -119,7 +119,7 @@ struct ShadowTests {
     func rollout() async throws {
         let fixture = try fixture { $0.routes[0].rollout = HTTPDNSRoute.Rollout(percent: 0) }
         try fixture.say(["203.0.113.1"], about: "img.test")
-        #expect(try await fixture.resolve("img.test").bypass == .heldBack)
+        #expect(try await fixture.resolve("img.test").systemReason == .heldBack)
         #expect(await counted(fixture) == [0, 0, 0])
         #expect(fixture.provider.queries.isEmpty)
     }

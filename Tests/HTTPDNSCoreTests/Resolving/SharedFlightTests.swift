@@ -190,7 +190,7 @@ struct SharedFlightTests {
         async let both = fixture.resolve("img.test")
         async let v6 = fixture.resolve("img.test") { $0.families = .v6 }
         await fixture.provider.queries(atLeast: 2)
-        #expect(try await fixture.resolve("img.test") { $0.bypass = true }.addresses == ["203.0.113.9"])
+        #expect(try await fixture.resolve("img.test") { $0.usesSystemResolver = true }.addresses == ["203.0.113.9"])
         fixture.provider.release()
         #expect(try await both.addresses == ["203.0.113.1", "2001:db8::1"])
         #expect(try await v6.addresses == ["2001:db8::1"])

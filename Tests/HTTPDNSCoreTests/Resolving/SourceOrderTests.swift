@@ -11,12 +11,12 @@ struct SourceOrderTests {
             $0.mappings = [try HTTPDNSMapping.Key("img.test"): .addresses(["203.0.113.1"])]
         }
         let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 203, 0, 113, 9), port: 8443)
-        let resolution = try #require(try fixture.immediate("img.test") { $0.pinnedTo = [endpoint] })
+        let resolution = try #require(try fixture.immediate("img.test") { $0.addresses = [endpoint] })
         #expect(resolution.endpoints == [endpoint])
         #expect(resolution.source == .request)
         #expect(resolution.timeToLive == nil)
         #expect(resolution.rule == nil)
-        #expect(try fixture.immediate("img.test") { $0.pinnedTo = [] }?.source == .mapping)
+        #expect(try fixture.immediate("img.test") { $0.addresses = [] }?.source == .mapping)
         #expect(fixture.provider.queries.isEmpty)
     }
 
@@ -41,13 +41,13 @@ struct SourceOrderTests {
         #expect(error?.message.contains("169.254.169.254 in policy.allow") == true)
     }
 
-    @Test("The name localhost is both loopbacks, whatever mappings and bypass are set")
+    @Test("The name localhost is both loopbacks, whatever mappings and options are set")
     func localhost() throws {
         let fixture = try ResolverFixture()
         #expect(try fixture.immediate("localhost")?.addresses == ["127.0.0.1", "::1"])
         #expect(try fixture.immediate("app.localhost")?.addresses == ["127.0.0.1", "::1"])
         #expect(try fixture.immediate("localhost") { $0.families = .v4 }?.addresses == ["127.0.0.1"])
-        #expect(try fixture.immediate("localhost") { $0.bypass = true }?.source == .literal)
+        #expect(try fixture.immediate("localhost") { $0.usesSystemResolver = true }?.source == .literal)
         #expect(fixture.system.questions.isEmpty)
     }
 
@@ -174,39 +174,44 @@ struct SourceOrderTests {
         #expect(error?.message == "cdn.test via edge.test: edge.test does not exist, says provider doh")
     }
 
-    /// The bypass is by request, by mapping, by route, or for lack of a route.
-    @Test("Bypassed names go to the system resolver")
-    func bypass() async throws {
+    /// The reason is the request, a mapping, a route, or the lack of a route.
+    @Test("Names left to the system resolver go there and to no provider")
+    func system() async throws {
         let fixture = try ResolverFixture {
             $0.mappings = [
-                try HTTPDNSMapping.Key("mapped.test"): .bypass,
+                try HTTPDNSMapping.Key("mapped.test"): .system,
                 try HTTPDNSMapping.Key("pinned.test"): .addresses(["203.0.113.1"]),
             ]
             $0.routes = [
                 HTTPDNSRoute(.suffix(try HTTPDNSName("shop.test")), .providers(["doh"], fallback: .none)),
-                HTTPDNSRoute(.exact(try HTTPDNSName("routed.shop.test")), .bypass),
+                HTTPDNSRoute(.exact(try HTTPDNSName("routed.shop.test")), .system),
             ]
         }
         for name in ["mapped.test", "pinned.test", "routed.shop.test", "img.shop.test", "other.test", "db"] {
             try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName(name))
         }
-        for (name, bypass) in [
+        let reasons: [String: HTTPDNSResolver.Resolution.SystemReason] = [
+            "mapped.test": .mapping, "pinned.test": .request, "routed.shop.test": .route, "img.shop.test": .request,
+            "other.test": .noRoute, "db": .noRoute,
+        ]
+        for (name, isAsked) in [
             ("mapped.test", false), ("pinned.test", true), ("routed.shop.test", false), ("img.shop.test", true),
             ("other.test", false), ("db", false),
         ] {
-            let resolution = try await fixture.resolve(name) { $0.bypass = bypass }
+            let resolution = try await fixture.resolve(name) { $0.usesSystemResolver = isAsked }
             #expect(resolution.source == .system, "\(name)")
             #expect(resolution.timeToLive == .seconds(30))
             #expect(resolution.provider == nil)
+            #expect(resolution.systemReason == reasons[name], "\(name)")
         }
         #expect(fixture.provider.queries.isEmpty)
         #expect(fixture.system.questions.count == 6)
         // The system's answers are kept for 30 s, apart from those of providers.
         fixture.time.advance(by: .seconds(29))
-        #expect(try fixture.immediate("img.shop.test") { $0.bypass = true }?.isCached == true)
+        #expect(try fixture.immediate("img.shop.test") { $0.usesSystemResolver = true }?.isCached == true)
         #expect(try fixture.immediate("img.shop.test") == nil)
         fixture.time.advance(by: .seconds(1))
-        #expect(try fixture.immediate("img.shop.test") { $0.bypass = true } == nil)
+        #expect(try fixture.immediate("img.shop.test") { $0.usesSystemResolver = true } == nil)
     }
 
     @Test("An internal name goes to a provider only by a route that names it exactly")

@@ -66,7 +66,7 @@ struct RolloutTests {
     func heldBack() async throws {
         let fixture = try resolver(HTTPDNSRoute.Rollout(percent: 0))
         let resolution = try await fixture.resolve("img.test")
-        #expect(resolution.source == .system && resolution.bypass == .heldBack && resolution.route == nil)
+        #expect(resolution.source == .system && resolution.systemReason == .heldBack && resolution.route == nil)
         #expect(fixture.provider.queries.isEmpty)
         #expect(fixture.resolver.counters.heldBack == 1)
     }
@@ -84,7 +84,7 @@ struct RolloutTests {
     func withoutKey() async throws {
         let fixture = try resolver(HTTPDNSRoute.Rollout(percent: 50, by: .key))
         let place = RolloutPlace.of("img.test", in: .any)
-        #expect(try await fixture.resolve("img.test").bypass == (place < 5000 ? nil : .heldBack))
+        #expect(try await fixture.resolve("img.test").systemReason == (place < 5000 ? nil : .heldBack))
         let share = Double(place + 1) / 100
         let within = try resolver(HTTPDNSRoute.Rollout(percent: share, by: .key))
         #expect(try await within.resolve("img.test").source == .provider)

@@ -13,7 +13,7 @@ struct RouteTests {
     }
 
     private func route(_ pattern: String, _ providers: String...) throws -> HTTPDNSRoute {
-        HTTPDNSRoute(try .init(pattern), providers.isEmpty ? .bypass : .providers(providers, fallback: .none))
+        HTTPDNSRoute(try .init(pattern), providers.isEmpty ? .system : .providers(providers, fallback: .none))
     }
 
     /// Internal names use their exact route only.
@@ -35,8 +35,8 @@ struct RouteTests {
         #expect(try resolver.route(for: HTTPDNSName(host))?.pattern.description == pattern)
     }
 
-    @Test("Without \"*\" a name outside of all routes bypasses the providers")
-    func bypasses() throws {
+    @Test("Without \"*\" a name outside of all routes goes to no provider")
+    func outside() throws {
         #expect(try resolver([route("*.shop.example", "a")]).route(for: HTTPDNSName("other.test")) == nil)
     }
 

@@ -16,7 +16,7 @@ enum ServedFile {
           v6.shop.test: "2001:db8::20"
           alias.shop.test: { via: both.shop.test }
           "*.wild.test": 192.0.2.30
-          inner.shop.test: bypass
+          inner.shop.test: system
           port.shop.test:8443: 192.0.2.40
 
         """

@@ -92,14 +92,14 @@ struct ConnectionFallbackTests {
         #expect(rig.client.connectionCounters.fallenBackHosts == 0)
     }
 
-    /// The pin is `pinnedTo`. A sent request is one that may have been sent.
+    /// The pin is an address of the request. A sent request is one that may have been sent.
     @Test("No fallback follows a closed route, a mapping, a pin or a sent request")
     func never() async throws {
         let closed = try rig(fallback: .none)
         #expect(await clientError { try await closed.client.get("https://one.test/") }?.usedSystemFallback == false)
         let all = try rig(refuses: { _, _ in true })
         #expect(await clientError { try await all.client.get("https://map.test/") }?.usedSystemFallback == false)
-        let pinned = await clientError { try await all.client.get("https://one.test/", pinnedTo: ["203.0.113.9"]) }
+        let pinned = await clientError { try await all.client.get("https://one.test/", connectTo: ["203.0.113.9"]) }
         #expect(pinned?.usedSystemFallback == false)
         let sent = try rig(
             wire: ScriptedWire { request, _ in
@@ -131,15 +131,15 @@ struct ConnectionFallbackTests {
         #expect(mixed.wire.requests.last?.endpoints.map(\.address) == [Self.good])
     }
 
-    @Test("An address that a bypassed request used is no address of a later fallback")
+    @Test("An address from a request to the system resolver is not used by a later fallback")
     func holdIsLimited() async throws {
         let (old, newer) = (HTTPDNSAddress(v4: 10, 0, 0, 5), HTTPDNSAddress(v4: 10, 0, 0, 6))
         let rig = try rig(system: [newer])
-        let bypassed = HTTPDNSClient.Request.Options.bypassed
+        let bySystem = HTTPDNSClient.Request.Options.bySystem
         for address in [newer, old] {
             rig.system.say(.success([address]), about: try HTTPDNSName("one.test"))
             rig.clock.advance(by: .seconds(31))
-            _ = try await rig.client.execute(HTTPDNSClient.Request(url: "https://one.test/", options: bypassed))
+            _ = try await rig.client.execute(HTTPDNSClient.Request(url: "https://one.test/", options: bySystem))
         }
         rig.system.say(.success([Self.good]), about: try HTTPDNSName("one.test"))
         rig.clock.advance(by: .seconds(31))
@@ -208,9 +208,9 @@ struct ConnectionFallbackTests {
 }
 
 extension HTTPDNSClient.Request.Options {
-    fileprivate static var bypassed: HTTPDNSClient.Request.Options {
+    fileprivate static var bySystem: HTTPDNSClient.Request.Options {
         var options = HTTPDNSClient.Request.Options()
-        options.bypass = true
+        options.addresses = .system
         return options
     }
 }

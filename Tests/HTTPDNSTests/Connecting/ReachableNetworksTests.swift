@@ -43,11 +43,11 @@ struct ReachableNetworksTests {
             configuration.resolver.providers = [provider]
             configuration.resolver.routes = [
                 HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .system)),
-                HTTPDNSRoute(try .init("system.test"), .bypass),
+                HTTPDNSRoute(try .init("system.test"), .system),
             ]
             configuration.resolver.mappings = [
                 try HTTPDNSMapping.Key("mapped.test"): .addresses(["127.0.0.1"]),
-                try HTTPDNSMapping.Key("past.test"): .bypass,
+                try HTTPDNSMapping.Key("past.test"): .system,
                 try HTTPDNSMapping.Key("via.test"): .via("system.test"),
                 try HTTPDNSMapping.Key("resort.test"): .lastResort(["127.0.0.1"]),
                 try HTTPDNSMapping.Key("metadata.test"): .addresses(["169.254.169.254"]),
@@ -87,7 +87,7 @@ struct ReachableNetworksTests {
         ("a last resort", "http://resort.test:PORT/", true),
         ("a provider", "http://provider.test:PORT/", true),
         ("the fallback of a route", "http://fallback.test:PORT/", true),
-        ("a bypass route", "http://system.test:PORT/", true),
+        ("a route to the system resolver", "http://system.test:PORT/", true),
         ("a name without a route", "http://free.example:PORT/", true),
     ]
 
@@ -111,7 +111,7 @@ struct ReachableNetworksTests {
         try await inside.shutdown()
     }
 
-    /// Pinned addresses and bypassed names, too.
+    /// Also addresses of the request, and names of the system resolver.
     @Test("A request's option limits the networks of a client without a limit")
     func option() async throws {
         let inside = try await Inside(.any)
@@ -120,10 +120,10 @@ struct ReachableNetworksTests {
         options.reachableNetworks = .publicInternet
         let literal = "http://127.0.0.1:\(port)/"
         #expect(await clientError { try await inside.get(literal, options) }?.code == .policyRefused)
-        options.bypass = true
-        let bypassed = "http://past.test:\(port)/"
-        #expect(await clientError { try await inside.get(bypassed, options) }?.code == .policyRefused)
-        options.pinnedTo = ["127.0.0.1:\(port)", "[::1]:\(port)", "10.0.0.1:\(port)"]
+        options.addresses = .system
+        let bySystem = "http://past.test:\(port)/"
+        #expect(await clientError { try await inside.get(bySystem, options) }?.code == .policyRefused)
+        options.addresses = .only(["127.0.0.1:\(port)", "[::1]:\(port)", "10.0.0.1:\(port)"])
         #expect(await clientError { try await inside.get("http://x.example/", options) }?.code == .policyRefused)
         #expect(inside.server.connections.isEmpty)
         try await inside.shutdown()

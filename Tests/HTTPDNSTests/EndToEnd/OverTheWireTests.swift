@@ -40,9 +40,9 @@ struct OverTheWireTests {
     func wireImage() async throws {
         let server = try RawServer(.readHead, .sendText(Self.ok))
         let client = try await mappedClient(server.port)
-        let pin = ["127.0.0.1:\(server.port)"]
+        let pin: [HTTPDNSClient.Request.Target] = ["127.0.0.1:\(server.port)"]
         _ = try await client.get("http://one.test/x").body.collect(upTo: .bytes(5))
-        _ = try await client.get("http://one.test/x", pinnedTo: pin, bypass: true).body.collect(upTo: .bytes(5))
+        _ = try await client.get("http://one.test/x", connectTo: pin).body.collect(upTo: .bytes(5))
         let rewritten = try await client.rewrite("http://one.test/x")
         _ = try await client.execute(rewritten).body.collect(upTo: .bytes(5))
         try await client.shutdown()

@@ -31,7 +31,7 @@ struct ProxyNameTests {
         arguments: [
             ([:], "203.0.113.80", [name]),
             (["*.corp.test": .lastResort(["203.0.113.90"])], "203.0.113.80", [name]),
-            (["*.corp.test": .bypass], "203.0.113.80", [name]),
+            (["*.corp.test": .system], "203.0.113.80", [name]),
             ([name: .via("edge.corp.test")], "203.0.113.81", ["edge.corp.test"]),
             (
                 [name: .via("edge.corp.test"), "edge.corp.test": .lastResort(["203.0.113.90"])], "203.0.113.81",

@@ -209,14 +209,14 @@ struct RedirectSecretsTests {
             )
         ] {
             let rig = try Rig(wire: wire) { $0.redirects.allowsDowngrade = true }
-            _ = try await rig.client.get("http://one.test/", pinnedTo: [pin])
+            _ = try await rig.client.get("http://one.test/", connectTo: [HTTPDNSClient.Request.Target(pin)])
             #expect(rig.wire.requests.map { $0.endpoints[0].description } == expected)
         }
         let ported = ScriptedWire { request, number in
             number == 0 ? .redirect(307, to: "https://one.test/tls", from: request) : .ok(from: request)
         }
         let rig = try Rig(wire: ported)
-        _ = try await rig.client.get("http://one.test/", pinnedTo: ["203.0.113.99:8080"])
+        _ = try await rig.client.get("http://one.test/", connectTo: ["203.0.113.99:8080"])
         #expect(rig.wire.requests.map { $0.endpoints[0].description } == ["203.0.113.99:8080", "203.0.113.1:443"])
     }
 

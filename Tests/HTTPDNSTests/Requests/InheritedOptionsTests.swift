@@ -23,7 +23,7 @@ struct InheritedOptionsTests {
             .filter { Mirror(reflecting: $0.value).displayStyle == .optional }.compactMap(\.label)
         // A request names these for itself: nil is none.
         #expect(
-            Set(optional) == ["pinnedTo", "unixSocket", "families", "hostHeader", "rolloutKey"]
+            Set(optional) == ["unixSocket", "families", "hostHeader", "rolloutKey"]
         )
     }
 

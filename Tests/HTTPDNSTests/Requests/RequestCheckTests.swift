@@ -117,16 +117,16 @@ struct RequestCheckTests {
     }
 
     @Test(
-        "The pinnedTo option takes addresses with and without ports",
+        "A request's own addresses may have ports",
         arguments: [
             ("1.2.3.4", "1.2.3.4:443"), ("1.2.3.4:8443", "1.2.3.4:8443"), ("2001:db8::9", "[2001:db8::9]:443"),
             ("[2001:db8::9]", "[2001:db8::9]:443"), ("[2001:db8::9]:8443", "[2001:db8::9]:8443"),
             ("::1", "[::1]:443"), ("[::1]:1", "[::1]:1"),
         ]
     )
-    func pinnedTo(text: String, endpoint: String) async throws {
+    func connectTo(text: String, endpoint: String) async throws {
         let rig = try Rig()
-        let response = try await rig.client.get("https://one.test/", pinnedTo: [text])
+        let response = try await rig.client.get("https://one.test/", connectTo: [HTTPDNSClient.Request.Target(text)])
         #expect(rig.wire.requests.first?.endpoints.map(\.description) == [endpoint])
         #expect(rig.provider.queries.isEmpty)
         #expect(response.exchanges.first?.request.source == .request)
@@ -134,19 +134,56 @@ struct RequestCheckTests {
     }
 
     @Test(
-        "The pinnedTo option refuses anything but addresses, and says what is allowed",
+        "A target that is no address fails the call, and says what is allowed",
         arguments: [
             "", "two.test", "1.2.3", "1.2.3.4:0", "1.2.3.4:65536", "01.2.3.4", "[1.2.3.4]", "::1%lo", "1.2.3.4/24",
         ]
     )
     func badPins(text: String) async throws {
         let rig = try Rig()
-        let error = await clientError { try await rig.client.get("https://one.test/", pinnedTo: ["1.2.3.4", text]) }
+        let targets: [HTTPDNSClient.Request.Target] = ["1.2.3.4", HTTPDNSClient.Request.Target(text)]
+        let error = await clientError { try await rig.client.get("https://one.test/", connectTo: targets) }
         #expect(error?.code == .invalidRequest)
         #expect(error?.message.contains("\"\(text)\"") == true)
         #expect(rig.wire.requests.isEmpty)
-        let none = await clientError { try await rig.client.get("https://one.test/", pinnedTo: []) }
-        #expect(none?.code == .invalidRequest)
+    }
+
+    @Test("A literal that is no address fails the call instead of the program")
+    func badLiteral() async throws {
+        let rig = try Rig()
+        let error = await clientError { try await rig.client.get("https://one.test/", connectTo: ["two.test"]) }
+        #expect(error?.code == .invalidRequest && error?.hint?.contains("203.0.113.9") == true)
+        #expect(error?.message.hasPrefix("the request's addresses: \"two.test\" is not an address: ") == true)
+        var options = HTTPDNSClient.Request.Options()
+        options.addresses = .only(["203.0.113.9", "203.0.113.9:0"])
+        let resolving = await clientError { [options] in try await rig.client.resolve("one.test", options: options) }
+        #expect(resolving?.code == .invalidRequest && resolving?.message.contains("203.0.113.9:0") == true)
+        #expect(rig.wire.requests.isEmpty && rig.provider.queries.isEmpty)
+    }
+
+    @Test("Without targets a call is automatic, and .only with an empty list is refused")
+    func noTargets() async throws {
+        let rig = try Rig()
+        let response = try await rig.client.get("https://one.test/", connectTo: [])
+        #expect(response.exchanges.first?.request.source == .provider)
+        var request = HTTPDNSClient.Request(url: "https://one.test/")
+        request.options.addresses = .only([])
+        let error = await clientError { [request] in try await rig.client.execute(request) }
+        #expect(error?.code == .invalidRequest && rig.wire.requests.count == 1)
+    }
+
+    @Test("Targets and their source print as text")
+    func targetText() {
+        typealias Target = HTTPDNSClient.Request.Target
+        let address = HTTPDNSAddress(v4: 203, 0, 113, 9)
+        #expect(Target(address) == "203.0.113.9" && Target(address, port: 8443) == "203.0.113.9:8443")
+        #expect(Target("[2001:db8::9]") == "2001:db8::9" && Target("203.0.113.9:443") != "203.0.113.9")
+        #expect("\(Target("[2001:db8::9]:8443"))" == "[2001:db8::9]:8443" && "\(Target("a\n"))" == "a\\n")
+        let texts = ["203.0.113.9"]
+        #expect(texts.map(Target.init(_:)) == [Target(address)])
+        typealias Addresses = HTTPDNSClient.Request.Options.Addresses
+        #expect("\(Addresses.automatic) \(Addresses.system)" == "automatic system")
+        #expect("\(Addresses.only(["203.0.113.9", "::1"]))" == "203.0.113.9, ::1")
     }
 
     @Test(

@@ -14,8 +14,8 @@ struct RouteLineTests {
                 location: HTTPDNSSourceLocation(file: "httpdns.yaml", line: 12)
             )
         }
-        func route(_ url: String, pinnedTo: [String]? = nil) async throws -> String {
-            try await rig.client.get(url, pinnedTo: pinnedTo).route
+        func route(_ url: String, connectTo: [HTTPDNSClient.Request.Target] = []) async throws -> String {
+            try await rig.client.get(url, connectTo: connectTo).route
         }
         #expect(
             try await route("https://one.test/")
@@ -27,7 +27,7 @@ struct RouteLineTests {
                 == "203.0.113.8:8443 · mapping httpdns.yaml:12 · 30 s left · new connection"
         )
         #expect(
-            try await route("https://one.test/", pinnedTo: ["2001:db8::9"])
+            try await route("https://one.test/", connectTo: ["2001:db8::9"])
                 == "2001:db8::9 · pinned by the request · new connection"
         )
         #expect(try await route("http://203.0.113.70/") == "203.0.113.70 · address in the URL · new connection")

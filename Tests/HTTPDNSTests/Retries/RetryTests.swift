@@ -345,7 +345,7 @@ struct RetryTests {
         }
         rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 51)]), about: host)
         var options = HTTPDNSClient.Request.Options()
-        options.bypass = true
+        options.addresses = .system
         _ = try await rig.client.resolve("one.test", options: options)
         rig.clock.advance(by: .seconds(5))
         rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 52)]), about: host)

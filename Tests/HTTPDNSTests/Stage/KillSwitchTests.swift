@@ -21,7 +21,7 @@ struct KillSwitchTests {
         let off = try await rig.client.get("http://one.test/")
         let rewritten = try #require(off.exchanges.first?.request)
         #expect(rewritten.source == .system && rewritten.tag == nil)
-        #expect(rewritten.resolution.bypass == .switchedOff)
+        #expect(rewritten.resolution.systemReason == .switchedOff)
         rig.client.killSwitch.turnOn()
         _ = try await rig.client.get("http://one.test/")
         #expect(
@@ -94,7 +94,7 @@ struct KillSwitchTests {
         let rewritten = try await rig.client.rewrite("http://one.test/")
         #expect(rewritten.tag?.isValid == true)
         var configuration = rig.configuration
-        configuration.resolver.routes[0].action = .bypass
+        configuration.resolver.routes[0].action = .system
         try await rig.client.reload(configuration)
         #expect(rewritten.tag?.isValid == false)
     }

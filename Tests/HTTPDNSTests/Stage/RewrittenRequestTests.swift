@@ -43,7 +43,7 @@ struct RewrittenRequestTests {
     func otherPort() async throws {
         let rig = try Rig()
         var options = HTTPDNSClient.Request.Options()
-        options.pinnedTo = ["203.0.113.9:8443", "[2001:db8::9]"]
+        options.addresses = .only(["203.0.113.9:8443", "[2001:db8::9]"])
         let rewritten = try await rig.client.rewrite("https://one.test/x", options: options)
         #expect(rewritten.addressURL == "https://203.0.113.9:8443/x")
         #expect(rewritten.canonicalURL == "https://one.test/x")
@@ -91,11 +91,13 @@ struct RewrittenRequestTests {
         #expect(rig.wire.requests.first?.url.description == "https://one.test/")
     }
 
-    @Test("Bypass and the kill switch go to the system resolver", arguments: [true, false])
-    func bypass(byOption: Bool) async throws {
+    @Test("A request for the system resolver and the kill switch lead there", arguments: [true, false])
+    func system(byOption: Bool) async throws {
         let rig = try Rig { $0.isEnabled = byOption }
         rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 61)]), about: try HTTPDNSName("map.test"))
-        let response = try await rig.client.get("http://map.test/", bypass: byOption)
+        var request = HTTPDNSClient.Request(url: "http://map.test/")
+        if byOption { request.options.addresses = .system }
+        let response = try await rig.client.execute(request)
         #expect(response.exchanges.first?.request.source == .system)
         #expect(rig.wire.requests.first?.endpoints.map(\.description) == ["203.0.113.61:80"])
         #expect(rig.system.questions.count == 1 && rig.provider.queries.isEmpty)

@@ -131,7 +131,7 @@ struct TagTests {
         #expect(response.exchanges.first?.request.host == "two.test")
     }
 
-    @Test("Literals, localhost and bypassed names are pinned without a tag")
+    @Test("Literals, localhost and names of the system resolver are pinned without a tag")
     func untagged() async throws {
         let rig = try Rig()
         for (url, source) in [
@@ -150,7 +150,7 @@ struct TagTests {
         let rig = try Rig()
         let rewritten = try await rig.client.rewrite("https://one.test/")
         var options = HTTPDNSClient.Request.Options()
-        options.pinnedTo = ["203.0.113.99"]
+        options.addresses = .only(["203.0.113.99"])
         let response = try await rig.client.execute(rewritten, options: options)
         #expect(rig.wire.requests.first?.endpoints.map(\.description) == ["203.0.113.99:443"])
         #expect(response.exchanges.first?.request.source == .request)

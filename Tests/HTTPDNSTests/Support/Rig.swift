@@ -40,7 +40,7 @@ struct Rig {
         configuration.resolver.providers = [provider]
         configuration.resolver.routes = [
             HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .none)),
-            HTTPDNSRoute(try .init("sys.test"), .bypass),
+            HTTPDNSRoute(try .init("sys.test"), .system),
         ]
         configuration.resolver.mappings = [
             try HTTPDNSMapping.Key("map.test"): .addresses(["203.0.113.7", "2001:db8::7"])

@@ -25,9 +25,9 @@ struct UntrustedNamesTests {
         let result = try await run(["fetch", url, "--config", file], system: ["evil.test": ["127.0.0.1"]])
         #expect(result.status == 1 && result.error.contains("in place of providers"), "\(result)")
         #expect(server.connections.isEmpty)
-        let bypassed = file.replacing("httpdns.yaml", with: "bypass.yaml")
-        _ = try folder.write("version: 1\nroutes: { evil.test: bypass }\n", to: "bypass.yaml")
-        let explained = try await run(["explain", url, "--config", bypassed], system: ["evil.test": ["127.0.0.1"]])
+        let bySystem = file.replacing("httpdns.yaml", with: "system.yaml")
+        _ = try folder.write("version: 1\nroutes: { evil.test: system }\n", to: "system.yaml")
+        let explained = try await run(["explain", url, "--config", bySystem], system: ["evil.test": ["127.0.0.1"]])
         #expect(explained.status == 0 && explained.output.contains("127.0.0.1"), "\(explained)")
     }
 

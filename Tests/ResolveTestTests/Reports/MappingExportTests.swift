@@ -17,7 +17,7 @@ struct MappingExportTests {
           moved.test: ["203.0.113.11:9443"]
           cdn.shop.test: { via: edge.test }
           old.shop.test: { via: { host: edge.test, keep: [host] } }
-          plain.test: bypass
+          plain.test: system
         """
 
     private func export(_ text: String = Self.file) throws -> MappingExport {
@@ -40,7 +40,7 @@ struct MappingExportTests {
                 203.0.113.11  moved.test  # port 9443 is lost
                 # cdn.shop.test: via edge.test (has no addresses of its own)
                 # old.shop.test: via edge.test, with its SNI and certificate (has no addresses of its own)
-                # plain.test: bypass (has no addresses of its own)
+                # plain.test: system (has no addresses of its own)
 
                 """
         )
@@ -64,7 +64,7 @@ struct MappingExportTests {
                 --connect-to moved.test:443:203.0.113.11:9443
                 # cdn.shop.test: via edge.test (has no addresses of its own)
                 # old.shop.test: via edge.test, with its SNI and certificate (has no addresses of its own)
-                # plain.test: bypass (has no addresses of its own)
+                # plain.test: system (has no addresses of its own)
 
                 """
         )

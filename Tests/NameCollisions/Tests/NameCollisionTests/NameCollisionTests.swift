@@ -49,7 +49,7 @@ struct NameCollisionTests {
         let retries: HTTPDNSClient.RetryPolicy = .never
         let state: HTTPDNSClient.Status.Type = HTTPDNSClient.Status.self
         let tag: HTTPDNSRewriter.Tag.Type = HTTPDNSRewriter.Tag.self
-        let route = HTTPDNSRoute(.any, .bypass)
+        let route = HTTPDNSRoute(.any, .system)
         let own = HTTPDNSAddress(v4: 127, 0, 0, 1)
         let reached: HTTPDNSClient.Progress.Type = HTTPDNSClient.Progress.self
         let trust = HTTPDNSTrust()
