@@ -6,7 +6,7 @@ internal import HTTPDNSPrimitives
 /// ```swift
 /// try await withHTTPDNSClient(configuration: configuration) { client in
 ///     let response = try await client.get("https://img.shop.example/a.jpg")
-///     print(response.status, response.route)
+///     print(response.status, response.destination)
 /// }
 /// ```
 ///

@@ -16,7 +16,7 @@ struct LyingProvider: DemoStep {
         var failure: HTTPDNSClientError?
         do {
             let response = try await client.get(stage.url("/a.jpg?lie"))
-            screen.detail("\(screen.red("x"))  answered with \(response.status) by \(response.route)")
+            screen.detail("\(screen.red("x"))  answered with \(response.status) by \(response.destination)")
         } catch let error as HTTPDNSClientError {
             failure = error
         }

@@ -4,5 +4,5 @@ let configuration = try HTTPDNSClient.Configuration.doh("https://dns.example/dns
 
 try await withHTTPDNSClient(configuration: configuration) { client in
     let response = try await client.get("https://img.shop.example/a.jpg")
-    print(response.status, response.route)
+    print(response.status, response.destination)
 }

@@ -17,7 +17,7 @@ struct FirstRequest {
         let client = try await HTTPDNSClient(configuration: .file(file))
         do {
             let response = try await client.get(url, timeout: .seconds(2))
-            print(response.status, response.route)
+            print(response.status, response.destination)
             let body = try await response.body.collect(upTo: .mebibytes(4))
             print("\(body.count) bytes")
 
@@ -34,14 +34,14 @@ struct FirstRequest {
     static func move(_ url: String, to address: String, client: HTTPDNSClient) async throws {
         // This request only: Host, SNI and certificate check stay those of the name.
         let probe = try await client.get(url, connectTo: [HTTPDNSClient.Request.Target(address)], timeout: .seconds(2))
-        print("probe:", probe.status, probe.route)
+        print("probe:", probe.status, probe.destination)
         _ = try await probe.body.collect(upTo: .mebibytes(4))
 
         guard let host = probe.exchanges.last?.request.serverName else { return }
         // Atomic: the next request goes there, transfers in flight finish where they are.
         let generation = try client.mappings.apply { $0[host] = .addresses([address]) }
         let moved = try await client.get(url, timeout: .seconds(2))
-        print("generation \(generation):", moved.status, moved.route)
+        print("generation \(generation):", moved.status, moved.destination)
         _ = try await moved.body.collect(upTo: .mebibytes(4))
     }
 

@@ -8,7 +8,7 @@ enum Cookbook {
 
         try await withHTTPDNSClient(configuration: configuration) { client in
             let response = try await client.get("https://img.shop.test:8443/a.jpg")
-            print(response.status, response.route)
+            print(response.status, response.destination)
         }
     }
 
@@ -68,13 +68,13 @@ enum Cookbook {
         try await withHTTPDNSClient(configuration: configuration) { client in
             let response = try await client.get("https://api.shop.example/v1/items")
             let items = try await response.body.collect(upTo: .kibibytes(64))
-            print(response.status, items.count, response.route)  // 200 OK 2 answered by an interceptor
+            print(response.status, items.count, response.destination)  // 200 OK 2 answered by an interceptor
         }
     }
 
     static func explain(_ client: HTTPDNSClient) async throws {
         let response = try await client.get("https://img.shop.example/a.jpg", timeout: .seconds(2))
-        print(response.route)
+        print(response.destination)
         for exchange in response.exchanges {
             let resolution = exchange.request.resolution
             print(exchange.request.canonicalURL, exchange.remote, resolution.source)

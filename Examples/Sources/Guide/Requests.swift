@@ -31,7 +31,7 @@ enum Requests {
         request.options.addresses = .system
         let plain = try await client.execute(request)
 
-        print(probe.route, plain.route)
+        print(probe.destination, plain.destination)
     }
 
     static func inspect(_ client: HTTPDNSClient) async throws {

@@ -12,5 +12,5 @@ configuration.resolver.providers = [try TencentProvider(settings)]
 configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["tencent"], fallback: .system))]
 let client = try await HTTPDNSClient(configuration: configuration)
 let response = try await client.get("https://www.example.com/", timeout: .seconds(2))
-print(response.status, response.route)
+print(response.status, response.destination)
 try await client.shutdown(drainingFor: .seconds(5))

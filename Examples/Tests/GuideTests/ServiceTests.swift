@@ -48,7 +48,7 @@ struct ServiceTests {
 
         let response = try await client.get("https://img.shop.example/ping")
         #expect(try await response.body.collect(upTo: .kibibytes(1)) == Array("pong".utf8))
-        #expect(response.route == "answered by an interceptor")
+        #expect(response.destination.description == "answered by an interceptor")
         try await client.shutdown()
     }
 }

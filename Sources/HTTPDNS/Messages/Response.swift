@@ -32,10 +32,6 @@ extension HTTPDNSClient {
         public var status: HTTPResponse.Status { head.status }
         /// The header fields.
         public var headerFields: HTTPFields { head.headerFields }
-
-        /// The origin of the response on one line, such as
-        /// `203.0.113.7 · doh "backup" · fresh, 41 s left · reused connection`.
-        public var route: String { exchanges.last.map(RouteLine.text) ?? "answered by an interceptor" }
     }
 }
 
@@ -50,8 +46,6 @@ extension HTTPDNSClient.Response {
         public var body: [UInt8]
         /// The exchanges of the call; the last one has this response.
         public var exchanges: [HTTPDNSClient.Exchange]
-        /// The origin of the response on one line, see ``HTTPDNSClient/Response/route``.
-        public var route: String
 
         /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
         init(_ response: HTTPDNSClient.Response, upTo limit: HTTPDNSByteCount) async throws {
@@ -59,7 +53,6 @@ extension HTTPDNSClient.Response {
             head = response.head
             version = response.version
             exchanges = response.exchanges
-            route = response.route
         }
 
         /// The status.

@@ -24,7 +24,10 @@ struct LocalWayTests {
         try await withClient(HTTPDNSClient.Configuration()) { client async throws in
             let response = try await client.execute(request)
             #expect(try await response.text() == "ok")
-            #expect(response.exchanges.last?.request.source == .unixSocket && response.route.hasPrefix("Unix socket"))
+            #expect(
+                response.exchanges.last?.request.source == .unixSocket
+                    && response.destination.description.hasPrefix("Unix socket")
+            )
             let second = try await client.execute(request)
             #expect(try await second.text() == "ok" && second.exchanges.last?.reusedConnection == true)
         }

@@ -44,7 +44,11 @@ struct SquidTests {
             let exchange = try #require(first.exchanges.last)
             #expect(exchange.proxy == "http://127.0.0.1:\(squid.port)" && exchange.remote.port == squid.port)
             #expect(exchange.request.addresses.isEmpty && exchange.request.source == .proxy && exchange.resolve == nil)
-            #expect(first.route.contains("through http://127.0.0.1:\(squid.port) · looked up by the proxy"))
+            #expect(
+                first.destination.description.contains(
+                    "through http://127.0.0.1:\(squid.port) · looked up by the proxy"
+                )
+            )
             let second = try await client.get(url)
             #expect(try await second.text() == "127.0.0.2\n")
             #expect(second.exchanges.last?.reusedConnection == true)

@@ -42,7 +42,10 @@ struct JSONProviderTests {
         try await withClient(configuration) { client in
             for _ in 0..<3 {
                 let response = try await client.get("https://\(name):\(rig.tlsPort)/health?json-row1")
-                #expect(response.route.hasPrefix("127.0.0.3 · json \"own\" · fresh"), "\(response.route)")
+                #expect(
+                    response.destination.description.hasPrefix("127.0.0.3 · json \"own\" · fresh"),
+                    "\(response.destination)"
+                )
                 #expect(try await response.text() == "127.0.0.3\n")
             }
         }

@@ -37,7 +37,10 @@ struct ProviderAnswerTests {
         try await withClient(try rig.settings()) { client in
             let response = try await client.get(url(name, rig, "/echo?row1"))
             #expect(response.status == .ok)
-            #expect(response.route.hasPrefix("127.0.0.3 · doh \"bind\" · fresh"), "\(response.route)")
+            #expect(
+                response.destination.description.hasPrefix("127.0.0.3 · doh \"bind\" · fresh"),
+                "\(response.destination)"
+            )
             try await response.text()
         }
         let line = try await rig.awaitAccessLog(since: log) { $0.target == "/echo?row1" }[0]

@@ -60,7 +60,9 @@ struct SpellingTests {
             let response = try await client.get("https://%75ser:s%65cret@one.test/auth/a.jpg")
             #expect(response.status == .ok)
             let sent = try #require(response.exchanges.first?.request)
-            for text in [sent.originalURL, sent.canonicalURL, sent.addressURL, sent.host, response.route] {
+            for text in [
+                sent.originalURL, sent.canonicalURL, sent.addressURL, sent.host, response.destination.description,
+            ] {
                 #expect(!text.contains("secret") && !text.contains("s%65cret") && !text.contains("@"), "\(text)")
             }
             try await response.text()

@@ -17,17 +17,17 @@ struct OverTheWireTests {
     func mapped(driver: TransportConfiguration.Driver) async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let client = try await mappedClient(server.port, driver: driver)
-        var routes: [String] = []
+        var destinations: [String] = []
         for _ in 0..<3 {
             let response = try await client.get("http://ONE.test./a?b#c", headerFields: [.accept: "text/plain"])
             #expect(response.status == .ok && response.version == .http11)
             #expect(try await response.body.collect(upTo: .bytes(5)) == Array("hello".utf8))
             #expect(response.body.summary?.bodyBytes == 5)
-            routes.append(response.route)
+            destinations.append(response.destination.description)
         }
         try await client.shutdown()
-        #expect(routes.first == "127.0.0.1:\(server.port) · mapping one.test · no expiry · new connection")
-        #expect(routes.last?.hasSuffix("reused connection") == true)
+        #expect(destinations.first == "127.0.0.1:\(server.port) · mapping one.test · no expiry · new connection")
+        #expect(destinations.last?.hasSuffix("reused connection") == true)
         #expect(server.connections.count == 1)
         let text = server.connections[0].text
         let third = text.utf8.count / 3
