@@ -179,18 +179,6 @@ extension Pipeline {
         throw HTTPDNSClientError(code: .proxyUnreachable, phase: .resolve, message: "the proxy has no address")
     }
 
-    private func opened(
-        _ request: HTTPDNSClient.Request,
-        _ context: HTTPDNSClient.InterceptionContext,
-        _ hop: HopRecord
-    ) async throws -> RequestBodySource {
-        do {
-            return try await request.body.opened(until: context.call.firstDeadline, keeping: context.compressed)
-        } catch let overdue as BodyOverdue {
-            throw HTTPDNSClientError(overdue, on: hop)
-        }
-    }
-
     /// Refuses a 407 response of a proxy that forwards requests in clear text: it is the proxy's own response (RFC 9110
     /// section 15.5.8).
     /// - Throws: ``HTTPDNSClientError`` with code `proxyLoginRefused`.

@@ -1,0 +1,146 @@
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+internal import Logging
+internal import Synchronization
+
+// This step is the outermost one: the time limits of a call, its count, and its errors.
+extension Pipeline {
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    func call(_ request: HTTPDNSClient.Request, carrying rewritten: HTTPDNSRewriter.RewrittenRequest? = nil)
+        async throws -> HTTPDNSClient.Response
+    {
+        let time = time(request.own?.options.timeout ?? .inherited)
+        do {
+            if !hasCodeOfOthers { return try await plainCall(request, carrying: rewritten, time) }
+            return try await interceptedCall(request, carrying: rewritten, time)
+        } catch let error as HTTPDNSClientError {
+            throw completed(error, time)
+        }
+    }
+
+    /// Returns an error with the facts of the call added, as it leaves the pipeline.
+    func completed(_ error: HTTPDNSClientError, _ time: CallTime) -> HTTPDNSClientError {
+        var error = error
+        if error.elapsed == .zero { error.elapsed = time.elapsed }
+        // The resolver counts from its own start; the caller counts from the start of the call.
+        if error.isCallDeadline, !(error.underlying is TransferFailure), let limit = time.firstLimit {
+            error.limit = limit
+        }
+        log(error)
+        return error
+    }
+
+    private func plainCall(
+        _ request: HTTPDNSClient.Request,
+        carrying rewritten: HTTPDNSRewriter.RewrittenRequest?,
+        _ time: CallTime
+    ) async throws -> HTTPDNSClient.Response {
+        try gate.enter()
+        defer { gate.leave() }
+        return try await sendAgain(
+            request,
+            HTTPDNSClient.InterceptionContext(
+                callID: 0,
+                hop: 0,
+                deadline: time.deadline,
+                depth: 0,
+                rewritten: rewritten,
+                call: time,
+                reachableNetworks: request.own?.options.reachableNetworks ?? .inherited,
+                compressed: request.body.coding == nil ? nil : CompressedOnce(),
+                frame: nil
+            )
+        )
+    }
+
+    private func interceptedCall(
+        _ request: HTTPDNSClient.Request,
+        carrying rewritten: HTTPDNSRewriter.RewrittenRequest?,
+        _ time: CallTime
+    ) async throws -> HTTPDNSClient.Response {
+        let frame = CallFrame(client: self)
+        guard frame.depth <= CallFrame.maximumDepth else {
+            throw HTTPDNSClientError.loop(depth: frame.depth, url: request.url)
+        }
+        try gate.enter(nested: frame.depth > 0)
+        defer { gate.leave() }
+        let context = HTTPDNSClient.InterceptionContext(
+            callID: Pipeline.lastCallID.wrappingAdd(1, ordering: .relaxed).newValue,
+            hop: 0,
+            deadline: time.deadline,
+            depth: frame.depth,
+            rewritten: rewritten,
+            call: time,
+            reachableNetworks: request.own?.options.reachableNetworks ?? .inherited,
+            // Interceptors may send another request, which is not known in advance.
+            compressed: CompressedOnce(),
+            frame: frame
+        )
+        do {
+            var response = try await CallFrame.$current.withValue(frame) {
+                try await ended(by: time.deadline) { [context] in try await self.apply(0, request, context) }
+            }
+            frame.addEarlier(to: &response.exchanges)
+            return response
+        } catch is CallOverdue {
+            throw HTTPDNSClientError.overdue(time, mayHaveBeenSent: frame.mayHaveSent)
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            var error = error as? HTTPDNSClientError ?? HTTPDNSClientError(interceptorError: error)
+            if frame.mayHaveSent { error.requestMayHaveBeenSent = true }
+            throw error
+        }
+    }
+
+    /// Runs the steps of a call that include foreign code, and cancels them at the call's deadline. Code that ignores
+    /// cancellation still delays the call.
+    private func ended(
+        by deadline: MonotonicTime?,
+        _ steps: @escaping @Sendable () async throws -> HTTPDNSClient.Response
+    ) async throws -> HTTPDNSClient.Response {
+        guard let deadline else { return try await steps() }
+        return try await withThrowingTaskGroup(of: HTTPDNSClient.Response?.self) { tasks in
+            tasks.addTask { try await steps() }
+            tasks.addTask {
+                // The step in progress ends at the deadline, with an error that names the phase.
+                try await SystemTimeSource().sleep(until: deadline + Pipeline.overdueGrace)
+                return nil
+            }
+            defer { tasks.cancelAll() }
+            while let response = try await tasks.next() {
+                if let response { return response }
+                tasks.cancelAll()
+                do {
+                    _ = try await tasks.next()
+                } catch let error as HTTPDNSClientError where error.code == .timedOut {
+                    throw error
+                } catch {}
+                throw CallOverdue()
+            }
+            throw CancellationError()
+        }
+    }
+
+    /// The time that the step in progress has after the deadline for its own error.
+    private static let overdueGrace = Duration.milliseconds(20)
+    private struct CallOverdue: Error {}
+
+    /// Whether interceptors or hooks run within a call.
+    private var hasCodeOfOthers: Bool {
+        !application.isEmpty || !network.isEmpty || computedHeaders != nil || redirectHook != nil
+    }
+
+    static let lastCallID = Atomic<UInt64>(0)
+
+    private func log(_ error: HTTPDNSClientError) {
+        guard let logger, logger.logLevel <= .debug else { return }
+        logger.debug(
+            "request failed",
+            metadata: [
+                "error": "\(error.shortDescription)", "message": "\(error.message)", "host": "\(error.host ?? "-")",
+                "elapsed": "\(error.elapsed.shortText)", "may_have_been_sent": "\(error.requestMayHaveBeenSent)",
+            ]
+        )
+    }
+}

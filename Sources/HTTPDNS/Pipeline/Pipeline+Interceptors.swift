@@ -1,0 +1,29 @@
+// These steps run the code of others around a call and around each hop.
+extension Pipeline {
+    func apply(
+        _ index: Int,
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        var context = context
+        if index == 0 || index == application.count { context.initialURL = request.url }
+        guard index < application.count else { return try await sendAgain(request, context) }
+        context.requestURL = request.url
+        return try await application[index].intercept(request, context: context) { request, context in
+            try await self.apply(index + 1, request, context)
+        }
+    }
+
+    func hop(
+        _ index: Int,
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        guard index < network.count else { return try await rewriteAndTransfer(request, context) }
+        var context = context
+        context.requestURL = request.url
+        return try await network[index].intercept(request, context: context) { request, context in
+            try await self.hop(index + 1, request, context)
+        }
+    }
+}

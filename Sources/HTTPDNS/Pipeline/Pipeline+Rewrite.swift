@@ -1,0 +1,47 @@
+// This step is inside network interceptors: it fixes the host and the addresses of a hop.
+extension Pipeline {
+    /// Sends a hop, and prepares it again when the settings change before it is sent. Its interceptors do not run
+    /// again.
+    func rewriteAndTransfer(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        do {
+            return try await rewriteAndTransferOnce(request, context)
+        } catch is StaleSettings {
+            var (request, context) = (request, context)
+            try await settle(&request, &context)
+            return try await rewriteAndTransfer(request, context)
+        }
+    }
+
+    private func rewriteAndTransferOnce(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        var rewritten = try await rewritten(request, context)
+        guard !admissions.isEmpty, let (permit, hasWaited) = try await admit(request, to: rewritten, context) else {
+            return try await connect(request, to: rewritten, context)
+        }
+        // Meanwhile the mapping, the age of the answer or the kill switch may have changed.
+        if hasWaited { rewritten = try await self.rewritten(request, context) }
+        var context = context
+        context.permit = permit
+        return try await connect(request, to: rewritten, context)
+    }
+
+    func rewritten(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSRewriter.RewrittenRequest {
+        if let unresolved = try unresolved(request) { return unresolved }
+        let rewritten = try await rewriter.rewrite(
+            request,
+            carrying: context.rewritten,
+            deadline: context.call.firstDeadline,
+            freshAfter: context.constraints.freshAfter
+        )
+        guard let scope = context.constraints.redirectedFrom else { return rewritten }
+        return try rewriter.keptOutside(rewritten, for: request, redirectedFrom: scope)
+    }
+}
