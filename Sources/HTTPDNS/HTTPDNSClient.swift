@@ -188,7 +188,7 @@ public final class HTTPDNSClient: Sendable {
         let deadline = options.timeout.duration(inheriting: nil).map { SystemTimeSource().now() + $0 }
         let request = HTTPDNSClient.Request(url: url, options: options)
         let rewritten: HTTPDNSRewriter.RewrittenRequest
-        if let unresolved = try pipeline.unresolved(request) {
+        if !pipeline.egress.isDirect(request), let unresolved = try pipeline.unresolved(request) {
             rewritten = unresolved
         } else {
             rewritten = try await rewriter.rewrite(request, carrying: nil, deadline: deadline)

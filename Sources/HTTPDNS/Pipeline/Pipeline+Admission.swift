@@ -2,7 +2,7 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-// This step is between the policy and the race: the wait for a connection.
+// This step is between the rewriter and the connection fallback: the wait for a connection.
 extension Pipeline {
     /// Gets a connection permit for a hop, first among its client's, then among those of all clients of the transport.
     /// - Returns: The permit, and whether the hop had to wait for it; nil where connections are not limited.

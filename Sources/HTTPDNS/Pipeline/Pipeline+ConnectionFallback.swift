@@ -2,7 +2,7 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-// This step is between the rewriter and the transfer: the system path for addresses that refuse connections.
+// This step is between the admission and the transfer: the system path for addresses that refuse connections.
 extension Pipeline {
     /// Sends a hop to its addresses, and to those of the system resolver if none accepts a connection and its route
     /// allows it. By then nothing was sent, and no stream was read.

@@ -10,13 +10,12 @@ struct EgressAttempt {
     var proxyEndpoint: HTTPDNSEndpoint?
 }
 
-// This step is between the rewriter and the transfer: proxies, Unix sockets, local addresses.
+// This step is for hops through proxies and to Unix sockets. A direct hop does not pass it.
 extension Pipeline {
     /// Returns the rewritten hop if its host is not resolved here; otherwise nil. A proxy may resolve the name itself,
-    /// and a Unix socket needs no address.
+    /// and a Unix socket needs no address. Callers need not ask for a request that is direct.
     /// - Throws: ``HTTPDNSClientError``.
     func unresolved(_ request: HTTPDNSClient.Request) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest? {
-        guard !egress.isDirect(request) else { return nil }
         let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
         switch try egress.choice(of: request, for: url) {
         case .direct: return nil
@@ -43,6 +42,7 @@ extension Pipeline {
         let source = egress.source
         switch egressChoice {
         case .direct:
+            // The send step sends direct hops itself.
             return []
         case .unixSocket(let path):
             return [
@@ -119,9 +119,10 @@ extension Pipeline {
         return question
     }
 
-    /// Sends a hop. When there are several attempts for its proxy, the first one that connects is used.
+    /// Sends a hop through a proxy or to a Unix socket. When there are several attempts for its proxy, the first one
+    /// that connects is used.
     /// - Throws: ``TransferFailure``, ``HTTPDNSClientError``, `CancellationError`.
-    func send(
+    func sendThroughEgress(
         _ request: HTTPDNSClient.Request,
         to rewritten: HTTPDNSRewriter.RewrittenRequest,
         _ endpoints: [HTTPDNSEndpoint],
@@ -129,15 +130,6 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext,
         _ hop: HopRecord
     ) async throws -> HopAnswer {
-        if case .direct = egressChoice {
-            let body = try await opened(request, context, hop)
-            let egressPath = egress.directPath
-            // The request is made in place: a request in a variable would be copied, with all its references counted.
-            return try await sender.send(
-                transferRequest(request, to: rewritten, endpoints, through: egressPath, context, body),
-                unless: { isStale(context) }
-            )
-        }
         var egressAttempts = try await egressAttempts(
             of: request,
             to: rewritten,

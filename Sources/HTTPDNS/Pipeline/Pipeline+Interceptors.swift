@@ -1,5 +1,7 @@
-// These steps run the code of others around a call and around each hop.
+// Application interceptors are between the call and retries. Network interceptors are between the headers and the
+// rewriter.
 extension Pipeline {
+    /// Runs the application interceptors from an index on, once per call, and then the call's retries and redirects.
     func apply(
         _ index: Int,
         _ request: HTTPDNSClient.Request,
@@ -14,6 +16,7 @@ extension Pipeline {
         }
     }
 
+    /// Runs the network interceptors from an index on, once per hop, and then the rewriter.
     func hop(
         _ index: Int,
         _ request: HTTPDNSClient.Request,

@@ -2,8 +2,8 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-// This is the last step before the transfer, where the endpoints of a hop are fixed. Each hop passes it: redirects,
-// retries, system path, preconnected ones.
+// This step is part of the transfer, where the endpoints of a hop are fixed. Each hop passes it: redirects, retries,
+// system path, preconnected ones.
 extension Pipeline {
     /// Returns the networks that a hop may reach: those of its call, or the client's if the call has none of its own. A
     /// request that an interceptor or a redirect hook sends instead can narrow them, but not widen them.

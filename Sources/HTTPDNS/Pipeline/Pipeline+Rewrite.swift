@@ -15,6 +15,7 @@ extension Pipeline {
         }
     }
 
+    /// Runs the steps from the rewriter to the response. After a wait for a connection the rewriter runs again.
     private func rewriteAndTransferOnce(
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
@@ -30,11 +31,13 @@ extension Pipeline {
         return try await connect(request, to: rewritten, context)
     }
 
+    /// Returns the hop with its host and addresses.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func rewritten(
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSRewriter.RewrittenRequest {
-        if let unresolved = try unresolved(request) { return unresolved }
+        if !egress.isDirect(request), let unresolved = try unresolved(request) { return unresolved }
         let rewritten = try await rewriter.rewrite(
             request,
             carrying: context.rewritten,

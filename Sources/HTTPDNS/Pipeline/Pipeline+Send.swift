@@ -4,8 +4,10 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 internal import Logging
 
-// This is the last step: it passes a hop to the sender, and makes a response of the answer.
+// This is the last step: it fixes the endpoints of a hop, passes it to the sender, and makes the response.
 extension Pipeline {
+    /// Sends a hop: a direct one itself, the others through their egress path.
+    /// - Throws: ``HTTPDNSClientError``, ``StaleSettings``, `CancellationError`.
     func transfer(
         _ request: HTTPDNSClient.Request,
         to given: HTTPDNSRewriter.RewrittenRequest,
@@ -29,7 +31,8 @@ extension Pipeline {
             endpoints.insert(endpoint, at: 0)
             held = endpoint
         }
-        let egressChoice = try egress.choice(of: request, for: given.content.url)
+        let egressChoice: EgressChoice =
+            try egress.isDirect(request) ? .direct : egress.choice(of: request, for: given.content.url)
         let networks = reachableNetworks(of: request, context)
         if networks != .any {
             rewritten = try limited(rewritten, to: networks, for: request, by: egressChoice)
@@ -38,7 +41,17 @@ extension Pipeline {
         let hop = HopRecord(rewritten: rewritten, time: context.call)
         let answer: HopAnswer
         do {
-            answer = try await send(request, to: rewritten, endpoints, by: egressChoice, context, hop)
+            if case .direct = egressChoice {
+                let body = try await opened(request, context, hop)
+                // The request is made in place: a request in a variable would be copied, with all its references
+                // counted.
+                answer = try await sender.send(
+                    transferRequest(request, to: rewritten, endpoints, through: egress.directPath, context, body),
+                    unless: { isStale(context) }
+                )
+            } else {
+                answer = try await sendThroughEgress(request, to: rewritten, endpoints, by: egressChoice, context, hop)
+            }
         } catch let failure as TransferFailure {
             if failure.requestMayHaveBeenSent { context.frame?.noteSent() }
             throw HTTPDNSClientError(failure, on: hop)
@@ -81,6 +94,8 @@ extension Pipeline {
         )
     }
 
+    /// Returns the body of a request, ready to be sent.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func opened(
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext,
@@ -93,6 +108,7 @@ extension Pipeline {
         }
     }
 
+    /// Returns the request for the sender.
     func transferRequest(
         _ request: HTTPDNSClient.Request,
         to rewritten: HTTPDNSRewriter.RewrittenRequest,
