@@ -10,7 +10,8 @@ struct EgressAttempt {
     var proxyEndpoint: HTTPDNSEndpoint?
 }
 
-// This step is for hops through proxies and to Unix sockets. A direct hop does not pass it.
+// This step is for hops through proxies and to Unix sockets. A hop of a client and a request without either does not
+// pass it, see ``EgressSelector/isDirect(_:)``.
 extension Pipeline {
     /// Returns the rewritten hop if its host is not resolved here; otherwise nil. A proxy may resolve the name itself,
     /// and a Unix socket needs no address. Callers need not ask for a request that is direct.

@@ -5,8 +5,29 @@ internal import HTTPTypes
 internal import Logging
 internal import Synchronization
 
-/// The request pipeline, outermost step first: call, application interceptors, retries, redirects, hops, network
-/// interceptors, rewriter, transfer.
+/// The request pipeline: its stored state, and the order of its steps. Each step has a file.
+///
+/// Once per call, outermost step first:
+///
+/// 1. The call: its time limits, its count, its errors (`Pipeline+Call.swift`).
+/// 2. Application interceptors (`Pipeline+Interceptors.swift`).
+/// 3. Retries (`Pipeline+Retries.swift`). A retry repeats the call with all its hops.
+/// 4. Redirects (`Pipeline+Redirects.swift`). Each request of them is a hop.
+///
+/// Once per hop:
+///
+/// 5. Header fields of the client (`Pipeline+Headers.swift`).
+/// 6. Network interceptors (`Pipeline+Interceptors.swift`).
+/// 7. The rewriter (`Pipeline+Rewrite.swift`). It runs again after a wait in step 8. When the settings change before
+///    the hop is sent, step 5 and the steps from here on run again.
+/// 8. Admission: the wait for a connection (`Pipeline+Admission.swift`).
+/// 9. Connection fallback to the system resolver (`Pipeline+ConnectionFallback.swift`).
+/// 10. Policy: the reachable networks (`Pipeline+ReachableNetworks.swift`).
+/// 11. Egress through a proxy or to a Unix socket (`Pipeline+Egress.swift`). A hop of a client and a request
+///     without either does not pass it.
+/// 12. Send (`Pipeline+Send.swift`). It calls steps 10 and 11, and makes the response.
+///
+/// A connection that is made in advance passes steps 7, 8, 10, 11 and 12 (`Pipeline+Preconnecting.swift`).
 ///
 /// Each step is a function that calls the next one. Without interceptors nothing is allocated and no closure is made
 /// between the call and the rewriter.
@@ -119,7 +140,7 @@ final class Pipeline: Sendable {
     /// The trust settings for HTTPS proxies.
     var proxyTrust: ProxyTrust { current.values.proxyTrust }
 
-    // MARK: hops
+    // MARK: the steps of a hop
 
     /// Sends one hop of a call. A retry or a redirect is a new hop: it increments the number, and it starts without a
     /// tag.
