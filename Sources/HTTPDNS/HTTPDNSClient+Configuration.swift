@@ -1,6 +1,5 @@
 internal import Glibc
 public import HTTPDNSCore
-package import HTTPDNSCurl
 public import HTTPDNSPrimitives
 public import HTTPTypes
 public import Logging
@@ -247,8 +246,6 @@ extension HTTPDNSClient {
         package var random: @Sendable () -> Double = { .random(in: 0...1) }
         /// The clock for a `Retry-After` with a date.
         package var wallClock = WallClock.system
-        /// The mechanism with which the loop waits for its sockets. Both drivers pass the same tests.
-        package var driver: TransportConfiguration.Driver = .platformDefault
 
         /// Creates settings with the defaults above.
         public init() {}

@@ -50,12 +50,7 @@ public final class HTTPDNSClient: Sendable {
         var connections = configuration.connections
         // The client counts connections; its own transport need not count them again.
         (connections.maximumPerHost, connections.maximum) = (nil, nil)
-        let transport = HTTPDNSTransport(
-            limits: limits,
-            connections: connections,
-            logger: configuration.logger,
-            driver: configuration.driver
-        )
+        let transport = HTTPDNSTransport(limits: limits, connections: connections, logger: configuration.logger)
         try await self.init(configuration: configuration, on: transport)
     }
 

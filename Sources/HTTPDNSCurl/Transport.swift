@@ -5,17 +5,6 @@ package import Logging
 
 /// Settings of a transport, fixed for its life.
 package struct TransportConfiguration: Sendable {
-    package enum Driver: Hashable, Sendable, CaseIterable {
-        /// epoll with lazy deregistration.
-        case epoll
-        /// The portable `curl_multi_poll`.
-        case poll
-
-        package static var platformDefault: Driver {
-            .epoll
-        }
-    }
-
     package var trust = HTTPDNSTrust()
     /// The files of ``trust``, already read and tested; `nil`: the loop reads them.
     var trustMaterial: TrustMaterial?
@@ -23,7 +12,6 @@ package struct TransportConfiguration: Sendable {
         get { trust.roots }
         set { trust.roots = newValue }
     }
-    package var driver: Driver = .platformDefault
     /// The maximum number of connections that are kept open for later requests.
     package var maximumIdleConnections = 1024
     /// The delay after which the next endpoint of a request is tried in parallel (RFC 8305 section 5: 250 ms).

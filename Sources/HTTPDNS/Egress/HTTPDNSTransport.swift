@@ -1,4 +1,4 @@
-package import HTTPDNSCurl
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 public import Logging
 
@@ -60,7 +60,6 @@ public final class HTTPDNSTransport: Sendable {
     let admission: Admission?
 
     private let logger: Logger?
-    private let driver: TransportConfiguration.Driver
     private let registry = Lock(TrustRegistry())
 
     /// Creates a transport. Nothing starts before the first request, and the first client reports invalid settings.
@@ -70,25 +69,15 @@ public final class HTTPDNSTransport: Sendable {
     ///     one budget for all clients together, with one queue; each client's own settings limit that client as well.
     ///     The selection of addresses, hedging, and the reaction to a changed answer are each client's own.
     ///   - logger: The logger for changed or unusable certificates; nil means no log.
-    public convenience init(
+    public init(
         limits: Limits = Limits(),
         connections: HTTPDNSClient.Configuration.Connections = HTTPDNSClient.Configuration.Connections(),
         logger: Logger? = nil
-    ) {
-        self.init(limits: limits, connections: connections, logger: logger, driver: .platformDefault)
-    }
-
-    package init(
-        limits: Limits,
-        connections: HTTPDNSClient.Configuration.Connections,
-        logger: Logger?,
-        driver: TransportConfiguration.Driver
     ) {
         self.limits = limits
         self.connections = connections
         admission = Admission(connections)
         self.logger = logger
-        self.driver = driver
     }
 
     /// The resources in use now.
@@ -187,7 +176,6 @@ public final class HTTPDNSTransport: Sendable {
     private func configuration(_ trust: HTTPDNSTrust) -> TransportConfiguration {
         var configuration = TransportConfiguration()
         configuration.trust = trust
-        configuration.driver = driver
         configuration.maximumIdleConnections = limits.idleConnections
         configuration.attemptDelay = connections.happyEyeballsDelay
         configuration.idleLimit = connections.idleTimeout

@@ -24,7 +24,7 @@ final class TransportLoop {
     let multi: UnsafeMutableRawPointer
     /// The session store of handles that have not used TLS yet.
     let noSessions = TLSSessions()
-    private(set) var driver: (any LoopDriver)?
+    private(set) var driver: EpollDriver?
     private var jobs: [LoopJob] = []
     var pins: PinTable
     var deadlines = DeadlineHeap<EasyHandle>()
@@ -120,21 +120,16 @@ final class TransportLoop {
     }
 
     private func attach(_ waker: Waker) throws(TransferFailure) {
-        let clock = { [unowned self] in readClock() }
         var room = IdleConnectionLimit(maximumIdle: configuration.maximumIdleConnections)
         room.keep(besides: 0, in: multi)
         _ = ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.maximumStreams)
-        switch configuration.driver {
-        case .epoll:
-            driver = try EpollDriver(
-                multi: multi,
-                waker: waker,
-                room: room,
-                clock: clock,
-                control: configuration.epollControl
-            )
-        case .poll: driver = PollDriver(multi: multi, waker: waker, room: room, clock: clock)
-        }
+        driver = try EpollDriver(
+            multi: multi,
+            waker: waker,
+            room: room,
+            clock: { [unowned self] in readClock() },
+            control: configuration.epollControl
+        )
     }
 
     private func run() {

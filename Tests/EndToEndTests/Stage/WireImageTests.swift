@@ -71,7 +71,7 @@ struct WireImageTests {
 
     /// Ways to one and the same address.
     enum Way: CaseIterable {
-        case mapping, mappingWithPollDriver, suffixMapping, pinned, tagged
+        case mapping, suffixMapping, pinned, tagged
         /// The stage is off, and the system resolver answers.
         case off
         /// The stage is on, and the request asks for the system resolver.
@@ -87,14 +87,12 @@ struct WireImageTests {
         configuration.isEnabled = way != .off
         let mapping = HTTPDNSMapping.addresses([Self.address])
         switch way {
-        case .mapping, .mappingWithPollDriver, .tagged:
+        case .mapping, .tagged:
             configuration.resolver.mappings = [try HTTPDNSMapping.Key("wire.test"): mapping]
         case .suffixMapping: configuration.resolver.mappings = [try HTTPDNSMapping.Key("*.test"): mapping]
         case .off, .pinned, .system:
             configuration.resolver.mappings = [try HTTPDNSMapping.Key("wire.test"): .addresses(["127.0.0.9"])]
         }
-        var transport = TransportConfiguration()
-        transport.driver = way == .mappingWithPollDriver ? .poll : .platformDefault
         let system = ScriptedSystemResolver([
             try HTTPDNSName("wire.test"): .success([try #require(HTTPDNSAddress(Self.address))])
         ])
@@ -105,7 +103,7 @@ struct WireImageTests {
                 isEnabled: configuration.isEnabled,
                 systemResolver: system
             ),
-            sender: Transport(transport)
+            sender: Transport(TransportConfiguration())
         )
     }
 

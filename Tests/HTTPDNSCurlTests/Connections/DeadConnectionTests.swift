@@ -7,8 +7,6 @@ import Testing
 /// Kept connections that die under a request, in ways that TCP tells and in ways that it does not.
 @Suite("Dead connections", .timeLimit(.minutes(10)))
 struct DeadConnectionTests {
-    typealias Driver = TransportConfiguration.Driver
-
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
     private struct Pair {
@@ -50,10 +48,8 @@ struct DeadConnectionTests {
     }
 
     /// - Parameter steps: What the old server does after its first answer.
-    private func pair(_ driver: Driver, delay: Duration = .milliseconds(250), _ steps: RawServer.Step...) throws -> Pair
-    {
+    private func pair(delay: Duration = .milliseconds(250), _ steps: RawServer.Step...) throws -> Pair {
         var configuration = TransportConfiguration()
-        configuration.driver = driver
         configuration.attemptDelay = delay
         // Else the kernel would find a dead connection too, after half a minute.
         configuration.unacknowledgedLimit = nil
@@ -67,10 +63,10 @@ struct DeadConnectionTests {
     // MARK: it ends without an answer
 
     /// The connection ends without a byte, and the next endpoint serves the GET.
-    @Test("A GET goes on when its kept connection ends and its endpoint then refuses", arguments: Driver.allCases)
-    func refused(driver: Driver) async throws {
+    @Test("A GET goes on when its kept connection ends and its endpoint then refuses")
+    func refused() async throws {
         let (reached, end) = (Gate(), Gate())
-        let pair = try pair(driver, delay: .seconds(60), .readHead, .open(reached), .wait(end))
+        let pair = try pair(delay: .seconds(60), .readHead, .open(reached), .wait(end))
         let request = try pair.request()
         try await pair.fetch(request)
         async let answer = pair.fetch(request)
@@ -87,10 +83,10 @@ struct DeadConnectionTests {
     }
 
     /// A black hole by then. It does not wait for a time-out.
-    @Test("A GET goes on after the delay when its kept connection's endpoint is silent", arguments: Driver.allCases)
-    func blackHoleBehind(driver: Driver) async throws {
+    @Test("A GET goes on after the delay when its kept connection's endpoint is silent")
+    func blackHoleBehind() async throws {
         let (reached, end) = (Gate(), Gate())
-        let pair = try pair(driver, .readHead, .open(reached), .wait(end))
+        let pair = try pair(.readHead, .open(reached), .wait(end))
         let request = try pair.request { $0.connect = .seconds(60) }
         try await pair.fetch(request)
         async let answer = pair.fetch(request)
@@ -102,10 +98,10 @@ struct DeadConnectionTests {
         await pair.transport.shutdown()
     }
 
-    @Test("A GET without another endpoint fails as refused, and it may have been sent", arguments: Driver.allCases)
-    func refusedAlone(driver: Driver) async throws {
+    @Test("A GET without another endpoint fails as refused, and it may have been sent")
+    func refusedAlone() async throws {
         let (reached, end) = (Gate(), Gate())
-        let pair = try pair(driver, .readHead, .open(reached), .wait(end))
+        let pair = try pair(.readHead, .open(reached), .wait(end))
         let request = try pair.request(both: false)
         try await pair.fetch(request)
         async let failing = pair.failure(of: request)
@@ -118,9 +114,9 @@ struct DeadConnectionTests {
     }
 
     /// It is counted once, with a typed error.
-    @Test("A POST whose kept connection ends reaches no other endpoint", arguments: Driver.allCases)
-    func post(driver: Driver) async throws {
-        let pair = try pair(driver, .readHead, .read(1))
+    @Test("A POST whose kept connection ends reaches no other endpoint")
+    func post() async throws {
+        let pair = try pair(.readHead, .read(1))
         let request = try pair.request(.post)
         try await pair.fetch(pair.request())
         let failure = try await pair.failure(of: request)
@@ -139,9 +135,9 @@ struct DeadConnectionTests {
     // MARK: it falls silent
 
     /// Row 128 of the acceptance list. Twenty GETs follow each other.
-    @Test("GETs past a black-holed warm connection are answered, and only the first waits", arguments: Driver.allCases)
-    func blackHole(driver: Driver) async throws {
-        let pair = try pair(driver, .repeatForever([.readHead, .sendText(Self.ok)]))
+    @Test("GETs past a black-holed warm connection are answered, and only the first waits")
+    func blackHole() async throws {
+        let pair = try pair(.repeatForever([.readHead, .sendText(Self.ok)]))
         let request = try pair.request()
         for _ in 0..<50 { try await pair.fetch(request) }
         #expect(pair.sentToOld == 50)
@@ -157,17 +153,15 @@ struct DeadConnectionTests {
         await pair.transport.shutdown()
     }
 
-    @Test("A dead connection to the only endpoint is replaced by a new one", arguments: Driver.allCases)
-    func deadConnectionOnly(driver: Driver) async throws {
+    @Test("A dead connection to the only endpoint is replaced by a new one")
+    func deadConnectionOnly() async throws {
         let reached = Gate()
         let server = try RawServer(address: "127.0.0.2") { number in
             number == 0
                 ? [.readHead, .sendText(Self.ok), .open(reached), .swallow, .hang]
                 : [.repeatForever([.readHead, .sendText(Self.ok)])]
         }
-        var configuration = TransportConfiguration()
-        configuration.driver = driver
-        let fixture = TransportFixture(Transport(configuration))
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.2")
         try await fixture.fetch(request)
         await reached.passage()
@@ -179,9 +173,9 @@ struct DeadConnectionTests {
     }
 
     /// The failure says that it may have been sent.
-    @Test("A POST on a dead connection is sent once, and its endpoint is left", arguments: Driver.allCases)
-    func silentPost(driver: Driver) async throws {
-        let pair = try pair(driver, .repeatForever([.readHead, .sendText(Self.ok)]))
+    @Test("A POST on a dead connection is sent once, and its endpoint is left")
+    func silentPost() async throws {
+        let pair = try pair(.repeatForever([.readHead, .sendText(Self.ok)]))
         try await pair.fetch(pair.request())
         try await pair.old.swallow(.all)
         let post = try pair.request(.post) { $0.firstByte = .seconds(2) }
@@ -193,11 +187,10 @@ struct DeadConnectionTests {
         await pair.transport.shutdown()
     }
 
-    @Test("A server that is only slow keeps its request", arguments: Driver.allCases)
-    func slow(driver: Driver) async throws {
+    @Test("A server that is only slow keeps its request")
+    func slow() async throws {
         let (reached, answer) = (Gate(), Gate())
         let pair = try pair(
-            driver,
             delay: .milliseconds(250),
             .readHead,
             .open(reached),
@@ -219,9 +212,9 @@ struct DeadConnectionTests {
     // MARK: hedges
 
     /// When there is no response in time.
-    @Test("A hedged GET goes to the next endpoint too, and the first response counts", arguments: Driver.allCases)
-    func hedge(driver: Driver) async throws {
-        let pair = try pair(driver, delay: .seconds(60), .readHead, .hang)
+    @Test("A hedged GET goes to the next endpoint too, and the first response counts")
+    func hedge() async throws {
+        let pair = try pair(delay: .seconds(60), .readHead, .hang)
         var request = try pair.request()
         try await pair.fetch(request)
         request.hedgeAfter = .milliseconds(30)
@@ -232,10 +225,10 @@ struct DeadConnectionTests {
         await pair.transport.shutdown()
     }
 
-    @Test("The hedged request's own endpoint may still be the first to answer", arguments: Driver.allCases)
-    func hedgeLoses(driver: Driver) async throws {
+    @Test("The hedged request's own endpoint may still be the first to answer")
+    func hedgeLoses() async throws {
         let (hedged, answer) = (Gate(), Gate())
-        let pair = try pair(driver, delay: .seconds(60), .readHead, .wait(answer), .sendText(Self.ok))
+        let pair = try pair(delay: .seconds(60), .readHead, .wait(answer), .sendText(Self.ok))
         let second = try RawServer(address: "127.0.0.3", .readHead, .open(hedged), .hang)
         var request = try pair.request(both: false)
         try await pair.fetch(request)
@@ -251,7 +244,7 @@ struct DeadConnectionTests {
 
     @Test("A method that is not safe is never hedged", arguments: [HTTPRequest.Method.put, .delete, .post, .patch])
     func noHedge(method: HTTPRequest.Method) async throws {
-        let pair = try pair(.epoll, delay: .seconds(60), .readHead, .hang)
+        let pair = try pair(delay: .seconds(60), .readHead, .hang)
         var request = try pair.request(method) { $0.firstByte = .milliseconds(300) }
         try await pair.fetch(pair.request())
         request.hedgeAfter = .milliseconds(10)
@@ -262,7 +255,7 @@ struct DeadConnectionTests {
 
     @Test("A safe method is hedged", arguments: [HTTPRequest.Method.get, .head, .options, .trace])
     func hedgedMethods(method: HTTPRequest.Method) async throws {
-        let pair = try pair(.epoll, delay: .seconds(60), .readHead, .hang)
+        let pair = try pair(delay: .seconds(60), .readHead, .hang)
         var request = try pair.request(method)
         try await pair.fetch(pair.request())
         request.hedgeAfter = .milliseconds(10)
@@ -272,8 +265,8 @@ struct DeadConnectionTests {
         await pair.transport.shutdown()
     }
 
-    @Test("At most four of a few requests are hedged at a time when everything is slow", arguments: Driver.allCases)
-    func budget(driver: Driver) async throws {
+    @Test("At most four of a few requests are hedged at a time when everything is slow")
+    func budget() async throws {
         let slow = try RawServer(address: "127.0.0.2", .readHead, .hang)
         let second = try RawServer(address: "127.0.0.3", .readHead, .hang)
         var request = try TransportFixture.request("http://one.test:\(slow.port)/", at: "127.0.0.2") {
@@ -282,7 +275,6 @@ struct DeadConnectionTests {
         request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: second.port))
         request.hedgeAfter = .milliseconds(50)
         var configuration = TransportConfiguration()
-        configuration.driver = driver
         configuration.attemptDelay = .seconds(60)
         let transport = Transport(configuration)
         await withTaskGroup(of: Void.self) { group in
@@ -292,10 +284,10 @@ struct DeadConnectionTests {
         await transport.shutdown()
     }
 
-    @Test("A cancelled request with two sendings leaves no connection behind", arguments: Driver.allCases)
-    func cancelled(driver: Driver) async throws {
+    @Test("A cancelled request with two sendings leaves no connection behind")
+    func cancelled() async throws {
         let reached = Gate()
-        let pair = try pair(driver, delay: .seconds(60), .readHead, .hang)
+        let pair = try pair(delay: .seconds(60), .readHead, .hang)
         let second = try RawServer(address: "127.0.0.3", .readHead, .open(reached), .hang)
         var request = try pair.request(both: false)
         try await pair.fetch(request)

@@ -8,24 +8,16 @@ import Testing
 /// nowhere else to send to.
 @Suite("Dead paths", .timeLimit(.minutes(10)))
 struct DeadPathTests {
-    typealias Driver = TransportConfiguration.Driver
-
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
-    private func fixture(_ driver: Driver) -> TransportFixture {
-        var configuration = TransportConfiguration()
-        configuration.driver = driver
-        return TransportFixture(Transport(configuration))
-    }
 
     private func failure(of request: TransferRequest, _ fixture: TransportFixture) async throws -> TransferFailure {
         try #require(await fixture.failure(of: request))
     }
 
-    @Test("A POST on a black-holed warm connection ends within the connect limit", arguments: Driver.allCases)
-    func post(driver: Driver) async throws {
+    @Test("A POST on a black-holed warm connection ends within the connect limit")
+    func post() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
-        let fixture = fixture(driver)
+        let fixture = TransportFixture()
         let url = "http://one.test:\(server.port)/"
         try await fixture.fetch(try TransportFixture.request(url, at: "127.0.0.1"))
         try await server.swallow(.all)
@@ -42,11 +34,11 @@ struct DeadPathTests {
     }
 
     /// Its kept connection leads into a black hole, too.
-    @Test("A GET with black holes at all addresses ends within the connect limit", arguments: Driver.allCases)
-    func get(driver: Driver) async throws {
+    @Test("A GET with black holes at all addresses ends within the connect limit")
+    func get() async throws {
         let server = try RawServer(address: "127.0.0.2", .repeatForever([.readHead, .sendText(Self.ok)]))
         let hole = try BlackHole(address: "127.0.0.3")
-        let fixture = fixture(driver)
+        let fixture = TransportFixture()
         var request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.2") {
             $0.connect = .seconds(2)
         }
@@ -63,14 +55,12 @@ struct DeadPathTests {
 /// A server that does not read for a while: its window is closed, and it acknowledges each probe of that.
 @Suite("Slow readers", .timeLimit(.minutes(10)))
 struct SlowReaderTests {
-    typealias Driver = TransportConfiguration.Driver
-
     /// The time in which the server does not read. With `HTTPDNS_TEST_LONG=1` (`make endurance`) that is more than the
     /// default of `tcpUserTimeout`.
     private static let pause: Duration = ServerRig.hasTime ? .seconds(40) : .seconds(5)
 
-    @Test("An upload to a server that stops reading for a while is answered", arguments: Driver.allCases)
-    func upload(driver: Driver) async throws {
+    @Test("An upload to a server that stops reading for a while is answered")
+    func upload() async throws {
         let (reached, goesOn) = (Gate(), Gate())
         let count = 16 << 20
         let server = try RawServer(
@@ -81,7 +71,6 @@ struct SlowReaderTests {
             .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         )
         var configuration = TransportConfiguration()
-        configuration.driver = driver
         if !ServerRig.hasTime { configuration.unacknowledgedLimit = .seconds(1) }
         let fixture = TransportFixture(Transport(configuration))
         let request = try TransportFixture.request(

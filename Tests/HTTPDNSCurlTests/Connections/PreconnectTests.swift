@@ -6,14 +6,12 @@ import Testing
 
 @Suite("Connections made ahead", .timeLimit(.minutes(10)))
 struct PreconnectTests {
-    typealias Driver = TransportConfiguration.Driver
-
-    @Test("A connection made ahead sends nothing, and serves the next request", arguments: Driver.allCases)
-    func kept(driver: Driver) async throws {
+    @Test("A connection made ahead sends nothing, and serves the next request")
+    func kept() async throws {
         let server = try RawServer(
             .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
         )
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         var ahead = request
         (ahead.method, ahead.stopsBeforeSending, ahead.keepsConnection) = (.head, true, true)
@@ -29,11 +27,11 @@ struct PreconnectTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("A connection that cannot be made ahead has the error of a request", arguments: Driver.allCases)
-    func refused(driver: Driver) async throws {
+    @Test("A connection that cannot be made ahead has the error of a request")
+    func refused() async throws {
         let server = try RawServer(.hang)
         try await server.refuse()
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         var ahead = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         (ahead.stopsBeforeSending, ahead.keepsConnection) = (true, true)
         #expect(await fixture.failure(of: ahead)?.code == .connectFailed)
@@ -45,13 +43,12 @@ struct PreconnectTests {
 struct PreconnectTLSTests {
     @Test(
         "A connection made ahead completes TLS, over HTTP/2 and HTTP/1.1",
-        arguments: TransportConfiguration.Driver.allCases,
-        [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
+        arguments: [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
     )
-    func kept(driver: TransportConfiguration.Driver, versions: HTTPDNSTransfer.AllowedVersions) async throws {
+    func kept(versions: HTTPDNSTransfer.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
-        let url = "https://preconnect-\(driver)-\(versions).wild.test:\(rig.tlsPort)/a.jpg".lowercased()
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let url = "https://preconnect-\(versions).wild.test:\(rig.tlsPort)/a.jpg".lowercased()
         let request = try TransportFixture.request(url, at: "127.0.0.2", versions: versions)
         var ahead = request
         (ahead.method, ahead.stopsBeforeSending, ahead.keepsConnection) = (.head, true, true)

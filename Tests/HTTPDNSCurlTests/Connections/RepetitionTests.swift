@@ -49,7 +49,7 @@ struct RepetitionTests {
 
     @Test("A GET is sent twice when all kept connections end under it", arguments: [1, 2, 6, 16])
     func keptConnectionsEnd(count: Int) async throws {
-        let fixture = TransportFixture(.platformDefault)
+        let fixture = TransportFixture()
         let server = try await serverWithKeptConnections(count, fixture)
         let (response, body) = try await fixture.fetch(request(server, "/again"))
         #expect(response.head.status == .ok && body == Array("ok".utf8) && !response.reusedConnection)
@@ -62,7 +62,7 @@ struct RepetitionTests {
 
     @Test("A POST is sent once when all kept connections end under it")
     func keptConnectionsEndUnderPOST() async throws {
-        let fixture = TransportFixture(.platformDefault)
+        let fixture = TransportFixture()
         let server = try await serverWithKeptConnections(16, fixture)
         let failure = try #require(await fixture.failure(of: request(server, "/again", .post)))
         #expect(failure.code == .connectionLost && failure.requestMayHaveBeenSent)
@@ -72,7 +72,7 @@ struct RepetitionTests {
 
     @Test("A GET whose repetition gets no response fails as a lost connection")
     func repetitionEnds() async throws {
-        let fixture = TransportFixture(.platformDefault)
+        let fixture = TransportFixture()
         let server = try RawServer { number in
             number == 0 ? [.readHead, .sendText(Self.ok), .readHead] : [.readHead]
         }
@@ -89,7 +89,7 @@ struct RepetitionTests {
         arguments: [HTTPRequest.Method.post, .put, .delete, .get]
     )
     func nothingSent(method: HTTPRequest.Method) async throws {
-        let (resets, fixture) = (Gate(), TransportFixture(.platformDefault))
+        let (resets, fixture) = (Gate(), TransportFixture())
         let server = try RawServer { number in
             number == 0
                 ? [.readHead, .sendText(Self.ok), .wait(resets), .reset]
@@ -111,7 +111,7 @@ struct RepetitionTests {
         let (rounds, lanes, perLane) = (ServerRig.hasTime ? 20 : 1, 50, ServerRig.hasTime ? 100 : 50)
         for round in 0..<rounds {
             let server = try RawServer { number in FaultyScript(UInt64(round * 1_000_003 + number)).steps }
-            let fixture = TransportFixture(.platformDefault)
+            let fixture = TransportFixture()
             let failures = try await withThrowingTaskGroup(of: Int.self) { group in
                 for lane in 0..<lanes {
                     group.addTask {
@@ -185,7 +185,7 @@ struct RepetitionAtTimeoutTests {
     @Test("No GET fails at the edge of the server's time limit for idle connections")
     func keepAliveTimeout() async throws {
         let server = try await HAProxyServer(settings: ["timeout http-keep-alive 20ms"])
-        let fixture = TransportFixture(.platformDefault)
+        let fixture = TransportFixture()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for lane in 0..<30 {
                 group.addTask {

@@ -7,16 +7,10 @@ import Testing
 /// Which connections are used again, and which are closed, as the servers see it.
 @Suite("Retired connections", .timeLimit(.minutes(10)))
 struct RetiredConnectionTests {
-    typealias Driver = TransportConfiguration.Driver
-
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-    private func transport(
-        _ driver: Driver,
-        _ change: (inout TransportConfiguration) -> Void = { _ in }
-    ) -> Transport {
+    private func transport(_ change: (inout TransportConfiguration) -> Void = { _ in }) -> Transport {
         var configuration = TransportConfiguration()
-        configuration.driver = driver
         change(&configuration)
         return Transport(configuration)
     }
@@ -28,10 +22,10 @@ struct RetiredConnectionTests {
         return response
     }
 
-    @Test("Retired idle connections are closed soon, and new requests get new ones", arguments: Driver.allCases)
-    func idle(driver: Driver) async throws {
+    @Test("Retired idle connections are closed soon, and new requests get new ones")
+    func idle() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
-        let transport = transport(driver)
+        let transport = transport()
         transport.retireConnections()
         let one = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         let two = try TransportFixture.request("http://two.test:\(server.port)/", at: "127.0.0.1")
@@ -46,12 +40,12 @@ struct RetiredConnectionTests {
         await transport.shutdown()
     }
 
-    @Test("Requests that wait for their responses leave room for idle connections", arguments: Driver.allCases)
-    func room(driver: Driver) async throws {
+    @Test("Requests that wait for their responses leave room for idle connections")
+    func room() async throws {
         let gate = Gate()
         let silent = try RawServer(.readHead, .wait(gate), .sendText(Self.ok), .readToEnd)
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
-        let transport = transport(driver) { $0.maximumIdleConnections = 2 }
+        let transport = transport { $0.maximumIdleConnections = 2 }
         let held = try TransportFixture.request("http://silent.test:\(silent.port)/", at: "127.0.0.1")
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -63,19 +57,16 @@ struct RetiredConnectionTests {
             gate.open()
             try await tasks.waitForAll()
         }
-        // The limit is for those that are idle, and it holds. The portable driver hears of many ends at once, and leaves what
-        // is too many to the idle limit.
-        if driver == .platformDefault {
-            try await fetch(transport, request)
-            try await silent.awaitConnections { $0.count(where: \.isClosedByClient) >= 6 }
-        }
+        // The limit is for those that are idle, and it holds.
+        try await fetch(transport, request)
+        try await silent.awaitConnections { $0.count(where: \.isClosedByClient) >= 6 }
         await transport.shutdown()
     }
 
-    @Test("Descriptors of retired connections are closed without another request", arguments: Driver.allCases)
-    func descriptors(driver: Driver) async throws {
+    @Test("Descriptors of retired connections are closed without another request")
+    func descriptors() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
-        let transport = transport(driver)
+        let transport = transport()
         try await fetch(transport, TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1"))
         #expect(SocketCount.connected(to: server.port) == 1)
         transport.retireConnections()
@@ -84,8 +75,8 @@ struct RetiredConnectionTests {
         await transport.shutdown()
     }
 
-    @Test("A transfer in flight finishes normally, and its connection closes afterwards", arguments: Driver.allCases)
-    func inFlight(driver: Driver) async throws {
+    @Test("A transfer in flight finishes normally, and its connection closes afterwards")
+    func inFlight() async throws {
         let reached = Gate()
         let rest = Gate()
         let server = try RawServer { number in
@@ -96,7 +87,7 @@ struct RetiredConnectionTests {
                 ]
                 : [.repeatForever([.readHead, .sendText(Self.ok)])]
         }
-        let transport = transport(driver)
+        let transport = transport()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         let response = try await transport.execute(request)
         await reached.passage()
@@ -112,30 +103,30 @@ struct RetiredConnectionTests {
         await transport.shutdown()
     }
 
-    @Test("An unused connection is closed at its idle limit, without another request", arguments: Driver.allCases)
-    func idleLimit(driver: Driver) async throws {
+    @Test("An unused connection is closed at its idle limit, without another request")
+    func idleLimit() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
-        let transport = transport(driver) { $0.idleLimit = .seconds(1) }
+        let transport = transport { $0.idleLimit = .seconds(1) }
         try await fetch(transport, TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1"))
         try await server.awaitConnections { $0[0].isClosedByClient }
         await transport.shutdown()
     }
 
-    @Test("A connection that is never idle is left at its maximum age", arguments: Driver.allCases)
-    func maximumAge(driver: Driver) async throws {
+    @Test("A connection that is never idle is left at its maximum age")
+    func maximumAge() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
-        let transport = transport(driver) { $0.maximumAge = .seconds(2) }
+        let transport = transport { $0.maximumAge = .seconds(2) }
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         while server.connections.count < 2 { try await fetch(transport, request) }
         await transport.shutdown()
     }
 
     /// A silent new connection is blamed for itself only.
-    @Test("A silent kept connection is left, and its endpoint is tried last", arguments: Driver.allCases)
-    func silence(driver: Driver) async throws {
+    @Test("A silent kept connection is left, and its endpoint is tried last")
+    func silence() async throws {
         let silent = try RawServer(address: "127.0.0.2", .readHead, .sendText(Self.ok), .readHead, .hang)
         let good = try RawServer(address: "127.0.0.3", .repeatForever([.readHead, .sendText(Self.ok)]))
-        let transport = transport(driver) { $0.attemptDelay = .seconds(60) }
+        let transport = transport { $0.attemptDelay = .seconds(60) }
         var request = try TransportFixture.request("http://one.test:\(silent.port)/", at: "127.0.0.2") {
             $0.firstByte = .seconds(2)
         }
@@ -159,20 +150,17 @@ struct RetiredConnectionTests {
 /// Retired connections that many requests share.
 @Suite("Retired HTTP/2 connections", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct RetiredSharedConnectionTests {
-    typealias Driver = TransportConfiguration.Driver
-
-    private func fixture(_ rig: ServerRig, _ driver: Driver, maximumAge: Duration) -> TransportFixture {
+    private func fixture(_ rig: ServerRig, maximumAge: Duration) -> TransportFixture {
         var configuration = TransportConfiguration()
-        configuration.driver = driver
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         configuration.maximumAge = maximumAge
         return TransportFixture(Transport(configuration))
     }
 
-    @Test("A retired connection gets no new request", arguments: Driver.allCases)
-    func retired(driver: Driver) async throws {
+    @Test("A retired connection gets no new request")
+    func retired() async throws {
         let rig = try await ServerRig.shared()
-        let fixture = fixture(rig, driver, maximumAge: .seconds(600))
+        let fixture = fixture(rig, maximumAge: .seconds(600))
         let request = try TransportFixture.request("https://img.shop.test:\(rig.tlsPort)/a.jpg", at: "127.0.0.2")
         #expect(try await fixture.fetch(request).response.version == .http2)
         #expect(try await fixture.fetch(request).response.reusedConnection)
@@ -181,10 +169,10 @@ struct RetiredSharedConnectionTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("An HTTP/2 connection that is always in use is left at its maximum age", arguments: Driver.allCases)
-    func maximumAge(driver: Driver) async throws {
+    @Test("An HTTP/2 connection that is always in use is left at its maximum age")
+    func maximumAge() async throws {
         let rig = try await ServerRig.shared()
-        let fixture = fixture(rig, driver, maximumAge: .seconds(2))
+        let fixture = fixture(rig, maximumAge: .seconds(2))
         let request = try TransportFixture.request("https://img.shop.test:\(rig.tlsPort)/a.jpg", at: "127.0.0.2")
         try await fixture.fetch(request)
         // libcurl looks at the age of idle connections only: this answer keeps it from that.
@@ -195,11 +183,11 @@ struct RetiredSharedConnectionTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("A connection that was made ahead is left when it is too old", arguments: Driver.allCases)
-    func ageOfPreconnected(driver: Driver) async throws {
+    @Test("A connection that was made ahead is left when it is too old")
+    func ageOfPreconnected() async throws {
         let rig = try await ServerRig.shared()
-        let fixture = fixture(rig, driver, maximumAge: .seconds(2))
-        let url = "https://age-\(driver).wild.test:\(rig.tlsPort)"
+        let fixture = fixture(rig, maximumAge: .seconds(2))
+        let url = "https://age.wild.test:\(rig.tlsPort)"
         let request = try TransportFixture.request("\(url)/a.jpg", at: "127.0.0.2")
         var ahead = request
         (ahead.method, ahead.stopsBeforeSending, ahead.keepsConnection) = (.head, true, true)
@@ -214,12 +202,12 @@ struct RetiredSharedConnectionTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("A connection is left at its maximum age although its maker gave up", arguments: Driver.allCases)
-    func ageAfterMaker(driver: Driver) async throws {
+    @Test("A connection is left at its maximum age although its maker gave up")
+    func ageAfterMaker() async throws {
         let rig = try await ServerRig.shared()
         let (began, age) = (ContinuousClock.now, Duration.seconds(3))
-        let fixture = fixture(rig, driver, maximumAge: age)
-        let url = "https://maker-\(driver).wild.test:\(rig.tlsPort)"
+        let fixture = fixture(rig, maximumAge: age)
+        let url = "https://maker.wild.test:\(rig.tlsPort)"
         let maker = try TransportFixture.request("\(url)/stall/60", at: "127.0.0.2") {
             $0.firstByte = .milliseconds(200)
         }

@@ -7,8 +7,6 @@ import Testing
 /// What the kernel is told about the transport's sockets, as it says itself.
 @Suite("Socket options", .timeLimit(.minutes(10)))
 struct SocketOptionTests {
-    typealias Driver = TransportConfiguration.Driver
-
     private func option(_ level: Int32, _ name: Int32, of descriptor: Int32) throws -> Int32 {
         var value: Int32 = -1
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -23,13 +21,11 @@ struct SocketOptionTests {
             ([.seconds(30), .seconds(1), .seconds(1)], 30_000), ([.seconds(30), .seconds(300), .seconds(60)], 300_000),
             ([.milliseconds(1_500), .seconds(1), .seconds(2)], 2_000),
             ([nil, .seconds(1), .seconds(1)], 0), ([.seconds(30), nil, .seconds(1)], 0),
-        ] as [([Duration?], Int32)],
-        Driver.allCases
+        ] as [([Duration?], Int32)]
     )
-    func unacknowledged(limit: (set: [Duration?], milliseconds: Int32), driver: Driver) async throws {
+    func unacknowledged(limit: (set: [Duration?], milliseconds: Int32)) async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), .hang)
         var configuration = TransportConfiguration()
-        configuration.driver = driver
         configuration.unacknowledgedLimit = limit.set[0]
         let fixture = TransportFixture(Transport(configuration))
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
@@ -50,12 +46,12 @@ struct SocketOptionTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("A kept connection takes the larger bound of a later transfer, and keeps it", arguments: Driver.allCases)
-    func raised(driver: Driver) async throws {
+    @Test("A kept connection takes the larger bound of a later transfer, and keeps it")
+    func raised() async throws {
         let server = try RawServer(
             .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
         )
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         for (idle, expected) in [(60, 60_000), (300, 300_000), (60, 300_000)] as [(Int, Int32)] {
             let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
                 $0.idle = .seconds(idle)

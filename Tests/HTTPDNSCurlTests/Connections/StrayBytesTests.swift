@@ -79,7 +79,7 @@ struct StrayBytesTests {
                 server: server,
                 sends: sends,
                 relay: nil,
-                fixture: TransportFixture(.platformDefault),
+                fixture: TransportFixture(),
                 url: "http://one.test:\(server.port)/",
                 port: server.port
             )
@@ -96,7 +96,7 @@ struct StrayBytesTests {
             server: server,
             sends: sends,
             relay: relay,
-            fixture: TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile)),
+            fixture: TransportFixture(trust: .file(rig.certificateAuthorityFile)),
             url: "https://one.test:\(relay.port)/",
             port: relay.port
         )
@@ -200,7 +200,7 @@ struct StrayBytesTests {
             default: return next
             }
         }
-        let fixture = TransportFixture(.platformDefault)
+        let fixture = TransportFixture()
         var request = TransferRequest(
             url: try ParsedURL("http://one.test/"),
             endpoints: [HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 80)]
@@ -244,7 +244,7 @@ struct StrayTimeoutTests {
     @Test("A connection made ahead long ago gives a request 200, and never 408")
     func requestTimeout() async throws {
         let server = try await HAProxyServer(settings: ["timeout http-request 1s"])
-        let fixture = TransportFixture(.platformDefault)
+        let fixture = TransportFixture()
         for method in [HTTPRequest.Method.get, .post] {
             var ahead = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
             ahead.stopsBeforeSending = true

@@ -7,8 +7,6 @@ import Testing
 /// Row 73 of the acceptance list, as far as it shows on the wire in clear text.
 @Suite("Version choice", .timeLimit(.minutes(10)))
 struct VersionChoiceTests {
-    typealias Driver = TransportConfiguration.Driver
-
     private func request(
         _ server: RawServer,
         _ versions: HTTPDNSTransfer.AllowedVersions,
@@ -25,9 +23,9 @@ struct VersionChoiceTests {
         )
     }
 
-    @Test("HTTP/1.0 and 1.1 are on the request line as chosen", arguments: Driver.allCases)
-    func requestLine(driver: Driver) async throws {
-        let fixture = TransportFixture(driver)
+    @Test("HTTP/1.0 and 1.1 are on the request line as chosen")
+    func requestLine() async throws {
+        let fixture = TransportFixture()
         for (versions, line) in [
             (.http10Only, "POST / HTTP/1.0\r\n"), (.http1Only, "POST / HTTP/1.1\r\n"),
             (.automatic, "POST / HTTP/1.1\r\n"),
@@ -42,7 +40,7 @@ struct VersionChoiceTests {
     @Test("A body of unknown length cannot go over HTTP/1.0, and nothing is sent")
     func chunksOverHTTP10() async throws {
         let server = try RawServer(.readHead, .readToEnd)
-        let fixture = TransportFixture(.platformDefault)
+        let fixture = TransportFixture()
         let fed = HandFedStream()
         let request = try request(server, .http10Only, body: .stream(length: nil, fed.stream))
         let failure = try #require(await fixture.failure(of: request))
@@ -74,12 +72,12 @@ struct VersionChoiceTests {
     /// Frames of RFC 9113: empty SETTINGS, then HEADERS of stream 1 with `:status: 200`, which end it.
     private static let frames: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 1, 5, 0, 0, 0, 1, 0x88]
 
-    @Test("HTTP/2 alone, in clear text, begins with the preface of HTTP/2", arguments: Driver.allCases)
-    func priorKnowledge(driver: Driver) async throws {
+    @Test("HTTP/2 alone, in clear text, begins with the preface of HTTP/2")
+    func priorKnowledge() async throws {
         let server = try RawServer(.readHead, .read(60), .send(Self.frames), .readToEnd)
         var request = try request(server, .http2Only)
         request.method = .get
-        let (response, body) = try await TransportFixture(driver).fetch(request)
+        let (response, body) = try await TransportFixture().fetch(request)
         #expect(response.version == .http2 && response.head.status == .ok && body.isEmpty)
         #expect(server.connections.first?.text.hasPrefix("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") == true)
     }

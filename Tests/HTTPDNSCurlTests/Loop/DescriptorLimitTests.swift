@@ -22,7 +22,7 @@ private func oneOfThree(_ test: () async throws -> Void) async {
 struct DescriptorLimitTests {
     /// Tries requests of fresh transports while this process has `free` descriptors left, then with plenty, until one fails. The
     /// server is another process's: it would need descriptors too.
-    private static func failThenRecover(_ driver: TransportConfiguration.Driver, port: UInt16, free: Int) async throws {
+    private static func failThenRecover(port: UInt16, free: Int) async throws {
         let request = try TransportFixture.request("http://one.test:\(port)/", at: "127.0.0.1") {
             $0.connect = .seconds(5)
         }
@@ -32,7 +32,7 @@ struct DescriptorLimitTests {
         var limit = rlimit(rlim_cur: 256, rlim_max: 256)
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         for _ in 0..<50 {
-            let fixture = TransportFixture(driver)
+            let fixture = TransportFixture()
             var held: [Int32] = []
             while case let descriptor = dup(0), descriptor >= 0 { held.append(descriptor) }
             for _ in 0..<free { close(held.removeLast()) }
@@ -63,18 +63,7 @@ struct DescriptorLimitTests {
         let server = try server()
         await oneOfThree {
             try await #require(processExitsWith: .success) { [free, port = server.port as UInt16] in
-                try await Self.failThenRecover(.platformDefault, port: port, free: free)
-            }
-        }
-        server.stop()
-    }
-
-    @Test("With the portable driver a process out of descriptors recovers, too", arguments: 0..<2)
-    func outOfDescriptorsPolling(free: Int) async throws {
-        let server = try server()
-        await oneOfThree {
-            try await #require(processExitsWith: .success) { [free, port = server.port as UInt16] in
-                try await Self.failThenRecover(.poll, port: port, free: free)
+                try await Self.failThenRecover(port: port, free: free)
             }
         }
         server.stop()
@@ -116,7 +105,7 @@ struct ManyRequestsTests {
     }
 
     private static func failThenRecover(port: UInt16) async throws {
-        let fixture = TransportFixture(.platformDefault)
+        let fixture = TransportFixture()
         // The concurrency runtime's timers take descriptors at their first use, and end the process when there are none.
         try await Task.sleep(for: .nanoseconds(1), clock: .continuous)
         try await Task.sleep(for: .nanoseconds(1), clock: .suspending)

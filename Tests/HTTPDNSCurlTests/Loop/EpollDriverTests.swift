@@ -33,7 +33,6 @@ struct EpollDriverTests {
 
     private func fixture(_ kernel: FullKernel) -> TransportFixture {
         var configuration = TransportConfiguration()
-        configuration.driver = .epoll
         configuration.epollControl = kernel.control
         return TransportFixture(Transport(configuration))
     }

@@ -8,12 +8,10 @@ import Testing
 /// Kept connections that end under a request while an attempt at another endpoint is still under way.
 @Suite("Redials in a race", .timeLimit(.minutes(10)))
 struct RedialTests {
-    typealias Driver = TransportConfiguration.Driver
-
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-    @Test("A failed redial does not begin an endpoint again whose attempt still runs", arguments: Driver.allCases)
-    func attemptBesideRedial(driver: Driver) async throws {
+    @Test("A failed redial does not begin an endpoint again whose attempt still runs")
+    func attemptBesideRedial() async throws {
         // Its connections neither stand nor fail until packets are let through.
         let slow = try RawServer(
             address: "127.0.0.2",
@@ -25,7 +23,6 @@ struct RedialTests {
         )
         let old = try RawServer(address: "127.0.0.3", .readHead, .sendText(Self.ok), .hangWithoutReading)
         var configuration = TransportConfiguration()
-        configuration.driver = driver
         configuration.attemptDelay = .milliseconds(250)
         let fixture = TransportFixture(Transport(configuration))
         let second = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: old.port)

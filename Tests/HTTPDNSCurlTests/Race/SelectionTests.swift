@@ -6,8 +6,6 @@ import Testing
 /// Row 22 of the acceptance list, and what moves requests besides: statuses and probes. Servers count.
 @Suite("Selection", .timeLimit(.minutes(10)))
 struct SelectionTests {
-    typealias Driver = TransportConfiguration.Driver
-
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
     private static let unavailable = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
 
@@ -33,7 +31,6 @@ struct SelectionTests {
     }
 
     private func three(
-        _ driver: Driver,
         _ order: EndpointOrder,
         first: [RawServer.Step] = [.readHead, .sendText(ok)],
         _ change: (inout TransportConfiguration) -> Void = { _ in }
@@ -44,17 +41,15 @@ struct SelectionTests {
                 .repeatForever(number == 2 ? first : [.readHead, .sendText(Self.ok)])
             )
         }
-        return try three(driver, order, on: servers, change)
+        return try three(order, on: servers, change)
     }
 
     private func three(
-        _ driver: Driver,
         _ order: EndpointOrder,
         on servers: [RawServer],
         _ change: (inout TransportConfiguration) -> Void = { _ in }
     ) throws -> Three {
         var configuration = TransportConfiguration()
-        configuration.driver = driver
         configuration.attemptDelay = .seconds(60)
         change(&configuration)
         var request = TransferRequest(
@@ -67,22 +62,22 @@ struct SelectionTests {
         return Three(servers: servers, request: request, transport: Transport(configuration))
     }
 
-    @Test("By turns, ninety requests over three addresses are thirty for each", arguments: Driver.allCases)
-    func turns(driver: Driver) async throws {
-        let three = try three(driver, .roundRobin)
+    @Test("By turns, ninety requests over three addresses are thirty for each")
+    func turns() async throws {
+        let three = try three(.roundRobin)
         _ = try await three.fetch(90)
         #expect(three.counts == [30, 30, 30])
         await three.transport.shutdown()
     }
 
     /// Row 22 of the acceptance list.
-    @Test("Random selection uses every endpoint, and the given order only the first", arguments: Driver.allCases)
-    func lots(driver: Driver) async throws {
-        let random = try three(driver, .random)
+    @Test("Random selection uses every endpoint, and the given order only the first")
+    func lots() async throws {
+        let random = try three(.random)
         _ = try await random.fetch(90)
         // Fewer than 10 of 90 come once in a hundred million times.
         #expect(random.counts.reduce(0, +) == 90 && random.counts.allSatisfy { $0 >= 10 }, "\(random.counts)")
-        let given = try three(driver, .given)
+        let given = try three(.given)
         _ = try await given.fetch(30)
         #expect(given.counts == [30, 0, 0])
         for three in [random, given] { await three.transport.shutdown() }
@@ -90,12 +85,11 @@ struct SelectionTests {
 
     @Test(
         "The fastest selection hardly uses an address that is 50 or 500 ms slower",
-        arguments: Driver.allCases,
-        [50, 500]
+        arguments: [50, 500]
     )
-    func fastest(driver: Driver, milliseconds: Int) async throws {
+    func fastest(milliseconds: Int) async throws {
         let first: [RawServer.Step] = [.readHead, .pause(.milliseconds(milliseconds)), .sendText(Self.ok)]
-        let three = try three(driver, .fastest, first: first)
+        let three = try three(.fastest, first: first)
         _ = try await three.fetch(90)
         // A busy machine may make another one slow for a while, and 50 ms is not much there.
         let most = ServerRig.hasMachineForItself ? 1 : milliseconds == 50 ? 20 : 9
@@ -103,9 +97,9 @@ struct SelectionTests {
         await three.transport.shutdown()
     }
 
-    @Test("The fastest selection sends no other request after one that hangs", arguments: Driver.allCases)
-    func hanging(driver: Driver) async throws {
-        let three = try three(driver, .fastest, first: [.readHead, .hang])
+    @Test("The fastest selection sends no other request after one that hangs")
+    func hanging() async throws {
+        let three = try three(.fastest, first: [.readHead, .hang])
         let first = Task { try await three.fetch(1) }
         try await three.servers[0].awaitConnections { $0.first?.text.isEmpty == false }
         _ = try await three.fetch(6)
@@ -117,10 +111,9 @@ struct SelectionTests {
     /// A hedge or a time limit ends the wait.
     @Test(
         "The fastest selection leaves an address that no longer responds",
-        arguments: Driver.allCases,
-        [true, false]
+        arguments: [true, false]
     )
-    func falling(driver: Driver, isHedged: Bool) async throws {
+    func falling(isHedged: Bool) async throws {
         let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
         let slow: [RawServer.Step] = [.readHead, .pause(.milliseconds(20)), .sendText(Self.ok)]
         let servers = try (2...4).map { number in
@@ -130,7 +123,7 @@ struct SelectionTests {
                 return connection == 0 ? [.readHead, .sendText(closing)] : [.readHead, .hang]
             }
         }
-        var three = try three(driver, .fastest, on: servers)
+        var three = try three(.fastest, on: servers)
         if isHedged {
             three.request.hedgeAfter = .seconds(1)
         } else {
@@ -144,26 +137,26 @@ struct SelectionTests {
         await three.transport.shutdown()
     }
 
-    @Test("An address that responds with errors is left for the others, and is recorded", arguments: Driver.allCases)
-    func ejection(driver: Driver) async throws {
+    @Test("An address that responds with errors is left for the others, and is recorded")
+    func ejection() async throws {
         var ejection = HTTPDNSTransfer.OutlierEjection()
         ejection.consecutive = 3
-        let three = try three(driver, .given, first: [.readHead, .sendText(Self.unavailable)]) { [ejection] in
+        let three = try three(.given, first: [.readHead, .sendText(Self.unavailable)]) { [ejection] in
             $0.ejection = ejection
         }
         let endpoints = three.request.endpoints
         #expect(try await three.fetch(5) == Array(repeating: endpoints[0], count: 3) + [endpoints[1], endpoints[1]])
         let record = try #require(three.transport.endpointRecords.first { $0.state == .ejected })
         #expect(record.endpoint == endpoints[0] && record.host == "one.test" && record.until != nil)
-        let without = try self.three(driver, .given, first: [.readHead, .sendText(Self.unavailable)])
+        let without = try self.three(.given, first: [.readHead, .sendText(Self.unavailable)])
         #expect(Set(try await without.fetch(9)) == [without.request.endpoints[0]], "only when asked for")
         for three in [three, without] { await three.transport.shutdown() }
     }
 
     /// No other request is needed for that.
-    @Test("A probe makes a recovered address healthy and sends it nothing", arguments: Driver.allCases)
-    func probes(driver: Driver) async throws {
-        let three = try three(driver, .given) { configuration in
+    @Test("A probe makes a recovered address healthy and sends it nothing")
+    func probes() async throws {
+        let three = try three(.given) { configuration in
             var probing = HTTPDNSTransfer.ActiveProbing()
             probing.interval = .seconds(1)
             configuration.activeProbing = probing

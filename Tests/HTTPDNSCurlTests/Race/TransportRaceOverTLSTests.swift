@@ -6,11 +6,8 @@ import Testing
 /// Races over TLS, against nginx.
 @Suite("Transport races over TLS", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct TransportRaceOverTLSTests {
-    typealias Driver = TransportConfiguration.Driver
-
-    private func transport(_ rig: ServerRig, _ driver: Driver, delay: Duration = .milliseconds(250)) -> Transport {
+    private func transport(_ rig: ServerRig, delay: Duration = .milliseconds(250)) -> Transport {
         var configuration = TransportConfiguration()
-        configuration.driver = driver
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         configuration.attemptDelay = delay
         return Transport(configuration)
@@ -30,11 +27,11 @@ struct TransportRaceOverTLSTests {
         )
     }
 
-    @Test("A wrong certificate gives way to a good one, and is in the trail", arguments: Driver.allCases)
-    func wrongCertificate(driver: Driver) async throws {
+    @Test("A wrong certificate gives way to a good one, and is in the trail")
+    func wrongCertificate() async throws {
         let rig = try await ServerRig.shared()
         let wrong = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 5), port: rig.tlsPort)
-        let transport = transport(rig, driver, delay: .seconds(60))
+        let transport = transport(rig, delay: .seconds(60))
         let request = try request(rig, [wrong])
         let response = try await fetch(transport, request)
         #expect(response.endpoint == request.endpoints[1])
@@ -45,23 +42,23 @@ struct TransportRaceOverTLSTests {
         #expect(transport.endpointRecords.contains { $0.endpoint == wrong && $0.host == "img.shop.test" })
     }
 
-    @Test("A silent TLS endpoint gives way to a good one", arguments: Driver.allCases)
-    func silentTLS(driver: Driver) async throws {
+    @Test("A silent TLS endpoint gives way to a good one")
+    func silentTLS() async throws {
         let rig = try await ServerRig.shared()
         let silent = try RawServer(.hang)
         let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: silent.port)
         let request = try request(rig, [endpoint])
-        #expect(try await fetch(transport(rig, driver), request).endpoint == request.endpoints[1])
+        #expect(try await fetch(transport(rig), request).endpoint == request.endpoints[1])
     }
 
     /// Fewer than all of them open a connection there.
-    @Test("64 concurrent requests leave a silent TLS endpoint together", arguments: Driver.allCases)
-    func together(driver: Driver) async throws {
+    @Test("64 concurrent requests leave a silent TLS endpoint together")
+    func together() async throws {
         let rig = try await ServerRig.shared()
         let silent = try RawServer(.hang)
         let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: silent.port)
         let request = try request(rig, [endpoint])
-        let transport = transport(rig, driver)
+        let transport = transport(rig)
         try await withThrowingTaskGroup(of: HTTPDNSEndpoint.self) { group in
             for _ in 0..<64 { group.addTask { try await fetch(transport, request).endpoint } }
             for try await answered in group { #expect(answered == request.endpoints[1]) }

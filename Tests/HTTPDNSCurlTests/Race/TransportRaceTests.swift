@@ -8,8 +8,6 @@ import Testing
 /// Several endpoints, some of them bad, on real sockets. Nothing here measures a time: who was asked what is the proof.
 @Suite("Transport races", .timeLimit(.minutes(10)))
 struct TransportRaceTests {
-    typealias Driver = TransportConfiguration.Driver
-
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
     private func server(_ address: String, port: UInt16 = 0) throws -> RawServer {
@@ -34,9 +32,8 @@ struct TransportRaceTests {
         return request
     }
 
-    private func transport(_ driver: Driver, delay: Duration = .milliseconds(250)) -> Transport {
+    private func transport(delay: Duration = .milliseconds(250)) -> Transport {
         var configuration = TransportConfiguration()
-        configuration.driver = driver
         configuration.attemptDelay = delay
         return Transport(configuration)
     }
@@ -49,11 +46,11 @@ struct TransportRaceTests {
     }
 
     /// The next hundred pay nothing.
-    @Test("A POST past a black-holed first endpoint is answered and sent once", arguments: Driver.allCases)
-    func blackHole(driver: Driver) async throws {
+    @Test("A POST past a black-holed first endpoint is answered and sent once")
+    func blackHole() async throws {
         let hole = try BlackHole()
         let good = try server("127.0.0.2")
-        let transport = transport(driver)
+        let transport = transport()
         let post = try request(
             [(hole.address, hole.port), (good.address, good.port)],
             method: .post,
@@ -73,12 +70,12 @@ struct TransportRaceTests {
         withExtendedLifetime(hole) {}
     }
 
-    @Test("Endpoints that refuse give way to a good one immediately, and are in the trail", arguments: Driver.allCases)
-    func refused(driver: Driver) async throws {
+    @Test("Endpoints that refuse give way to a good one immediately, and are in the trail")
+    func refused() async throws {
         let good = try server("127.0.0.2")
         // Nobody listens at these addresses on a port that is taken elsewhere.
         let endpoints = [("127.0.0.71", good.port), ("127.0.0.72", good.port), (good.address, good.port)]
-        let transport = transport(driver, delay: .seconds(60))
+        let transport = transport(delay: .seconds(60))
         let request = try request(endpoints)
         let response = try await fetch(transport, request)
         #expect(response.endpoint == request.endpoints[2])
@@ -93,10 +90,10 @@ struct TransportRaceTests {
     }
 
     /// All of them cool down at that time.
-    @Test("When all endpoints refuse, one failure has them all, and all are tried again", arguments: Driver.allCases)
-    func panic(driver: Driver) async throws {
+    @Test("When all endpoints refuse, one failure has them all, and all are tried again")
+    func panic() async throws {
         let holder = try server("127.0.0.2")
-        let transport = transport(driver)
+        let transport = transport()
         let request = try request([("127.0.0.71", holder.port), ("127.0.0.72", holder.port)])
         for _ in 0..<3 {
             let failure = try #require(
@@ -108,10 +105,10 @@ struct TransportRaceTests {
         #expect(holder.connections.isEmpty)
     }
 
-    @Test("A recovered endpoint is found beside requests that do not wait for it", arguments: Driver.allCases)
-    func recovery(driver: Driver) async throws {
+    @Test("A recovered endpoint is found beside requests that do not wait for it")
+    func recovery() async throws {
         let good = try server("127.0.0.2")
-        let transport = transport(driver, delay: .seconds(60))
+        let transport = transport(delay: .seconds(60))
         let request = try request([("127.0.0.73", good.port), (good.address, good.port)])
         #expect(try await fetch(transport, request).endpoint == request.endpoints[1])
         let back = try server("127.0.0.73", port: good.port)
@@ -126,8 +123,8 @@ struct TransportRaceTests {
         try await back.awaitConnections { $0.contains { $0.received.isEmpty && $0.isClosedByClient } }
     }
 
-    @Test("A caller's stream is untouched until a connection stands, and then read once", arguments: Driver.allCases)
-    func stream(driver: Driver) async throws {
+    @Test("A caller's stream is untouched until a connection stands, and then read once")
+    func stream() async throws {
         let hole = try BlackHole()
         let good = try server("127.0.0.2")
         let touched = Gate()
@@ -138,7 +135,7 @@ struct TransportRaceTests {
         let silent = try request([(hole.address, hole.port)], method: .post, body: .stream(length: nil, body)) {
             $0.connect = .milliseconds(300)
         }
-        let transport = transport(driver)
+        let transport = transport()
         await #expect(throws: TransferFailure.self) { try await fetch(transport, silent) }
         #expect(!touched.isOpen)
         let served = try request(
@@ -162,11 +159,11 @@ struct TransportRaceTests {
         }
     }
 
-    @Test("The winner of the last request goes first unless an order is given", arguments: Driver.allCases)
-    func lastWinner(driver: Driver) async throws {
+    @Test("The winner of the last request goes first unless an order is given")
+    func lastWinner() async throws {
         let one = try server("127.0.0.2")
         let two = try server("127.0.0.3")
-        let transport = transport(driver, delay: .seconds(60))
+        let transport = transport(delay: .seconds(60))
         let adaptive = EndpointOrder.adaptive(first: nil)
         let (first, second) = ((one.address, one.port), (two.address, two.port))
         #expect(try await fetch(transport, request([second, first], order: adaptive)).endpoint.port == two.port)
@@ -175,10 +172,10 @@ struct TransportRaceTests {
         #expect(one.connections.count == 1 && two.connections.count == 1)
     }
 
-    @Test("At the deadline of the whole, the trail has the progress at each address", arguments: Driver.allCases)
-    func deadline(driver: Driver) async throws {
+    @Test("At the deadline of the whole, the trail has the progress at each address")
+    func deadline() async throws {
         let holes = try (2...3).map { try BlackHole(address: "127.0.0.\($0)") }
-        let transport = transport(driver, delay: .milliseconds(50))
+        let transport = transport(delay: .milliseconds(50))
         let request = try request(holes.map { ($0.address, $0.port) }) {
             $0.deadline = SystemTimeSource().now() + .seconds(3)
         }
@@ -188,10 +185,10 @@ struct TransportRaceTests {
         withExtendedLifetime(holes) {}
     }
 
-    @Test("A connection that never came about is counted only while it is tried", arguments: Driver.allCases)
-    func neverConnected(driver: Driver) async throws {
+    @Test("A connection that never came about is counted only while it is tried")
+    func neverConnected() async throws {
         let hole = try BlackHole()
-        let transport = transport(driver, delay: .seconds(60))
+        let transport = transport(delay: .seconds(60))
         let request = try request([(hole.address, hole.port)]) { $0.connect = .milliseconds(20) }
         for _ in 0..<3 {
             let failure = try #require(
@@ -204,11 +201,11 @@ struct TransportRaceTests {
         withExtendedLifetime(hole) {}
     }
 
-    @Test("A cancelled race leaves no connection behind", arguments: Driver.allCases)
-    func cancellation(driver: Driver) async throws {
+    @Test("A cancelled race leaves no connection behind")
+    func cancellation() async throws {
         let hole = try BlackHole()
         let slow = try server("127.0.0.2")
-        let transport = transport(driver, delay: .seconds(60))
+        let transport = transport(delay: .seconds(60))
         // Longer than this task may wait for its turn on a busy machine.
         let request = try request([(hole.address, hole.port), (slow.address, slow.port)]) { $0.connect = .seconds(60) }
         let task = Task { try await fetch(transport, request) }

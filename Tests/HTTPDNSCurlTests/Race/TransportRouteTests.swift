@@ -6,8 +6,6 @@ import Testing
 /// Which addresses are tried on machines with and without routes for IPv6, on real sockets.
 @Suite("Routes", .timeLimit(.minutes(10)))
 struct TransportRouteTests {
-    typealias Driver = TransportConfiguration.Driver
-
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
     private func server(_ address: String) throws -> RawServer {
@@ -36,15 +34,14 @@ struct TransportRouteTests {
     }
 
     /// The caller may name another first family.
-    @Test("Families alternate, and IPv6 goes first on a machine with a route for it", arguments: Driver.allCases)
-    func families(driver: Driver) async throws {
+    @Test("Families alternate, and IPv6 goes first on a machine with a route for it")
+    func families() async throws {
         let four = try server("127.0.0.2")
         let six = try server("::1")
         for (hasRoute, first, port) in [
             (true, nil, six.port), (false, nil, four.port), (true, HTTPDNSAddress.Family.v4, four.port),
         ] {
             var configuration = TransportConfiguration()
-            configuration.driver = driver
             configuration.attemptDelay = .seconds(60)
             configuration.hasRoute = { _ in hasRoute }
             let request = try request(
@@ -58,13 +55,11 @@ struct TransportRouteTests {
     /// Row 23 of the acceptance list. The other addresses refuse several times.
     @Test(
         "IPv6 addresses are not tried without a route for IPv6",
-        arguments: Driver.allCases,
-        [.adaptive(first: nil), .adaptive(first: .v6), .roundRobin, .random, .fastest] as [EndpointOrder]
+        arguments: [.adaptive(first: nil), .adaptive(first: .v6), .roundRobin, .random, .fastest] as [EndpointOrder]
     )
-    func withoutRoute(driver: Driver, order: EndpointOrder) async throws {
+    func withoutRoute(order: EndpointOrder) async throws {
         let holder = try server("127.0.0.2")
         var configuration = TransportConfiguration()
-        configuration.driver = driver
         configuration.attemptDelay = .seconds(60)
         configuration.hasRoute = { _ in false }
         let transport = Transport(configuration)
@@ -83,13 +78,11 @@ struct TransportRouteTests {
     /// The machine has a route to the neighbor.
     @Test(
         "A neighbor's IPv6 address is tried without a route for IPv6",
-        arguments: Driver.allCases,
-        [.adaptive(first: nil), .roundRobin, .random, .fastest] as [EndpointOrder]
+        arguments: [.adaptive(first: nil), .roundRobin, .random, .fastest] as [EndpointOrder]
     )
-    func neighbour(driver: Driver, order: EndpointOrder) async throws {
+    func neighbour(order: EndpointOrder) async throws {
         let holder = try server("127.0.0.2")
         var configuration = TransportConfiguration()
-        configuration.driver = driver
         let neighbour = try #require(HTTPDNSAddress("2001:db8::2"))
         configuration.hasRoute = { $0 == neighbour }
         let transport = Transport(configuration)
@@ -102,11 +95,10 @@ struct TransportRouteTests {
         await transport.shutdown()
     }
 
-    @Test("A proxy that gets addresses connects to them without a route on this machine", arguments: Driver.allCases)
-    func routeOfProxy(driver: Driver) async throws {
+    @Test("A proxy that gets addresses connects to them without a route on this machine")
+    func routeOfProxy() async throws {
         let proxy = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n"), .readHead, .sendText(Self.ok))
         var configuration = TransportConfiguration()
-        configuration.driver = driver
         configuration.attemptDelay = .seconds(60)
         configuration.hasRoute = { _ in false }
         let transport = Transport(configuration)

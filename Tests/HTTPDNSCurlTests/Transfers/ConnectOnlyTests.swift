@@ -5,15 +5,13 @@ import Testing
 
 @Suite("A request that is held back")
 struct ConnectOnlyTests {
-    typealias Driver = TransportConfiguration.Driver
-
     /// The connection is closed.
-    @Test("A held-back request ends once connected, without a byte sent", arguments: Driver.allCases)
-    func sendsNothing(driver: Driver) async throws {
+    @Test("A held-back request ends once connected, without a byte sent")
+    func sendsNothing() async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), .hang)
         var request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         request.stopsBeforeSending = true
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let failure = try #require(await fixture.failure(of: request))
         #expect(failure.code == .connectOnly && failure.phase == .send)
         #expect(!failure.requestMayHaveBeenSent)
@@ -33,7 +31,7 @@ struct ConnectOnlyTLSTests {
     @Test("A held-back request requires that TLS has proved the name")
     func provesFirst() async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(.epoll, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         for (address, code) in [("127.0.0.2", TransferFailure.Code.connectOnly), ("127.0.0.5", .certificateRefused)] {
             var request = try TransportFixture.request("https://one.test:\(rig.tlsPort)/", at: address)
             request.stopsBeforeSending = true

@@ -8,8 +8,6 @@ import Testing
 /// Row 68 of the acceptance list: content codings (RFC 9110 section 8.4) as libcurl takes them off.
 @Suite("Decoding", .timeLimit(.minutes(10)))
 struct DecodingTests {
-    typealias Driver = TransportConfiguration.Driver
-
     private static let text = "hello"
     /// `text` by the tools of the same names.
     private static let gzip = bytes("1f8b0800000000000003cb48cdc9c9070086a6103605000000")
@@ -72,7 +70,7 @@ struct DecodingTests {
     )
     func decoded(coding: String, body: [UInt8]) async throws {
         let server = try server(coding, body)
-        let (response, decoded) = try await TransportFixture(.platformDefault).fetch(try request(server))
+        let (response, decoded) = try await TransportFixture().fetch(try request(server))
         #expect(String(decoding: decoded, as: UTF8.self) == Self.text)
         #expect(response.head.headerFields[.contentEncoding] == coding)
         #expect(response.body.summary?.wireBytes == body.count && response.body.summary?.bodyBytes == 5)
@@ -93,7 +91,7 @@ struct DecodingTests {
     )
     func undecodable(coding: String, body: [UInt8]) async throws {
         let server = try server(coding, body)
-        let failure = try #require(await TransportFixture(.platformDefault).failure(of: try request(server)))
+        let failure = try #require(await TransportFixture().failure(of: try request(server)))
         #expect(failure.code == .undecodable && failure.phase == .body, "\(failure.code): \(failure)")
         #expect(failure.requestMayHaveBeenSent)
     }
@@ -109,7 +107,7 @@ struct DecodingTests {
                 .send(body),
             ])
         )
-        let fixture = TransportFixture(.platformDefault)
+        let fixture = TransportFixture()
         var request = try request(server)
         request.decodes = false
         #expect(try await fixture.fetch(request).body == body)
@@ -121,10 +119,10 @@ struct DecodingTests {
 
     // Small enough for libcurl's own bound, which ends the bombs below too.
     /// All of them are within it, one more is not.
-    @Test("The limit counts decoded bytes", arguments: Driver.allCases)
-    func limitOfDecodedBytes(driver: Driver) async throws {
+    @Test("The limit counts decoded bytes")
+    func limitOfDecodedBytes() async throws {
         let servers = try (0..<2).map { _ in try server("zstd", Self.zstdZeros(1)) }
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         #expect(try await fixture.fetch(request(servers[0], limit: 1 << 20)).body.count == 1 << 20)
         let failure = try #require(await fixture.failure(of: request(servers[1], limit: (1 << 20) - 1)))
         #expect(failure.code == .responseTooLarge)
@@ -132,10 +130,9 @@ struct DecodingTests {
 
     @Test(
         "A bomb of 1 GiB ends at the limit, with no byte beyond it",
-        arguments: [("zstd", 33_000), ("br", 900), ("gzip", 1_100_000)] as [(String, Int)],
-        Driver.allCases
+        arguments: [("zstd", 33_000), ("br", 900), ("gzip", 1_100_000)] as [(String, Int)]
     )
-    func bomb(_ bomb: (coding: String, largest: Int), driver: Driver) async throws {
+    func bomb(_ bomb: (coding: String, largest: Int)) async throws {
         let body =
             switch bomb.coding {
             case "zstd": Self.zstdZeros(1024)
@@ -144,7 +141,7 @@ struct DecodingTests {
             }
         #expect(body.count < bomb.largest, "\(body.count)")
         let server = try server(bomb.coding, body)
-        let response = try await TransportFixture(driver).send(try request(server, limit: 1 << 20))
+        let response = try await TransportFixture().send(try request(server, limit: 1 << 20))
         var count = 0
         var failure: TransferFailure?
         do {
@@ -179,14 +176,14 @@ struct DecodingTests {
     @Test("One block of the brotli bomb is 16 MiB of zeros")
     func brotliBlock() async throws {
         let server = try server("br", BrotliZeros.bytes(blocks: 1))
-        let body = try await TransportFixture(.platformDefault).fetch(try trusting(server)).body
+        let body = try await TransportFixture().fetch(try trusting(server)).body
         #expect(body.count == BrotliZeros.blockLength && body.allSatisfy { $0 == 0 })
     }
 
-    @Test("A bomb without a limit ends when it grows faster than its reader reads", arguments: Driver.allCases)
-    func bombWithoutLimit(driver: Driver) async throws {
+    @Test("A bomb without a limit ends when it grows faster than its reader reads")
+    func bombWithoutLimit() async throws {
         let server = try server("zstd", Self.zstdZeros(1024))
-        let response = try await TransportFixture(driver).send(try trusting(server))
+        let response = try await TransportFixture().send(try trusting(server))
         var iterator = response.body.makeAsyncIterator()
         var failure: TransferFailure?
         var count = 0
@@ -205,7 +202,7 @@ struct DecodingTests {
     @Test("A body of over 200 times what was sent fails without a limit, in each coding", arguments: ["br", "zstd"])
     func ratio(coding: String) async throws {
         let server = try server(coding, coding == "br" ? BrotliZeros.bytes(blocks: 1) : Self.zstdZeros(16))
-        let response = try await TransportFixture(.platformDefault).send(try request(server))
+        let response = try await TransportFixture().send(try request(server))
         await #expect { for try await _ in response.body {} } throws: { error in
             (error as? TransferFailure)?.code == .responseTooLarge
         }
@@ -213,7 +210,7 @@ struct DecodingTests {
 
     @Test("Without a limit 1 MiB arrives, and a longer body of 130 times what was sent")
     func withinRatio() async throws {
-        let fixture = TransportFixture(.platformDefault)
+        let fixture = TransportFixture()
         let short = try server("zstd", Self.zstdZeros(1))
         #expect(try await fixture.fetch(try request(short)).body.count == 1 << 20)
         // 64 KiB in a raw block that is not the last, then 8 MiB of zeros.
@@ -223,12 +220,12 @@ struct DecodingTests {
         #expect(try await fixture.fetch(try request(long)).body.count == raw.count + 8 << 20)
     }
 
-    @Test("A body that shrinks well reaches a slow reader whole", arguments: Driver.allCases)
-    func slowReader(driver: Driver) async throws {
+    @Test("A body that shrinks well reaches a slow reader whole")
+    func slowReader() async throws {
         let size = 32 << 20
         let body = Self.zstdZeros(32)
         let server = try server("zstd", body)
-        let response = try await TransportFixture(driver).send(try trusting(server))
+        let response = try await TransportFixture().send(try trusting(server))
         // All has arrived, and waits in libcurl and here.
         try await server.awaitConnections { $0[0].sent > body.count }
         var count = 0

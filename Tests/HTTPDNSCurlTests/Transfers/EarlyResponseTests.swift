@@ -77,7 +77,7 @@ struct EarlyResponseTests {
             rig
         )
         defer { withExtendedLifetime(server) {} }
-        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         let fed = HandFedStream()
         fed.feed.yield(piece)
         let began = ContinuousClock.now
@@ -127,7 +127,7 @@ struct EarlyResponseTests {
         let rig = try await ServerRig.shared()
         let (server, relay) = try await TLSRelay.scripted(TLSRelay.connection(saying: frames) + steps, rig)
         defer { withExtendedLifetime(server) {} }
-        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         let fed = HandFedStream()
         fed.feed.yield(Array("begun".utf8))
         let request = try TransportFixture.request(

@@ -7,8 +7,6 @@ import Testing
 /// Row 64 of the acceptance list, 100-continue (RFC 9110 section 10.1.1): libcurl waits a second before it sends without.
 @Suite("Expectations", .timeLimit(.minutes(10)))
 struct ExpectationTests {
-    typealias Driver = TransportConfiguration.Driver
-
     private func request(_ server: RawServer, _ body: RequestBodySource) throws -> TransferRequest {
         var request = try TransportFixture.request(
             "http://one.test:\(server.port)/",
@@ -20,28 +18,28 @@ struct ExpectationTests {
         return request
     }
 
-    @Test("A body goes out once the server asks for it", arguments: Driver.allCases)
-    func wanted(driver: Driver) async throws {
+    @Test("A body goes out once the server asks for it")
+    func wanted() async throws {
         let server = try RawServer(
             .readHead,
             .sendText("HTTP/1.1 100 Continue\r\n\r\n"),
             .read(5),
             .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         )
-        let answer = try await TransportFixture(driver).fetch(try request(server, .bytes(Array("hello".utf8))))
+        let answer = try await TransportFixture().fetch(try request(server, .bytes(Array("hello".utf8))))
         #expect(answer.body == Array("ok".utf8))
         let text = try #require(server.connections.first?.text)
         #expect(text.components(separatedBy: "Expect: 100-continue\r\n").count == 2 && text.hasSuffix("\r\n\r\nhello"))
     }
 
-    @Test("A server that does not want the body does not get it", arguments: Driver.allCases, [401, 413])
-    func unwanted(driver: Driver, status: Int) async throws {
+    @Test("A server that does not want the body does not get it", arguments: [401, 413])
+    func unwanted(status: Int) async throws {
         let server = try RawServer(
             .readHead,
             .sendText("HTTP/1.1 \(status) No\r\nContent-Length: 2\r\n\r\nno"),
             .readToEnd
         )
-        let answer = try await TransportFixture(driver).fetch(try request(server, .bytes(Array("hello".utf8))))
+        let answer = try await TransportFixture().fetch(try request(server, .bytes(Array("hello".utf8))))
         #expect(answer.response.head.status.code == status && answer.body == Array("no".utf8))
         try await server.awaitConnections { $0[0].isClosedByClient }
         #expect(server.connections.first?.text.hasSuffix("\r\n\r\n") == true)

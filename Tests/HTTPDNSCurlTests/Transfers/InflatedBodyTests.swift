@@ -67,7 +67,7 @@ struct InflatedBodyTests {
     )
     func whole(_ it: (coding: String, body: [UInt8], text: String), framing: Framing) async throws {
         let (server, request) = try answer(framing, it.coding, it.body)
-        let (response, body) = try await TransportFixture(.platformDefault).fetch(request)
+        let (response, body) = try await TransportFixture().fetch(request)
         #expect(String(decoding: body, as: UTF8.self) == it.text)
         #expect(response.body.summary?.bodyBytes == it.text.utf8.count)
         withExtendedLifetime(server) {}
@@ -80,7 +80,7 @@ struct InflatedBodyTests {
     )
     func cutShort(_ it: (coding: String, body: [UInt8]), framing: Framing) async throws {
         let (server, request) = try answer(framing, it.coding, it.body)
-        let failure = try #require(await TransportFixture(.platformDefault).failure(of: request))
+        let failure = try #require(await TransportFixture().failure(of: request))
         #expect(failure.code == .undecodable && failure.phase == .body && failure.requestMayHaveBeenSent, "\(failure)")
         #expect(failure.message.contains("ends in the middle"), "\(failure)")
         withExtendedLifetime(server) {}
@@ -100,7 +100,7 @@ struct InflatedBodyTests {
     )
     func broken(_ it: (coding: String, body: [UInt8]), framing: Framing) async throws {
         let (server, request) = try answer(framing, it.coding, it.body)
-        let failure = try #require(await TransportFixture(.platformDefault).failure(of: request))
+        let failure = try #require(await TransportFixture().failure(of: request))
         #expect(failure.code == .undecodable && failure.phase == .body, "\(failure.code): \(failure)")
         withExtendedLifetime(server) {}
     }
@@ -161,7 +161,7 @@ struct InflatedBodyTests {
     func noBody(_ it: (method: HTTPRequest.Method, status: String, length: String), coding: String) async throws {
         let head = "HTTP/1.1 \(it.status)\r\nContent-Encoding: \(coding)\r\n\(it.length)\r\n"
         let server = try RawServer(.repeatForever([.readHead, .sendText(head)]))
-        let fixture = TransportFixture(.platformDefault)
+        let fixture = TransportFixture()
         var request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         request.method = it.method
         for _ in 0..<2 {
@@ -183,7 +183,7 @@ struct InflatedBodyTests {
             answer("deflate", Self.zlib), answer("gzip", Self.gzip), answer("br", brotli),
         ]
         let server = try RawServer { _ in answers.flatMap { [.readHead, $0] } + [.hang] }
-        let fixture = TransportFixture(.platformDefault)
+        let fixture = TransportFixture()
         var request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         for number in answers.indices {
             request.decodes = number != 5
@@ -193,8 +193,8 @@ struct InflatedBodyTests {
         #expect(server.connections.count == 1)
     }
 
-    @Test("A long body reaches a slow reader whole", arguments: TransportConfiguration.Driver.allCases)
-    func slowReader(driver: TransportConfiguration.Driver) async throws {
+    @Test("A long body reaches a slow reader whole")
+    func slowReader() async throws {
         let size = 32 << 20
         let made = try await Command("bash", ["-c", "head -c \(size) /dev/zero | gzip -9 | base64 -w0"])
             .run(within: .seconds(60))
@@ -203,7 +203,7 @@ struct InflatedBodyTests {
         var request = plain
         // Without a limit of its own it would pass for a bomb.
         request.limits.maximumResponseBytes = size
-        let response = try await TransportFixture(driver).send(request)
+        let response = try await TransportFixture().send(request)
         try await server.awaitConnections { $0[0].sent > coded.count }
         var count = 0
         for try await chunk in response.body {

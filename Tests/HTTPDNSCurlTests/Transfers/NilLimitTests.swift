@@ -18,7 +18,7 @@ struct NilLimitTests {
     func handshake(limit: Duration?) async throws {
         // The beginning of a TLS record, at which libcurl looks at its limits.
         let server = try RawServer(.pause(.seconds(304)), .send([0x16, 0x03]), .hang)
-        let fixture = TransportFixture(.platformDefault)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("https://one.test:\(server.port)/", at: "127.0.0.1") {
             ($0.connect, $0.tls) = (limit, limit)
             $0.deadline = SystemTimeSource().now() + .seconds(310)

@@ -37,7 +37,7 @@ struct RefusedStreamTests {
         let rig = try await ServerRig.shared()
         let (server, relay) = try await TLSRelay.saying([said.frames, Self.answer], rig)
         defer { withExtendedLifetime(server) {} }
-        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         let (response, _) = try await fixture.fetch(try request(relay, body: body))
         #expect(response.head.status == .noContent, "\(said.name)")
         await fixture.transport.shutdown(drainingFor: .zero)
@@ -55,7 +55,7 @@ struct RefusedStreamTests {
         let rig = try await ServerRig.shared()
         let (server, relay) = try await TLSRelay.saying([said.frames, Self.answer], rig)
         defer { withExtendedLifetime(server) {} }
-        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         let failure = await fixture.failure(of: try request(relay, body: body))
         #expect(failure?.code == .connectionLost, "\(said.name): \(failure as Any)")
         #expect(failure?.requestMayHaveBeenSent == true, "\(said.name): \(failure as Any)")
@@ -75,7 +75,7 @@ struct RefusedStreamTests {
                 + TLSRelay.connection(saying: Self.answer),
             rig
         )
-        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         var request = try request(relay, body: .none)
         request.method = method
         try await fixture.fetch(request)
@@ -99,7 +99,7 @@ struct RefusedStreamTests {
         let refusals = Array(repeating: HTTP2Frames.goAway(last: 0), count: 20)
         let (server, relay) = try await TLSRelay.saying(refusals, rig)
         defer { withExtendedLifetime(server) {} }
-        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         let failure = await fixture.failure(of: try request(relay, body: .bytes([1])))
         #expect(failure?.code == .connectionLost && failure?.requestMayHaveBeenSent == false, "\(failure as Any)")
         await fixture.transport.shutdown(drainingFor: .zero)
@@ -126,7 +126,7 @@ struct RefusedStreamTests {
         let rig = try await ServerRig.shared()
         let (server, relay) = try await TLSRelay.saying([HTTP2Frames.goAway(last: 0), Self.answer], rig)
         defer { withExtendedLifetime(server) {} }
-        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         let fed = HandFedStream()
         fed.feed.yield(Array("begun".utf8))
         let request = try request(relay, body: .stream(length: nil, fed.stream))

@@ -28,7 +28,7 @@ struct SecondSendingTests {
     func keptConnections() async throws {
         let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
         let server = try RawServer(.readHead, .sendText(answer), .readHead)
-        let fixture = TransportFixture(.platformDefault)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         for _ in 0..<15 {
             let (_, body) = try await fixture.fetch(request)

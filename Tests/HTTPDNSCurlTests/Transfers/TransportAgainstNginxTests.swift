@@ -6,17 +6,12 @@ import Testing
 
 @Suite("Transport against nginx", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct TransportAgainstNginxTests {
-    typealias Driver = TransportConfiguration.Driver
-
-    @Test(
-        "A pinned request has the name's Host, SNI and certificate check",
-        arguments: Driver.allCases
-    )
-    func pinned(driver: Driver) async throws {
+    @Test("A pinned request has the name's Host, SNI and certificate check")
+    func pinned() async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         for address in ["127.0.0.2", "127.0.0.3"] {
-            let target = "/echo?pinned-\(driver)-\(address)"
+            let target = "/echo?pinned-\(address)"
             let request = try TransportFixture.request("https://one.test:\(rig.tlsPort)\(target)", at: address)
             let (response, _) = try await fixture.fetch(request)
             #expect(response.head.status == .ok && response.version == .http2)
@@ -27,13 +22,12 @@ struct TransportAgainstNginxTests {
 
     @Test(
         "A hundred requests use one connection, over HTTP/1.1 and HTTP/2",
-        arguments: Driver.allCases,
-        [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
+        arguments: [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
     )
-    func reuse(driver: Driver, versions: HTTPDNSTransfer.AllowedVersions) async throws {
+    func reuse(versions: HTTPDNSTransfer.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
-        let target = "/health?reuse-\(driver)-\(versions)"
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let target = "/health?reuse-\(versions)"
         for number in 0..<100 {
             let request = try TransportFixture.request(
                 "https://one.test:\(rig.tlsPort)\(target)",
@@ -49,10 +43,10 @@ struct TransportAgainstNginxTests {
         #expect(Set(lines.map(\.connection)).count == 1)
     }
 
-    @Test("Sixty-four concurrent requests on two addresses of one name never mix", arguments: Driver.allCases)
-    func twoAddresses(driver: Driver) async throws {
+    @Test("Sixty-four concurrent requests on two addresses of one name never mix")
+    func twoAddresses() async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<256 {
                 let address = "127.0.0.\(2 + number % 3)"
@@ -68,13 +62,10 @@ struct TransportAgainstNginxTests {
     }
 
     /// The error has the names that the certificate is for.
-    @Test(
-        "A certificate that does not prove the name is refused, and nothing is sent",
-        arguments: Driver.allCases
-    )
-    func wrongCertificate(driver: Driver) async throws {
+    @Test("A certificate that does not prove the name is refused, and nothing is sent")
+    func wrongCertificate() async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         let request = try TransportFixture.request("https://one.test:\(rig.tlsPort)/", at: "127.0.0.5")
         let failure = try #require(await fixture.failure(of: request))
         #expect(failure.code == .certificateRefused && failure.phase == .tls)
@@ -82,20 +73,20 @@ struct TransportAgainstNginxTests {
         #expect(!failure.requestMayHaveBeenSent)
     }
 
-    @Test("A certificate of an untrusted authority is refused", arguments: Driver.allCases)
-    func untrusted(driver: Driver) async throws {
+    @Test("A certificate of an untrusted authority is refused")
+    func untrusted() async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(driver, trust: .file(rig.otherCertificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.otherCertificateAuthorityFile))
         let request = try TransportFixture.request("https://one.test:\(rig.tlsPort)/", at: "127.0.0.2")
         let failure = try #require(await fixture.failure(of: request))
         #expect(failure.code == .certificateRefused)
         #expect(failure.message.contains("certificate"), "\(failure)")
     }
 
-    @Test("A decompression bomb stops at the limit", arguments: Driver.allCases)
-    func bomb(driver: Driver) async throws {
+    @Test("A decompression bomb stops at the limit")
+    func bomb() async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(rig.httpPort)/bomb", at: "127.0.0.2") {
             $0.maximumResponseBytes = 100_000
         }
@@ -105,12 +96,11 @@ struct TransportAgainstNginxTests {
 
     @Test(
         "Long uploads arrive whole over HTTP/1.1 and HTTP/2, from memory and from streams",
-        arguments: Driver.allCases,
-        [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
+        arguments: [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
     )
-    func uploads(driver: Driver, versions: HTTPDNSTransfer.AllowedVersions) async throws {
+    func uploads(versions: HTTPDNSTransfer.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         let chunks = (0..<40).map { Array(repeating: UInt8($0), count: 100_000) }
         let stream = AsyncThrowingStream<[UInt8], any Error> { continuation in
             for chunk in chunks { continuation.yield(chunk) }
@@ -137,12 +127,11 @@ struct TransportAgainstNginxTests {
 
     @Test(
         "Streams without a byte end, immediately and later, over HTTP/1.1 and HTTP/2",
-        arguments: Driver.allCases,
-        [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
+        arguments: [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
     )
-    func emptyStreams(driver: Driver, versions: HTTPDNSTransfer.AllowedVersions) async throws {
+    func emptyStreams(versions: HTTPDNSTransfer.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         for length in [nil, 0] as [Int64?] {
             for endsLater in [false, true] {
                 let fed = HandFedStream()
@@ -168,12 +157,11 @@ struct TransportAgainstNginxTests {
 
     @Test(
         "Streams that pause often, several on a connection, arrive whole",
-        arguments: Driver.allCases,
-        [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
+        arguments: [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
     )
-    func haltingStreams(driver: Driver, versions: HTTPDNSTransfer.AllowedVersions) async throws {
+    func haltingStreams(versions: HTTPDNSTransfer.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 let fed = HandFedStream()
@@ -201,10 +189,10 @@ struct TransportAgainstNginxTests {
         }
     }
 
-    @Test("Byte counts are those of the wire and of the decoded body", arguments: Driver.allCases)
-    func byteCounts(driver: Driver) async throws {
+    @Test("Byte counts are those of the wire and of the decoded body")
+    func byteCounts() async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(rig.httpPort)/gzip/text.txt", at: "127.0.0.2")
         let (response, body) = try await fixture.fetch(request)
         let summary = try #require(response.body.summary)
@@ -214,10 +202,10 @@ struct TransportAgainstNginxTests {
     }
 
     /// Clear text needs none.
-    @Test("Missing trust roots are reported at the first https request", arguments: Driver.allCases)
-    func missingRoots(driver: Driver) async throws {
+    @Test("Missing trust roots are reported at the first https request")
+    func missingRoots() async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(driver, trust: .file("/nowhere/ca.pem"))
+        let fixture = TransportFixture(trust: .file("/nowhere/ca.pem"))
         let clear = try TransportFixture.request("http://one.test:\(rig.httpPort)/health", at: "127.0.0.2")
         #expect(try await fixture.fetch(clear).response.head.status == .ok)
         let secure = try TransportFixture.request("https://one.test:\(rig.tlsPort)/health", at: "127.0.0.2")

@@ -7,10 +7,7 @@ import Testing
 
 @Suite("Transport and unusual answers")
 struct TransportAnswerTests {
-    typealias Driver = TransportConfiguration.Driver
-
     private static func failure(
-        on driver: Driver,
         answering text: String,
         then bytes: [UInt8] = [],
         method: HTTPRequest.Method = .get
@@ -21,13 +18,12 @@ struct TransportAnswerTests {
             at: "127.0.0.1",
             method: method
         )
-        return try #require(await TransportFixture(driver).failure(of: request))
+        return try #require(await TransportFixture().failure(of: request))
     }
 
-    @Test("An unrequested switch of protocols fails immediately, however much follows", arguments: Driver.allCases)
-    func switchingProtocols(driver: Driver) async throws {
+    @Test("An unrequested switch of protocols fails immediately, however much follows")
+    func switchingProtocols() async throws {
         let failure = try await Self.failure(
-            on: driver,
             answering: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
             then: Array(repeating: 65, count: 4 * Transfer.window)
         )
@@ -35,8 +31,8 @@ struct TransportAnswerTests {
         #expect(failure.requestMayHaveBeenSent)
     }
 
-    @Test("A head without an end is cut, and the error names it", arguments: Driver.allCases)
-    func longHeads(driver: Driver) async throws {
+    @Test("A head without an end is cut, and the error names it")
+    func longHeads() async throws {
         let text = String(repeating: "a", count: 1_000)
         let heads = [
             "HTTP/1.1 200 OK\r\nX: " + String(repeating: text, count: 200) + "\r\n\r\n",
@@ -44,7 +40,7 @@ struct TransportAnswerTests {
             String(repeating: "HTTP/1.1 103 Early Hints\r\nX: \(text)\r\n\r\n", count: 500),
         ]
         for head in heads {
-            let failure = try await Self.failure(on: driver, answering: head)
+            let failure = try await Self.failure(answering: head)
             #expect(failure.code == .protocolViolation && failure.message.contains("head is too long"), "\(failure)")
         }
     }
@@ -59,13 +55,13 @@ struct TransportAnswerTests {
             method: .head,
             body: .bytes([1])
         )
-        let failure = try #require(await TransportFixture(.platformDefault).failure(of: request))
+        let failure = try #require(await TransportFixture().failure(of: request))
         #expect(failure.code == .invalidRequest && !failure.requestMayHaveBeenSent)
         #expect(server.connections.isEmpty)
     }
 
-    @Test("The size limit holds for bytes that libcurl kept back from a paused reader", arguments: Driver.allCases)
-    func limitAfterPause(driver: Driver) async throws {
+    @Test("The size limit holds for bytes that libcurl kept back from a paused reader")
+    func limitAfterPause() async throws {
         // libcurl hands over 16 KiB at a time: the window is full after 17 of them, less the head, and the rest is kept.
         let size = Transfer.window + 16_384 + 5_000
         let server = try RawServer(
@@ -77,7 +73,7 @@ struct TransportAnswerTests {
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
             $0.maximumResponseBytes = size - 1_000
         }
-        let response = try await TransportFixture(driver).send(request)
+        let response = try await TransportFixture().send(request)
         // Nothing tells when libcurl has paused; on a machine too slow for this the test is only easier.
         try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .milliseconds(50))
         let failure = await #expect(throws: TransferFailure.self) { for try await _ in response.body {} }

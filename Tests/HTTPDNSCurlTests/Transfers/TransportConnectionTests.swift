@@ -7,20 +7,18 @@ import Testing
 
 @Suite("Transport connections", .timeLimit(.minutes(10)))
 struct TransportConnectionTests {
-    typealias Driver = TransportConfiguration.Driver
-
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
     /// The call is cancelled before and after the head.
-    @Test("Cancellation closes the connection and resumes the caller", arguments: Driver.allCases)
-    func cancellation(driver: Driver) async throws {
+    @Test("Cancellation closes the connection and resumes the caller")
+    func cancellation() async throws {
         let reached = Gate()
         let server = try RawServer { number in
             number == 0
                 ? [.readHead, .open(reached), .hang]
                 : [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok"), .hang]
         }
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         let waiting = Task { try await fixture.send(request) }
         await reached.passage()
@@ -40,10 +38,10 @@ struct TransportConnectionTests {
     }
 
     /// The rule also holds on a loop that never ran.
-    @Test("A task that is cancelled before it begins sends nothing", arguments: Driver.allCases)
-    func cancelledBefore(driver: Driver) async throws {
+    @Test("A task that is cancelled before it begins sends nothing")
+    func cancelledBefore() async throws {
         let server = try RawServer(.readHead, .sendText(Self.ok))
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         for _ in 0..<2 {
             let gate = Gate()
@@ -59,8 +57,8 @@ struct TransportConnectionTests {
         #expect(server.connections.count == 1)
     }
 
-    @Test("Ten thousand transfers cancelled at random moments leave no waiter behind", arguments: Driver.allCases)
-    func cancellationStorm(driver: Driver) async throws {
+    @Test("Ten thousand transfers cancelled at random moments leave no waiter behind")
+    func cancellationStorm() async throws {
         // Every third connection is slow in the middle of a body.
         let server = try RawServer { number in
             let slow: [RawServer.Step] = [
@@ -69,7 +67,7 @@ struct TransportConnectionTests {
             ]
             return [.repeatForever(number % 3 == 2 ? slow : [.readHead, .sendText(Self.ok)])]
         }
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         let total = 10_000
         var (whole, cancelled, other) = (0, 0, [String]())
@@ -100,12 +98,12 @@ struct TransportConnectionTests {
     }
 
     /// The failure says that it may have been seen.
-    @Test("A POST on a kept connection that dies is counted once", arguments: Driver.allCases)
-    func noSilentSecondSend(driver: Driver) async throws {
+    @Test("A POST on a kept connection that dies is counted once")
+    func noSilentSecondSend() async throws {
         let server = try RawServer { number in
             number == 0 ? [.readHead, .sendText(Self.ok), .readHead] : [.readHead, .sendText(Self.ok)]
         }
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         _ = try await fixture.fetch(request)
         var post = request
@@ -117,12 +115,12 @@ struct TransportConnectionTests {
         #expect(all.components(separatedBy: "POST").count == 2)
     }
 
-    @Test("A GET on a kept connection that dies moves to a new one", arguments: Driver.allCases)
-    func safeSecondSend(driver: Driver) async throws {
+    @Test("A GET on a kept connection that dies moves to a new one")
+    func safeSecondSend() async throws {
         let server = try RawServer { number in
             number == 0 ? [.readHead, .sendText(Self.ok), .readHead] : [.readHead, .sendText(Self.ok)]
         }
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         _ = try await fixture.fetch(request)
         #expect(try await fixture.fetch(request).body == Array("ok".utf8))
@@ -131,7 +129,7 @@ struct TransportConnectionTests {
 
     @Test("A length said twice is one, and bytes behind another length are no response")
     func declaredLengths() async throws {
-        let fixture = TransportFixture(.platformDefault)
+        let fixture = TransportFixture()
         let twice = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\ncontent-length: 2, 2\r\n\r\nok"
         let smuggled = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 0\r\n\r\n"
         let server = try RawServer { number in
@@ -153,15 +151,15 @@ struct TransportConnectionTests {
     func lengthSyntax(value: String) async throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: \(value)\r\n\r\n"
         let server = try RawServer(.readHead, .sendText(head + "hello, world"), .hang)
-        let fixture = TransportFixture(.platformDefault)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         #expect(await fixture.failure(of: request)?.code == .protocolViolation)
         try await server.awaitConnections { $0[0].isClosedByClient }
     }
 
-    @Test("Refused, broken and invalid responses each have their code", arguments: Driver.allCases)
-    func failures(driver: Driver) async throws {
-        let fixture = TransportFixture(driver)
+    @Test("Refused, broken and invalid responses each have their code")
+    func failures() async throws {
+        let fixture = TransportFixture()
         let cases: [([RawServer.Step], TransferFailure.Code)] = [
             ([.readHead], .connectionLost),
             ([.readHead, .reset], .connectionLost),
@@ -215,18 +213,15 @@ struct TransportConnectionTests {
     }
 
     /// The table of libcurl holds few entries meanwhile.
-    @Test(
-        "Hundreds of pins, used twice concurrently, all reach their address",
-        arguments: Driver.allCases
-    )
-    func manyPins(driver: Driver) async throws {
+    @Test("Hundreds of pins, used twice concurrently, all reach their address")
+    func manyPins() async throws {
         let servers = try (2...4).map {
             try RawServer(
                 address: "127.0.0.\($0)",
                 .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\($0)")])
             )
         }
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         for _ in 0..<2 {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<900 {
@@ -247,11 +242,10 @@ struct TransportConnectionTests {
         }
     }
 
-    @Test("A transport that may keep no connection keeps none", arguments: Driver.allCases)
-    func noIdleConnections(driver: Driver) async throws {
+    @Test("A transport that may keep no connection keeps none")
+    func noIdleConnections() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         var configuration = TransportConfiguration()
-        configuration.driver = driver
         configuration.maximumIdleConnections = 0
         let transport = Transport(configuration)
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
@@ -264,15 +258,15 @@ struct TransportConnectionTests {
         await transport.shutdown()
     }
 
-    @Test("A shutdown drains what it can, cuts the rest and refuses new transfers", arguments: Driver.allCases)
-    func shutdown(driver: Driver) async throws {
+    @Test("A shutdown drains what it can, cuts the rest and refuses new transfers")
+    func shutdown() async throws {
         let inFlight = Gate()
         let mayAnswer = Gate()
         let server = try RawServer { number in
             number == 0
                 ? [.readHead, .open(inFlight), .wait(mayAnswer), .sendText(Self.ok)] : [.readHead, .sendText(Self.ok)]
         }
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         let first = Task { try await fixture.fetch(request).body }
         await inFlight.passage()
@@ -289,17 +283,16 @@ struct TransportConnectionTests {
 
     @Test(
         "A paused body is read to its end from a transport that drains or was dropped",
-        arguments: Driver.allCases,
-        [true, false]
+        arguments: [true, false]
     )
-    func readingWhileDraining(driver: Driver, isDropped: Bool) async throws {
+    func readingWhileDraining(isDropped: Bool) async throws {
         let size = 4 << 20
         let server = try RawServer(
             .readHead,
             .sendText("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n"),
             .send(Array(repeating: 1, count: size))
         )
-        var fixture: TransportFixture? = TransportFixture(driver)
+        var fixture: TransportFixture? = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         let response = try #require(try await fixture?.send(request))
         var shutdown: Task<Void, Never>?
@@ -314,13 +307,13 @@ struct TransportConnectionTests {
         await shutdown?.value
     }
 
-    @Test("Cancelling works while a transport drains", arguments: Driver.allCases)
-    func cancelWhileDraining(driver: Driver) async throws {
+    @Test("Cancelling works while a transport drains")
+    func cancelWhileDraining() async throws {
         let inFlight = Gate()
         let server = try RawServer { number in
             number == 0 ? [.readHead, .open(inFlight), .hang] : [.readHead, .sendText(Self.ok)]
         }
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         let waiting = Task { try await fixture.send(request) }
         await inFlight.passage()
@@ -331,11 +324,11 @@ struct TransportConnectionTests {
         await shutdown.value
     }
 
-    @Test("Shutdown without draining cuts what is in flight", arguments: Driver.allCases)
-    func cut(driver: Driver) async throws {
+    @Test("Shutdown without draining cuts what is in flight")
+    func cut() async throws {
         let inFlight = Gate()
         let server = try RawServer(.readHead, .open(inFlight), .hang)
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         let transfer = Task { try await fixture.fetch(request) }
         await inFlight.passage()
@@ -345,12 +338,12 @@ struct TransportConnectionTests {
         try await server.awaitConnections { $0[0].isClosedByClient }
     }
 
-    @Test("A transport that is dropped ends its thread once nothing is in flight", arguments: Driver.allCases)
-    func dropped(driver: Driver) async throws {
+    @Test("A transport that is dropped ends its thread once nothing is in flight")
+    func dropped() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
-        let name = "dropped-\(driver)"
+        let name = "dropped-loop"
         do {
-            let fixture = TransportFixture(driver, threadName: name)
+            let fixture = TransportFixture(threadName: name)
             _ = try await fixture.fetch(
                 try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
             )

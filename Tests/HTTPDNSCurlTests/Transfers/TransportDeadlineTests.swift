@@ -6,18 +6,16 @@ import Testing
 
 @Suite("Transport deadlines")
 struct TransportDeadlineTests {
-    typealias Driver = TransportConfiguration.Driver
-
     /// Ten times the bound: all others are a minute.
     private static let ceiling = bound * 10
 
     /// Long enough that a busy machine does everything else within it, short enough to wait for.
     private static let bound = Duration.seconds(1)
 
-    @Test("The connect limit ends an attempt without a TCP connection", arguments: Driver.allCases)
-    func connect(driver: Driver) async throws {
+    @Test("The connect limit ends an attempt without a TCP connection")
+    func connect() async throws {
         let hole = try BlackHole()
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(hole.port)/", at: hole.address) {
             $0.connect = Self.bound
         }
@@ -29,10 +27,10 @@ struct TransportDeadlineTests {
     }
 
     /// Connecting itself may take longer.
-    @Test("The TLS limit ends a silent handshake", arguments: Driver.allCases)
-    func tls(driver: Driver) async throws {
+    @Test("The TLS limit ends a silent handshake")
+    func tls() async throws {
         let server = try RawServer(.hang)
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("https://one.test:\(server.port)/", at: "127.0.0.1") {
             $0.connect = .seconds(60)
             $0.tls = Self.bound
@@ -44,10 +42,10 @@ struct TransportDeadlineTests {
     }
 
     /// The request may have been seen.
-    @Test("The limit of the first byte counts from the sending", arguments: Driver.allCases)
-    func firstByte(driver: Driver) async throws {
+    @Test("The limit of the first byte counts from the sending")
+    func firstByte() async throws {
         let server = try RawServer(.readHead, .hang)
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
             $0.firstByte = Self.bound
         }
@@ -56,10 +54,10 @@ struct TransportDeadlineTests {
         #expect(failure.requestMayHaveBeenSent && (Self.bound..<Self.ceiling) ~= failure.elapsed)
     }
 
-    @Test("The idle limit ends a body that stops, after the bytes that came", arguments: Driver.allCases)
-    func idle(driver: Driver) async throws {
+    @Test("The idle limit ends a body that stops, after the bytes that came")
+    func idle() async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .hang)
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
             $0.idle = Self.bound
         }
@@ -74,10 +72,10 @@ struct TransportDeadlineTests {
         #expect(response.body.summary == nil)
     }
 
-    @Test("The idle limit ends the sending to a server that takes no bytes", arguments: Driver.allCases)
-    func sending(driver: Driver) async throws {
+    @Test("The idle limit ends the sending to a server that takes no bytes")
+    func sending() async throws {
         let server = try RawServer(.hangWithoutReading)
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request(
             "http://one.test:\(server.port)/",
             at: "127.0.0.1",
@@ -89,14 +87,14 @@ struct TransportDeadlineTests {
         #expect((Self.bound..<Self.ceiling) ~= failure.elapsed)
     }
 
-    @Test("The deadline of the whole ends a response in drops, which never idles", arguments: Driver.allCases)
-    func total(driver: Driver) async throws {
+    @Test("The deadline of the whole ends a response in drops, which never idles")
+    func total() async throws {
         let server = try RawServer(
             .readHead,
             .sendText("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"),
             .repeatForever([.sendText("."), .pause(.milliseconds(20))])
         )
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
             $0.idle = .seconds(60)
             $0.deadline = SystemTimeSource().now() + Self.bound
@@ -105,8 +103,8 @@ struct TransportDeadlineTests {
         #expect(failure.code == .timedOut && failure.phase == .total && failure.elapsed < Self.ceiling)
     }
 
-    @Test("A caller that does not read causes no idle time of the server", arguments: Driver.allCases)
-    func pausedReading(driver: Driver) async throws {
+    @Test("A caller that does not read causes no idle time of the server")
+    func pausedReading() async throws {
         let size = 32 << 20
         let server = try RawServer(
             .readHead,
@@ -114,7 +112,7 @@ struct TransportDeadlineTests {
             .send(Array(repeating: 1, count: size)),
             .hang
         )
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
             $0.idle = Self.bound
         }
@@ -128,8 +126,8 @@ struct TransportDeadlineTests {
     }
 
     /// The moment at which the loop fell asleep does not count.
-    @Test("Idle time counts from the last byte", arguments: Driver.allCases)
-    func idleAfterLongSleep(driver: Driver) async throws {
+    @Test("Idle time counts from the last byte")
+    func idleAfterLongSleep() async throws {
         let server = try RawServer(
             .readHead,
             .pause(Self.bound * 4),
@@ -137,7 +135,7 @@ struct TransportDeadlineTests {
             .pause(Self.bound / 3),
             .sendText("k")
         )
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
             $0.idle = Self.bound * 2
         }
@@ -147,13 +145,13 @@ struct TransportDeadlineTests {
     /// The rule also holds when there was none to send.
     @Test(
         "Once no body is left to send, only the limit of the first byte counts",
-        arguments: Driver.allCases,
-        [.bytes([]), .stream(length: 0, []), .stream(length: 3, [1, 2, 3]), .stream(length: nil, [1, 2, 3])]
-            as [SentBody]
+        arguments: [
+            .bytes([]), .stream(length: 0, []), .stream(length: 3, [1, 2, 3]), .stream(length: nil, [1, 2, 3]),
+        ] as [SentBody]
     )
-    func firstByteAfterBody(driver: Driver, body: SentBody) async throws {
+    func firstByteAfterBody(body: SentBody) async throws {
         let server = try RawServer(.readHead, .hang)
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request(
             "http://one.test:\(server.port)/",
             at: "127.0.0.1",
@@ -186,12 +184,11 @@ struct TransportDeadlineTests {
 
     @Test(
         "An interim response (1xx) does not end the limit of the first byte",
-        arguments: Driver.allCases,
-        ["100 Continue", "103 Early Hints"]
+        arguments: ["100 Continue", "103 Early Hints"]
     )
-    func interim(driver: Driver, status: String) async throws {
+    func interim(status: String) async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 \(status)\r\nLink: </a>\r\n\r\n"), .hang)
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
             $0.firstByte = Self.bound
             $0.idle = .seconds(60)
@@ -204,16 +201,15 @@ struct TransportDeadlineTests {
     /// A caller's stream may pause as before it; half of the final head is the server's pause.
     @Test(
         "A stream may pause after an interim response, and a head may not stop halfway",
-        arguments: Driver.allCases,
-        [true, false]
+        arguments: [true, false]
     )
-    func pausedSending(driver: Driver, answers: Bool) async throws {
+    func pausedSending(answers: Bool) async throws {
         let halves = ["HTTP/1.1 200 OK\r\n", "Content-Length: 2\r\n\r\nok"]
         let server = try RawServer { _ in
             [.readHead, .sendText("HTTP/1.1 100 Continue\r\n\r\n")]
                 + (answers ? [.read(5), .sendText(halves.joined())] : [.sendText(halves[0])]) + [.hang]
         }
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let fed = HandFedStream()
         let request = try TransportFixture.request(
             "http://one.test:\(server.port)/",
@@ -235,12 +231,12 @@ struct TransportDeadlineTests {
         #expect(try await answer.body == Array("ok".utf8))
     }
 
-    @Test("A request whose deadline has passed is not sent, on a kept connection too", arguments: Driver.allCases)
-    func passedDeadline(driver: Driver) async throws {
+    @Test("A request whose deadline has passed is not sent, on a kept connection too")
+    func passedDeadline() async throws {
         let server = try RawServer(
             .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])
         )
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         _ = try await fixture.fetch(request)
         var late = request

@@ -9,12 +9,10 @@ struct TransportFixture {
     let transport: Transport
 
     init(
-        _ driver: TransportConfiguration.Driver,
         trust: HTTPDNSTrust.Roots = .system,
         threadName: String = "httpdns-loop"
     ) {
         var configuration = TransportConfiguration()
-        configuration.driver = driver
         configuration.trustRoots = trust
         configuration.threadName = threadName
         transport = Transport(configuration)

@@ -7,14 +7,12 @@ import Testing
 
 @Suite("Transport streams")
 struct TransportStreamTests {
-    typealias Driver = TransportConfiguration.Driver
-
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-    @Test("A body in memory is sent whole, with its length", arguments: Driver.allCases)
-    func bytes(driver: Driver) async throws {
+    @Test("A body in memory is sent whole, with its length")
+    func bytes() async throws {
         let server = try RawServer(.readHead, .read(5), .sendText(Self.ok))
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request(
             "http://one.test:\(server.port)/a?b",
             at: "127.0.0.1",
@@ -36,7 +34,7 @@ struct TransportStreamTests {
     )
     func emptyBody(method: String, isThere: Bool) async throws {
         let server = try RawServer(.readHead, .sendText(Self.ok))
-        let fixture = TransportFixture(.platformDefault)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request(
             "http://one.test:\(server.port)/",
             at: "127.0.0.1",
@@ -50,12 +48,12 @@ struct TransportStreamTests {
         #expect(text.hasPrefix("\(method) / HTTP/1.1\r\n") && fields == (isExpected ? ["Content-Length: 0"] : []))
     }
 
-    @Test("A request after a POST, PUT, HEAD or DELETE carries nothing of it", arguments: Driver.allCases)
-    func noLeftovers(driver: Driver) async throws {
+    @Test("A request after a POST, PUT, HEAD or DELETE carries nothing of it")
+    func noLeftovers() async throws {
         let server = try RawServer(
             .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
         )
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let plain = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         _ = try await fixture.fetch(plain)
         for method in [HTTPRequest.Method.head, .delete, .options] {
@@ -71,11 +69,11 @@ struct TransportStreamTests {
         #expect(requests[1].hasPrefix("HEAD ") && requests[3].hasPrefix("DELETE ") && requests[5].hasPrefix("OPTIONS "))
     }
 
-    @Test("A stream of unknown length is sent in chunks as it comes", arguments: Driver.allCases)
-    func chunked(driver: Driver) async throws {
+    @Test("A stream of unknown length is sent in chunks as it comes")
+    func chunked() async throws {
         let got = Gate()
         let server = try RawServer(.readHead, .read(8), .open(got), .readToEnd)
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let fed = HandFedStream()
         let request = try TransportFixture.request(
             "http://one.test:\(server.port)/",
@@ -93,11 +91,11 @@ struct TransportStreamTests {
         try await server.awaitConnections { $0[0].isClosedByClient }
     }
 
-    @Test("A stream that throws, ends early or runs over fails the request", arguments: Driver.allCases)
-    func brokenStreams(driver: Driver) async throws {
+    @Test("A stream that throws, ends early or runs over fails the request")
+    func brokenStreams() async throws {
         struct Broken: Error {}
         let server = try RawServer(.readHead, .readToEnd)
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         for (length, bytes, error) in [(nil, 3, Broken()), (10, 3, nil), (2, 3, nil)] as [(Int64?, Int, Broken?)] {
             let fed = HandFedStream()
             fed.feed.yield(Array(repeating: 65, count: bytes))
@@ -116,10 +114,9 @@ struct TransportStreamTests {
     /// The stream has something to give, or nothing.
     @Test(
         "An early response ends the caller's stream",
-        arguments: Driver.allCases,
-        ["", "Connection: close\r\n"]
+        arguments: ["", "Connection: close\r\n"]
     )
-    func earlyAnswer(driver: Driver, field: String) async throws {
+    func earlyAnswer(field: String) async throws {
         let server = try RawServer(
             .readHead,
             .read(8),
@@ -128,7 +125,7 @@ struct TransportStreamTests {
             .sendText("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\(field)\r\nno"),
             .readToEnd
         )
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let ended = Gate()
         let fed = HandFedStream()
         fed.feed.onTermination = { _ in ended.open() }
@@ -144,15 +141,15 @@ struct TransportStreamTests {
         await ended.passage()
     }
 
-    @Test("A body that is not read stops the server", arguments: Driver.allCases)
-    func backPressure(driver: Driver) async throws {
+    @Test("A body that is not read stops the server")
+    func backPressure() async throws {
         let size = 256 << 20
         let server = try RawServer(
             .readHead,
             .sendText("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n"),
             .repeatForever([.send(Array(repeating: 1, count: 1 << 20))])
         )
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let response = try await fixture.send(
             try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         )
@@ -179,7 +176,7 @@ struct TransportStreamTests {
     func backPressureOverHTTP2() async throws {
         let rig = try await ServerRig.shared()
         let relay = try TCPRelay(to: "127.0.0.2", port: rig.tlsPort)
-        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         let url = "https://one.test:\(relay.port)"
         let response = try await fixture.send(
             try TransportFixture.request("\(url)/bytes?count=\(256 << 20)", at: "127.0.0.1")
@@ -197,14 +194,14 @@ struct TransportStreamTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("A response longer than the limit is cut, a decompression bomb too", arguments: Driver.allCases)
-    func sizeLimit(driver: Driver) async throws {
+    @Test("A response longer than the limit is cut, a decompression bomb too")
+    func sizeLimit() async throws {
         let server = try RawServer(
             .readHead,
             .sendText("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world"),
             .hang
         )
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
             $0.maximumResponseBytes = 10
         }
@@ -213,10 +210,10 @@ struct TransportStreamTests {
         try await server.awaitConnections { $0[0].isClosedByClient }
     }
 
-    @Test("A body is read once; dropping it unread ends the transfer", arguments: Driver.allCases)
-    func singlePass(driver: Driver) async throws {
+    @Test("A body is read once; dropping it unread ends the transfer")
+    func singlePass() async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello"), .hang)
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         do {
             let response = try await fixture.send(request)
@@ -231,8 +228,8 @@ struct TransportStreamTests {
         try await server.awaitConnections { $0.count == 2 && $0[1].isClosedByClient }
     }
 
-    @Test("Interim responses are skipped, and trailers do no harm", arguments: Driver.allCases)
-    func interim(driver: Driver) async throws {
+    @Test("Interim responses are skipped, and trailers do no harm")
+    func interim() async throws {
         let server = try RawServer(
             .readHead,
             .sendText(
@@ -240,17 +237,17 @@ struct TransportStreamTests {
             ),
             .sendText("2\r\nok\r\n0\r\nX-End: bye\r\n\r\n")
         )
-        let fixture = TransportFixture(driver)
+        let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         let (response, body) = try await fixture.fetch(request)
         #expect(response.head.status == .ok && response.head.headerFields[HTTPField.Name("link")!] == nil)
         #expect(body == Array("ok".utf8))
     }
 
-    @Test("The caller's stream and the reading of the body never run on the loop's thread", arguments: Driver.allCases)
-    func threads(driver: Driver) async throws {
+    @Test("The caller's stream and the reading of the body never run on the loop's thread")
+    func threads() async throws {
         let server = try RawServer(.readHead, .read(3), .sendText(Self.ok))
-        let fixture = TransportFixture(driver, threadName: "loop-under-test")
+        let fixture = TransportFixture(threadName: "loop-under-test")
         let seen = Mutex<Set<String>>([])
         let stream = AsyncThrowingStream<[UInt8], any Error> {
             seen.withLock { _ = $0.insert(threadName()) }

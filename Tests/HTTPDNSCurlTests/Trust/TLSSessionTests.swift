@@ -8,8 +8,6 @@ import Testing
 /// Which TLS sessions are resumed, as the server's log tells.
 @Suite("TLS sessions", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct TLSSessionTests {
-    typealias Driver = TransportConfiguration.Driver
-
     /// A request whose connection the server ends with the answer.
     private func once(
         _ rig: ServerRig,
@@ -32,11 +30,11 @@ struct TLSSessionTests {
         try await rig.awaitAccessLog(count: count) { $0.target == "/once?\(mark)" }.map(\.sessionReused).joined()
     }
 
-    @Test("A new connection resumes the last session, whichever handle made it", arguments: Driver.allCases)
-    func resumed(driver: Driver) async throws {
+    @Test("A new connection resumes the last session, whichever handle made it")
+    func resumed() async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
-        let mark = "resumed-\(driver)"
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let mark = "resumed"
         try await fixture.fetch(once(rig, mark))
         // The handle of that request is taken by one that waits for its answer, so that the next needs another.
         let gate = Gate()
@@ -57,13 +55,12 @@ struct TLSSessionTests {
 
     @Test(
         "Concurrent connections resume a session each",
-        arguments: Driver.allCases,
-        [false, true]
+        arguments: [false, true]
     )
-    func together(driver: Driver, hasBody: Bool) async throws {
+    func together(hasBody: Bool) async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
-        let mark = "together-\(driver)-\(hasBody)"
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let mark = "together-\(hasBody)"
         let request = try once(rig, mark, body: hasBody ? .bytes([1]) : .none)
         for _ in 0..<20 {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -80,7 +77,7 @@ struct TLSSessionTests {
     @Test("A session is never offered at another address")
     func otherAddress() async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         let mark = "other-address"
         try await fixture.fetch(once(rig, mark))
         // Its pin is dropped, and its name is free, for its connection is closed.
@@ -95,7 +92,7 @@ struct TLSSessionTests {
     @Test("A session from a connection made ahead is resumed by another handle, too")
     func ahead() async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         let mark = "ahead"
         let gate = Gate()
         let server = try RawServer(
@@ -131,7 +128,7 @@ struct TLSSessionTests {
             key: rig.certificateFile("good.key"),
             options: ["-state"]
         )
-        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         let request = try TransportFixture.request("https://one.test:\(server.port)/", at: "127.0.0.1")
         try await fixture.fetch(request)
         var proof = request

@@ -11,13 +11,10 @@ struct ExecutorTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
     /// It does so before the first request, between requests and in bodies.
-    @Test(
-        "A task that prefers the executor always runs on the loop's thread",
-        arguments: TransportConfiguration.Driver.allCases
-    )
-    func onTheLoop(driver: TransportConfiguration.Driver) async throws {
+    @Test("A task that prefers the executor always runs on the loop's thread")
+    func onTheLoop() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
-        let client = try await mappedClient(server.port, driver: driver)
+        let client = try await mappedClient(server.port)
         let names = try await Task(executorPreference: client.executor) {
             var names = [ProcessState.threadName()]
             for _ in 0..<3 {

@@ -10,13 +10,10 @@ import Testing
 struct OverTheWireTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
-    @Test(
-        "A mapped name is reached under its own name, and the connection is kept",
-        arguments: TransportConfiguration.Driver.allCases
-    )
-    func mapped(driver: TransportConfiguration.Driver) async throws {
+    @Test("A mapped name is reached under its own name, and the connection is kept")
+    func mapped() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
-        let client = try await mappedClient(server.port, driver: driver)
+        let client = try await mappedClient(server.port)
         var destinations: [String] = []
         for _ in 0..<3 {
             let response = try await client.get("http://ONE.test./a?b#c", headerFields: [.accept: "text/plain"])

@@ -1,37 +1,15 @@
 internal import CHTTPDNSCurl
 internal import Glibc
 
-/// An object that waits for sockets and lets libcurl act on them. One loop has one driver; it lives on the loop's thread.
-protocol LoopDriver: AnyObject {
-    /// Lets libcurl process everything due: new transfers, and its own timers.
-    func act(now: Int64)
-
-    /// Waits for an event of a socket, the waker or a timer of libcurl, for at most `timeout` nanoseconds (`nil`: no limit).
-    /// Then libcurl acts on the sockets. The clock is read after the wait and before libcurl acts.
-    func wait(timeout: Int64?, now: Int64)
-
-    /// Returns whether a socket without libcurl's interest had received nothing when the last wait ended; false where that is
-    /// unknown.
-    func isSilent(_ descriptor: Int32) -> Bool
-
-    /// Returns the sockets that the kernel has refused to watch since the last call, and the error numbers.
-    func takeUnwatched() -> [(descriptor: Int32, error: Int32)]
-
-    /// Notes that libcurl is about to close a descriptor; its number may soon mean another socket.
-    func socketClosed(_ descriptor: Int32)
-
-    /// Releases libcurl, before the multi handle is freed.
-    func detach()
-}
-
 /// epoll_ctl(2).
 typealias EpollControl = @Sendable (Int32, Int32, Int32, UnsafeMutablePointer<epoll_event>?) -> Int32
 
-/// The Linux driver: `curl_multi_socket_action` on epoll, with lazy deregistration.
+/// An object that waits for sockets and lets libcurl act on them: `curl_multi_socket_action` on epoll, with lazy
+/// deregistration. One loop has one driver; it lives on the loop's thread.
 ///
 /// libcurl withdraws its interest in a socket and registers it again around each keep-alive request. A socket without
 /// interest stays registered here until it has an event or is closed, which saves two system calls per request.
-final class EpollDriver: LoopDriver {
+final class EpollDriver {
     private struct Registration {
         /// The events that the kernel reports: bits of CURL_POLL_IN and CURL_POLL_OUT.
         var registered: UInt8 = 0
@@ -109,12 +87,14 @@ final class EpollDriver: LoopDriver {
         events.deallocate()
     }
 
+    /// Returns the sockets that the kernel has refused to watch since the last call, and the error numbers.
     func takeUnwatched() -> [(descriptor: Int32, error: Int32)] {
         if unwatched.isEmpty { return [] }
         defer { unwatched = [] }
         return unwatched
     }
 
+    /// Lets libcurl process everything due: new transfers, and its own timers.
     func act(now: Int64) {
         self.now = now
         guard timerDeadline <= now else { return }
@@ -124,6 +104,8 @@ final class EpollDriver: LoopDriver {
         room.keep(besides: running, in: multi)
     }
 
+    /// Waits for an event of a socket, the waker or a timer of libcurl, for at most `timeout` nanoseconds (`nil`: no limit).
+    /// Then libcurl acts on the sockets. The clock is read after the wait and before libcurl acts.
     func wait(timeout: Int64?, now: Int64) {
         let untilTimer = timerDeadline == .max ? Int64.max : max(0, timerDeadline - now)
         let limit = min(timeout ?? .max, untilTimer)
@@ -149,6 +131,7 @@ final class EpollDriver: LoopDriver {
             && registration.unwantedSince < lastWholeWait
     }
 
+    /// Notes that libcurl is about to close a descriptor; its number may soon mean another socket.
     func socketClosed(_ descriptor: Int32) {
         guard Int(descriptor) < registrations.count else { return }
         // The kernel forgets a closed descriptor, but not while a forked process still has it: its events would keep waking
@@ -159,6 +142,7 @@ final class EpollDriver: LoopDriver {
         registrations[Int(descriptor)] = Registration()
     }
 
+    /// Releases libcurl, before the multi handle is freed.
     func detach() {
         _ = ccurl_multi_set_socket_function(multi, nil)
         _ = ccurl_multi_set_timer_function(multi, nil)
@@ -202,44 +186,6 @@ final class EpollDriver: LoopDriver {
     private func setTimer(_ milliseconds: Int) {
         timerDeadline = milliseconds < 0 ? .max : now + Int64(milliseconds) * 1_000_000
     }
-}
-
-/// The portable driver: libcurl itself polls all of its sockets on each turn (`curl_multi_poll`).
-final class PollDriver: LoopDriver {
-    private let multi: UnsafeMutableRawPointer
-    private let waker: Waker
-    private let clock: () -> Int64
-
-    private var room: IdleConnectionLimit
-
-    init(multi: UnsafeMutableRawPointer, waker: Waker, room: IdleConnectionLimit, clock: @escaping () -> Int64) {
-        self.multi = multi
-        self.waker = waker
-        self.room = room
-        self.clock = clock
-    }
-
-    func act(now: Int64) {
-        var running: Int32 = 0
-        curl_multi_perform(multi, &running)
-        room.keep(besides: running, in: multi)
-    }
-
-    func wait(timeout: Int64?, now: Int64) {
-        var extra = curl_waitfd(fd: waker.descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
-        // Without a limit of the loop libcurl still bounds the wait by its own timers.
-        curl_multi_poll(multi, &extra, 1, Milliseconds.roundedUp(timeout ?? .max), nil)
-        if extra.revents != 0 { waker.clear() }
-        _ = clock()
-    }
-
-    func isSilent(_ descriptor: Int32) -> Bool { false }
-
-    func takeUnwatched() -> [(descriptor: Int32, error: Int32)] { [] }
-
-    func socketClosed(_ descriptor: Int32) {}
-
-    func detach() {}
 }
 
 /// The conversion of waits to whole milliseconds, rounded up so that a deadline has passed when the wait ends.
