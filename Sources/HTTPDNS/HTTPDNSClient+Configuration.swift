@@ -1,5 +1,6 @@
 internal import Glibc
 public import HTTPDNSCore
+internal import HTTPDNSCurl
 public import HTTPDNSPrimitives
 public import HTTPTypes
 public import Logging
