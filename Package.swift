@@ -228,7 +228,7 @@ let package = Package(
             path: "Tests/LinkageProbe",
             swiftSettings: settings
         ),
-        // The paragraph about service groups in Docs/Operations.md, which HTTPDNSServiceLifecycleTests runs in a process of its
+        // The paragraph about service groups in Docs/Operations, which HTTPDNSServiceLifecycleTests runs in a process of its
         // own. As strangers write it: without the settings above.
         .target(
             name: "LifecycleExample",

@@ -8,7 +8,7 @@ public import Logging
 /// `resolve-test dump`, `switch` and `watch --socket` connect to it. Only the process's own user and root are admitted: the
 /// file has mode 0600 from the moment it is created, and the kernel reports the user of each peer. A dedicated thread waits
 /// for connections and uses no CPU time while there are none. Failures of the socket do not affect the client.
-/// Docs/Operations.md describes the protocol.
+/// Docs/Operations/ControlProtocol.md describes the protocol.
 ///
 /// The socket keeps a reference to the client. If it is released without ``shutdown()``, it shuts down in the background.
 public final class ControlSocket: Sendable {

@@ -1,7 +1,7 @@
 package import HTTPDNSCore
 package import HTTPDNSPrimitives
 
-/// The constants of the control protocol. Docs/Operations.md describes it.
+/// The constants of the control protocol. Docs/Operations/ControlProtocol.md describes it.
 package enum ControlProtocol {
     /// The version in requests and replies.
     package static let version = 1

@@ -4,7 +4,7 @@ import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
-/// What tenants cost, in a process that does nothing else: the figures of Docs/Operations.md. The bounds are four times what
+/// What tenants cost, in a process that does nothing else: the figures of Docs/Operations. The bounds are four times what
 /// was measured, for other machines; threads are exact.
 @Suite(
     "The cost of tenants",
