@@ -35,10 +35,13 @@ struct DocumentationTests {
         #expect(!Document.paths(below: "Docs", suffix: ".md").isEmpty)
     }
 
-    @Test("README's programs are in Examples as they are printed", arguments: ["FirstProgram", "Quickstart"])
-    func programs(name: String) throws {
+    @Test(
+        "A page prints its program as it is in Examples",
+        arguments: [("FirstProgram", "README.md"), ("Quickstart", "Docs/GettingStarted.md")]
+    )
+    func programs(name: String, page: String) throws {
         let program = try Document("Examples/Sources/\(name)/main.swift").text
-        let blocks = try Document("README.md").blocks(in: "swift").map { $0.lines.joined(separator: "\n") + "\n" }
+        let blocks = try Document(page).blocks(in: "swift").map { $0.lines.joined(separator: "\n") + "\n" }
         #expect(blocks.contains(program))
     }
 
@@ -76,7 +79,7 @@ struct DocumentationTests {
     #if YAML
     @Test("Each configuration in README and Docs is valid", arguments: pages)
     func configurations(path: String) throws {
-        // The README's reader has started the origins in this folder; here their CA file stands for that step.
+        // The reader has started the origins in this folder; here their CA file stands for that step.
         let folder = FileManager.default.temporaryDirectory.appending(path: "httpdns-documents-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
         let certificates = folder.appending(path: "certificates")
