@@ -123,11 +123,11 @@ address-sanitizer: dependencies ## The same under the address sanitizer alone
 
 # The examples are documentation: one that does not compile is worse than none.
 .PHONY: nested
-nested: ## Build the examples, and this package beside others that a server imports, and run their tests
+nested: ## Build the examples, beside other packages that a server imports, and run their tests and the README's program
 	$(call step,examples)
 	swift test --package-path Examples
-	$(call step,beside other packages)
-	swift test --package-path Tests/NameCollisions
+	$(call step,the first program of README.md)
+	@Scripts/check-first-program "$$(swift build --package-path Examples --show-bin-path)/FirstProgram"
 
 .PHONY: bench
 bench: dependencies ## Measure, beside libcurl in C and AsyncHTTPClient (release build)
@@ -144,7 +144,7 @@ metrics: ## Measures of the code base
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf .build Examples/.build Tests/NameCollisions/.build Benchmarks/.build Fuzz/.build
+	rm -rf .build Examples/.build Benchmarks/.build Fuzz/.build
 
 .PHONY: dependencies build-dependencies
 dependencies: ## Install what the tests need (apt, with sudo if not root)

@@ -12,7 +12,12 @@ let package = Package(
             name: "swift-httpdns",
             path: "..",
             traits: [.defaults, .trait(name: "Signing", condition: .when(traits: ["Signing"]))]
-        )
+        ),
+        // What a server imports beside this package, for NameCollisionTests alone.
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     ],
     targets: [
         .executableTarget(
@@ -73,6 +78,21 @@ let package = Package(
             dependencies: [
                 .product(name: "HTTPDNSCore", package: "swift-httpdns"),
                 .product(name: "HTTPDNSVendors", package: "swift-httpdns"),
+            ]
+        ),
+        // One file that imports the packages beside this one: no name of theirs may become ambiguous.
+        .testTarget(
+            name: "NameCollisionTests",
+            dependencies: [
+                .product(name: "GRPCCore", package: "grpc-swift-2"),
+                .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
+                .product(name: "HTTPDNSTesting", package: "swift-httpdns"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]
         ),
     ]

@@ -20,7 +20,7 @@ enum Requests {
     }
 
     static func addresses(_ client: HTTPDNSClient) async throws {
-        // These addresses and no others; nobody is asked.
+        // These addresses and no others: no provider is queried.
         let probe = try await client.get(
             "https://img.shop.example/health",
             connectTo: ["203.0.113.9", "[2001:db8::9]:8443"]
@@ -32,6 +32,10 @@ enum Requests {
         let plain = try await client.execute(request)
 
         print(probe.destination, plain.destination)
+
+        request.options.addresses = .only(["203.0.113.9", "[2001:db8::9]:8443"])
+
+        print(try await client.execute(request).destination)
     }
 
     static func inspect(_ client: HTTPDNSClient) async throws {

@@ -23,7 +23,7 @@ struct NameCollisionTests {
         router.get("/health") { (request: Request, _: BasicRequestContext) -> Response in
             Response(status: .ok, headers: request.headers, body: ResponseBody(byteBuffer: ByteBuffer(string: "ok")))
         }
-        let routes: [RouterMethods.Type] = []
+        let routes: [any RouterMethods.Type] = []
         // gRPC
         let policy = RetryPolicy(
             maxAttempts: 3,
