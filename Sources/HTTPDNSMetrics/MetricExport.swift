@@ -9,7 +9,7 @@ internal import Metrics
 actor MetricExport {
     private var handles: MetricHandles
     private var exported = HTTPDNSResolver.Counters()
-    private var exportedCondition: [MetricSeries: Double] = [:]
+    private var exportedStatus: [MetricSeries: Double] = [:]
 
     init(factory: any MetricsFactory) { handles = MetricHandles(factory: factory) }
 
@@ -21,15 +21,15 @@ actor MetricExport {
     }
 
     /// Exports the status of the resolver; for its counters, the counts since the last time.
-    func add(_ condition: HTTPDNSResolver.Status) {
-        for reading in condition.readings {
+    func add(_ status: HTTPDNSResolver.Status) {
+        for reading in status.readings {
             guard reading.series.name.kind == .counter else {
                 handles.set(reading)
                 continue
             }
             var difference = reading
-            difference.value -= exportedCondition[reading.series] ?? 0
-            exportedCondition[reading.series] = reading.value
+            difference.value -= exportedStatus[reading.series] ?? 0
+            exportedStatus[reading.series] = reading.value
             handles.add(difference)
         }
     }

@@ -62,7 +62,7 @@ public final class ResolverMetrics: Sendable {
 
     private func exportAll() async {
         await export.add(resolver.counters)
-        await export.add(resolver.condition)
+        await export.add(resolver.status)
     }
 }
 #else

@@ -30,7 +30,7 @@ struct ControlSocketTests {
         let all = try #require(try await call.ask(ControlRequest(.dump(.init()))).diagnostics)
         #expect(all.cache.answers.map(\.host) == ["one.test"])
         #expect(all.mappings.rules.map(\.key) == ["map.test"])
-        #expect(all == rig.client.diagnostics())
+        #expect(all == rig.client.status())
         let other = ControlRequest(.dump(.init(names: [try HTTPDNSRoute.Pattern("map.test")])))
         let filtered = try #require(try await call.ask(other).diagnostics)
         #expect(filtered.cache.answers.isEmpty && filtered.mappings.rules.count == 1)

@@ -17,7 +17,7 @@ struct ResolverMetricsTests {
         var counters: HTTPDNSResolver.Counters { observation.counting.snapshot(cacheEntries: 12, cacheBytes: 3400) }
         var events: HTTPDNSResolver.Events { observation.events }
         let held = Lock(HTTPDNSResolver.Status())
-        var condition: HTTPDNSResolver.Status { held.withLock { $0 } }
+        var status: HTTPDNSResolver.Status { held.withLock { $0 } }
     }
 
     private let time = FakeTimeSource()
@@ -31,12 +31,12 @@ struct ResolverMetricsTests {
     }
 
     private func countEverything() {
-        resolver.held.withLock { condition in
-            condition.quarantined = ["doh": true]
-            condition.isSwitchedOff = true
-            condition.reloadsSucceeded += 2
-            condition.reloadsFailed += 1
-            condition.isReloadFailing = true
+        resolver.held.withLock { status in
+            status.quarantined = ["doh": true]
+            status.isSwitchedOff = true
+            status.reloadsSucceeded += 2
+            status.reloadsFailed += 1
+            status.isReloadFailing = true
         }
         resolver.observation.counting.unrouted.countFailure(.timedOut)
         let counting = resolver.observation.counting

@@ -39,7 +39,7 @@ struct ClientContender {
             Task { _ = try await client.get(orders.silentURL, headerFields: headerFields) }
         }
         // There is no event of a client's that says so; it has as many connections as requests then.
-        while client.diagnostics().connections.open < orders.silent { try? await Task.sleep(for: .milliseconds(5)) }
+        while client.status().connections.open < orders.silent { try? await Task.sleep(for: .milliseconds(5)) }
         return requests
     }
 

@@ -3,12 +3,13 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient {
-    /// Returns the state of the client now. It sends nothing and walks through the cache: call it every few seconds
-    /// rather than for every request.
+    /// Returns the status of the client now, with reasons, cached answers and limits.
+    ///
+    /// It sends nothing and walks through the cache: call it every few seconds rather than for every request.
     /// - Parameters:
     ///   - limit: The maximum number of answers, mappings, pools and endpoints, of each; 0 and less mean none.
     ///   - names: The names to which answers, mappings and pools are restricted; nil means all.
-    public func diagnostics(limit: Int = HTTPDNSClient.Status.defaultLimit, names: [HTTPDNSRoute.Pattern]? = nil)
+    public func status(limit: Int = HTTPDNSClient.Status.defaultLimit, names: [HTTPDNSRoute.Pattern]? = nil)
         -> HTTPDNSClient.Status
     {
         let now = initial.resolver.timeSource.now()
@@ -255,18 +256,19 @@ extension HTTPDNSClient: ObservedResolver {
     /// The events of the resolver from now on.
     public var events: HTTPDNSResolver.Events { resolver.events }
 
-    /// The status: switch, providers, connections that fell back, and the reloads of the settings.
-    public var condition: HTTPDNSResolver.Status {
-        var condition = resolver.condition
+    /// The status in numbers: kill switch, providers, connection fallbacks and reloads. ``status(limit:names:)`` has the
+    /// reasons.
+    public var status: HTTPDNSResolver.Status {
+        var status = resolver.status
         let reloads = reloads
-        condition.reloadsSucceeded = Int(clamping: reloads.successes)
-        condition.reloadsFailed = Int(clamping: reloads.failures)
+        status.reloadsSucceeded = Int(clamping: reloads.successes)
+        status.reloadsFailed = Int(clamping: reloads.failures)
         let connecting = connectionCounters
-        condition.connectionFallbacks = connecting.fallbacks
-        condition.connectionFallbacksFailed = connecting.fallbacksFailed
-        condition.connectionFallbacksAhead = connecting.fallbacksAhead
-        condition.fallenBackHosts = connecting.fallenBackHosts
-        condition.isReloadFailing = reloads.failure != nil
-        return condition
+        status.connectionFallbacks = connecting.fallbacks
+        status.connectionFallbacksFailed = connecting.fallbacksFailed
+        status.connectionFallbacksAhead = connecting.fallbacksAhead
+        status.fallenBackHosts = connecting.fallenBackHosts
+        status.isReloadFailing = reloads.failure != nil
+        return status
     }
 }

@@ -21,7 +21,7 @@ struct ControlRequestHandler: Sendable {
                 protocolVersions: [ControlProtocol.version]
             )
         case .dump(let selection), .watch(_, let selection):
-            answer.diagnostics = client.diagnostics(limit: selection.limit, names: selection.names)
+            answer.diagnostics = client.status(limit: selection.limit, names: selection.names)
         case .turn(let isOn, let route):
             return turn(isOn, route, answer)
         case .refresh(let names):
@@ -73,7 +73,7 @@ struct ControlRequestHandler: Sendable {
 
     /// Turns the switch, unless no name uses the pattern: such a pattern is misspelled.
     private func turn(_ isOn: Bool, _ route: HTTPDNSRoute.Pattern?, _ answer: ControlReply) -> ControlReply {
-        let before = client.diagnostics(limit: 1, names: route.map { [$0] })
+        let before = client.status(limit: 1, names: route.map { [$0] })
         let routes = before.routes.map(\.pattern)
         if let route {
             let turned = before.killSwitch.offs.compactMap(\.route)
@@ -83,7 +83,7 @@ struct ControlRequestHandler: Sendable {
         }
         turn(isOn, route)
         var answer = answer
-        let killSwitch = client.diagnostics(limit: 0).killSwitch
+        let killSwitch = client.status(limit: 0).killSwitch
         answer.killSwitch = killSwitch
         if !isOn, let route, killSwitch.isOn {
             let offs = killSwitch.offs.compactMap(\.route)

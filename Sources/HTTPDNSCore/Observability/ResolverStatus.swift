@@ -35,23 +35,23 @@ extension HTTPDNSResolver {
 
 extension ObservedResolver {
     /// The status of a healthy resolver.
-    public var condition: HTTPDNSResolver.Status { HTTPDNSResolver.Status() }
+    public var status: HTTPDNSResolver.Status { HTTPDNSResolver.Status() }
 }
 
 extension HTTPDNSResolver {
     /// The present status: kill switch and providers.
-    public var condition: HTTPDNSResolver.Status {
-        var condition = HTTPDNSResolver.Status()
-        condition.isSwitchedOff = !killSwitch.isOn
-        condition.routesSwitchedOff = killSwitch.offs.count { $0.scope != .everything }
+    public var status: HTTPDNSResolver.Status {
+        var status = HTTPDNSResolver.Status()
+        status.isSwitchedOff = !killSwitch.isOn
+        status.routesSwitchedOff = killSwitch.offs.count { $0.scope != .everything }
         for health in providerHealth {
             if case .quarantined = health.state {
-                condition.quarantined[health.name] = true
+                status.quarantined[health.name] = true
             } else {
-                condition.quarantined[health.name] = false
+                status.quarantined[health.name] = false
             }
         }
-        return condition
+        return status
     }
 }
 
@@ -122,5 +122,5 @@ public protocol ObservedResolver: Sendable {
     /// The events from now on.
     var events: HTTPDNSResolver.Events { get }
     /// The present status.
-    var condition: HTTPDNSResolver.Status { get }
+    var status: HTTPDNSResolver.Status { get }
 }

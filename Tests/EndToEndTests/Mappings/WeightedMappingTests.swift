@@ -90,7 +90,7 @@ struct WeightedMappingTests {
                 try await client.reload(try settings(share))
                 let counts = try await arrivals(200, of: "app.test", client, servers)
                 #expect(expected.contains(counts[1]) && counts[0] + counts[1] == 200, "\(share) %: \(counts)")
-                let pools = client.diagnostics().pools
+                let pools = client.status().pools
                 #expect(pools.reduce(0) { $0 + ($1.requests ?? 0) } == number * 200, "\(pools)")
             }
         }

@@ -147,12 +147,12 @@ struct SquidTests {
                 }
                 settings.proxy = .through(proxy)
                 try await withClient(settings) { client async throws in
-                    _ = dump(client.diagnostics(), to: &dumped)
+                    _ = dump(client.status(), to: &dumped)
                     if password == "canary-hunter2" {
                         let response = try await client.get(url)
                         #expect(try await response.text() == "127.0.0.2\n")
                         dump(response, to: &dumped)
-                        _ = dump(client.diagnostics(), to: &dumped)
+                        _ = dump(client.status(), to: &dumped)
                         return
                     }
                     let error = try await #require(throws: HTTPDNSClientError.self) { try await client.get(url) }

@@ -123,7 +123,7 @@ struct TenantCostTests {
         try await client.get("\(url)/health").text()
         let bytes = try Self.residentBytes()
         let holder = Task { try await client.get("\(url)/stall/600").text() }
-        while client.diagnostics().connections.requestsInFlight != 1, !Task.isCancelled { await Task.yield() }
+        while client.status().connections.requestsInFlight != 1, !Task.isCancelled { await Task.yield() }
         let calls = (0..<10_000).map { _ in Task { try await client.get("\(url)/health").text() } }
         while client.requestsWaiting < 10_000, !Task.isCancelled { await Task.yield() }
         let each = (try Self.residentBytes() - bytes) / 10_000

@@ -149,7 +149,7 @@ struct WaitingCallTests {
         await waiting(2, rig)
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
-        #expect(rig.client.requestsWaiting == 1 && rig.client.diagnostics().connections.requestsWaiting == 1)
+        #expect(rig.client.requestsWaiting == 1 && rig.client.status().connections.requestsWaiting == 1)
         turnstile.pass(0)
         turnstile.pass(1)
         _ = try await (first.value, third.value)

@@ -90,7 +90,7 @@ struct ServiceTests {
         let run = try await Program.run(["dump", "--json"], environment: ["HTTPDNS_SOCKET": service.socket.path])
         let diagnostics = try JSONDecoder().decode(HTTPDNSClient.Status.self, from: Data(run.output.utf8))
         #expect(diagnostics.cache.answers.map(\.host) == ["img.test"])
-        #expect(diagnostics.mappings == service.client.diagnostics().mappings)
+        #expect(diagnostics.mappings == service.client.status().mappings)
         let few = try await Program.run(["dump", "new.test", "--json", "--limit", "1", "--socket", service.socket.path])
         let chosen = try JSONDecoder().decode(HTTPDNSClient.Status.self, from: Data(few.output.utf8))
         #expect(chosen.cache.answers.isEmpty && chosen.mappings.rules.map(\.key) == ["new.test"])

@@ -114,7 +114,7 @@ struct VendorSecretTests {
         let client = try await HTTPDNSClient(configuration: configuration)
         #expect(try await client.resolve(Self.name).provider == "vendor")
         let socket = try ControlSocket(client: client, path: "\(folder.path)/s")
-        var texts = ["\(client.diagnostics())"]
+        var texts = ["\(client.status())"]
         for arguments in [["dump"], ["dump", "--json"], ["watch", "--json", "--count", "1"], ["switch", "on"]] {
             let run = try await Program.run(arguments + ["--socket", socket.path])
             #expect(run.status == 0, "\(arguments): \(run)")

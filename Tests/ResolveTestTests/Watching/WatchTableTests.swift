@@ -176,7 +176,7 @@ struct WatchTableTests {
             "127.0.0.2:81": 50, "127.0.0.3": 50,
         ])
         let client = try await HTTPDNSClient(configuration: configuration)
-        let service = client.diagnostics()
+        let service = client.status()
         try await client.shutdown()
         func look(_ first: Int, _ second: Int) throws -> ServiceLook {
             var diagnostics = service
