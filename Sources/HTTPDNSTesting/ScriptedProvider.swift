@@ -219,7 +219,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
                 v6: query.families.contains(.v6) ? answer.v6 : nil
             )
             said.holdsForAllClients = answer.holdsForAllClients
-            if query.wantsServices { said.services = answer.services }
+            if query.wantsHTTPSRecords { said.httpsRecords = answer.httpsRecords }
             return said
         case .failure(let error):
             throw error

@@ -107,7 +107,7 @@ extension SettingsReader {
             route.wantsSecondOpinion = wants
         }
         if let node = fields["https_records"], let uses = truth(of: node, path: "\(path).https_records") {
-            route.usesServices = uses
+            route.usesHTTPSRecords = uses
         }
         route.staleLimit = fields["stale"].flatMap { duration(of: $0, in: Self.cacheTimeToLive, path: "\(path).stale") }
         route.clientSubnet = fields["client_subnet"].flatMap { node in

@@ -32,7 +32,7 @@ struct CacheEntry: Sendable {
         known.failedAttempts = header.details?.failedAttempts ?? []
         known.failedFamilies = header.details?.failedFamilies ?? []
         known.holdsForAllClients = header.details?.holdsForAllClients ?? false
-        known.services = header.details?.services
+        known.httpsRecords = header.details?.httpsRecords
         answer = known
     }
 
@@ -131,7 +131,7 @@ final class AnswerDetails: Sendable {
     let failedAttempts: [HTTPDNSResolver.ProviderAttempt]
     /// The families that failed while another had addresses.
     let failedFamilies: HTTPDNSAddress.Families
-    let services: ServiceRoute?
+    let httpsRecords: ServiceRoute?
     /// The reason that there is no address, for a negative answer.
     let negative: HTTPDNSResolver.Error?
     /// The failure of a refresh since the answer was received.
@@ -144,7 +144,7 @@ final class AnswerDetails: Sendable {
         canonicalName: HTTPDNSName?,
         failedAttempts: [HTTPDNSResolver.ProviderAttempt],
         failedFamilies: HTTPDNSAddress.Families,
-        services: ServiceRoute?,
+        httpsRecords: ServiceRoute?,
         negative: HTTPDNSResolver.Error?,
         failure: AnswerFailure?,
         clientSubnet: HTTPDNSAddressBlock?,
@@ -153,7 +153,7 @@ final class AnswerDetails: Sendable {
         self.canonicalName = canonicalName
         self.failedAttempts = failedAttempts
         self.failedFamilies = failedFamilies
-        self.services = services
+        self.httpsRecords = httpsRecords
         self.negative = negative
         self.failure = failure
         self.clientSubnet = clientSubnet
@@ -161,7 +161,8 @@ final class AnswerDetails: Sendable {
     }
 
     var isEmpty: Bool {
-        canonicalName == nil && failedAttempts.isEmpty && failedFamilies.isEmpty && services == nil && negative == nil
+        canonicalName == nil && failedAttempts.isEmpty && failedFamilies.isEmpty && httpsRecords == nil
+            && negative == nil
             && failure == nil
             && clientSubnet == nil && !holdsForAllClients
     }
@@ -172,8 +173,8 @@ final class AnswerDetails: Sendable {
             failedAttempts.flatMap { [$0.provider, $0.failure] } + (canonicalName.map { [$0.description] } ?? [])
         let lengths = texts.reduce(0) { $0 + $1.utf8.count + Self.allocationBytes }
         let errors = [negative, failure?.error].reduce(0) { $0 + ($1.map(Self.byteCount) ?? 0) }
-        let endpoints = (services?.endpoints.count ?? 0) * MemoryLayout<HTTPDNSEndpoint>.stride
-        let protocols = (services?.applicationProtocols ?? []) + (services?.unavailable.map { [$0] } ?? [])
+        let endpoints = (httpsRecords?.endpoints.count ?? 0) * MemoryLayout<HTTPDNSEndpoint>.stride
+        let protocols = (httpsRecords?.applicationProtocols ?? []) + (httpsRecords?.unavailable.map { [$0] } ?? [])
         let serviceTexts = protocols.reduce(0) { $0 + $1.utf8.count + Self.allocationBytes }
         return MemoryLayout<Self>.size + Self.fieldBytes + lengths + errors + endpoints + serviceTexts
     }

@@ -82,7 +82,7 @@ package struct CachedAnswer: @unchecked Sendable {
             canonicalName: entry.answer?.canonicalName,
             failedAttempts: entry.answer?.failedAttempts ?? [],
             failedFamilies: entry.answer?.failedFamilies ?? [],
-            services: entry.answer?.services,
+            httpsRecords: entry.answer?.httpsRecords,
             negative: error,
             failure: entry.failure,
             clientSubnet: key.clientSubnet,
@@ -122,7 +122,7 @@ package struct CachedAnswer: @unchecked Sendable {
     var refreshAt: MonotonicTime { read { $0.pointee.refreshAt } }
     var sentAt: MonotonicTime { read { $0.pointee.sentAt } }
     var origin: AnswerOrigin? { read { $0.pointee.origin } }
-    var services: ServiceRoute? { read { $0.pointee.details?.services } }
+    var httpsRecords: ServiceRoute? { read { $0.pointee.details?.httpsRecords } }
 
     /// Reads a field in place. Reading ``header`` would copy all fields, which counts references, and check each access for
     /// exclusivity, although there are no writes.
@@ -178,7 +178,7 @@ package struct CachedAnswer: @unchecked Sendable {
     /// Returns whether it is past its lifetime and may still be served.
     func isStale(at now: MonotonicTime) -> Bool {
         guard kind == .addresses, now >= expiresAt, let limit = origin?.staleLimit,
-            header.details?.services?.unavailable == nil
+            header.details?.httpsRecords?.unavailable == nil
         else { return false }
         return now < expiresAt + limit
     }
@@ -215,7 +215,7 @@ package struct CachedAnswer: @unchecked Sendable {
 
     /// Returns the endpoints for a query on a port, in the order to try.
     func endpoints(port: UInt16) -> [HTTPDNSEndpoint] {
-        if port == ServiceRoute.port, let services = header.details?.services { return services.endpoints }
+        if port == ServiceRoute.port, let httpsRecords = header.details?.httpsRecords { return httpsRecords.endpoints }
         return (0..<addressCount).map { HTTPDNSEndpoint(address: address(at: $0), port: port) }
     }
 

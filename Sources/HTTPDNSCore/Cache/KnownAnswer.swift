@@ -22,11 +22,11 @@ package struct KnownAnswer: Sendable {
     /// The queried families that failed: their previous addresses are not contradicted.
     var failedFamilies: HTTPDNSAddress.Families = []
     /// Whether the query for HTTPS records failed: the previous records are not contradicted.
-    package var servicesFailed = false
+    package var httpsRecordsFailed = false
     /// Whether queries with any client subnet may use it, although the query had one.
     var holdsForAllClients = false
     /// The result of the HTTPS records; nil without any.
-    var services: ServiceRoute?
+    var httpsRecords: ServiceRoute?
 
     package init(
         _ content: Content,
@@ -61,10 +61,10 @@ package struct KnownAnswer: Sendable {
     /// Returns the answer with the addresses that `older` has of the families that failed this time. It lives no longer than
     /// either.
     func keepingFailedFamilies(of older: KnownAnswer, at now: MonotonicTime) -> KnownAnswer {
-        if servicesFailed, services == nil, now < older.expiresAt, let known = older.services {
+        if httpsRecordsFailed, httpsRecords == nil, now < older.expiresAt, let known = older.httpsRecords {
             var answer = self
-            answer.servicesFailed = false
-            answer.services = known
+            answer.httpsRecordsFailed = false
+            answer.httpsRecords = known
             answer.life = min(expiresAt, older.expiresAt) - sentAt
             answer.refreshAt = min(refreshAt, answer.expiresAt)
             return answer.keepingFailedFamilies(of: older, at: now)

@@ -14,7 +14,7 @@ final class NameGathering: Sendable {
     fileprivate struct Kind: Hashable {
         let families: HTTPDNSAddress.Families
         let clientSubnet: HTTPDNSAddressBlock?
-        let wantsServices: Bool
+        let wantsHTTPSRecords: Bool
         /// Whether the caller is a blocking call. Its names do not wait for a query on the runtime's threads, which it may have
         /// blocked.
         let isOnOwnThreads = CallWork.executor != nil
@@ -22,7 +22,7 @@ final class NameGathering: Sendable {
         init(_ query: HTTPDNSProviderQuery) {
             families = query.families
             clientSubnet = query.clientSubnet
-            wantsServices = query.wantsServices
+            wantsHTTPSRecords = query.wantsHTTPSRecords
         }
     }
 

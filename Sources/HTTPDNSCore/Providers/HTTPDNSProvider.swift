@@ -64,8 +64,8 @@ public struct HTTPDNSProviderQuery: Hashable, Sendable {
     public var clientSubnet: HTTPDNSAddressBlock?
     /// Whether records of type HTTPS are queried too (RFC 9460).
     ///
-    /// A provider that cannot query them leaves ``HTTPDNSProviderAnswer/services`` nil.
-    public var wantsServices = false
+    /// A provider that cannot query them leaves ``HTTPDNSProviderAnswer/httpsRecords`` nil.
+    public var wantsHTTPSRecords = false
 
     /// Creates a query.
     public init(host: HTTPDNSName, families: HTTPDNSAddress.Families, timeLimit: Duration) {

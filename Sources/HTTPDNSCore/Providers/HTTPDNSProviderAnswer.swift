@@ -7,7 +7,7 @@ public struct HTTPDNSProviderAnswer: Hashable, Sendable {
     /// The outcome for IPv6; nil when it was not queried.
     public var v6: HTTPDNSProviderAnswer.Family?
     /// The outcome for records of type HTTPS; nil when they were not queried, or the provider cannot query them.
-    public var services: HTTPDNSProviderAnswer.HTTPSRecords?
+    public var httpsRecords: HTTPDNSProviderAnswer.HTTPSRecords?
     /// Whether the service reported for every family that its answer is valid for all clients (a scope prefix length of 0, RFC
     /// 7871 section 7.3.1).
     ///

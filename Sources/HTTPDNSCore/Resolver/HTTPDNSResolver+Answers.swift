@@ -388,8 +388,8 @@ extension HTTPDNSResolver {
         by settings: LiveSettings
     ) throws(HTTPDNSResolver.Error) {
         let routes = settings.resolving.routes
-        if question.port == ServiceRoute.port, let services = answer.services {
-            if let reason = services.unavailable {
+        if question.port == ServiceRoute.port, let httpsRecords = answer.httpsRecords {
+            if let reason = httpsRecords.unavailable {
                 let host = question.host.description
                 throw HTTPDNSResolver.Error(code: .noAddresses, host: host, message: reason)
             }
@@ -439,7 +439,7 @@ extension HTTPDNSResolver {
                 rule: mappingTrace.rule,
                 route: origin.route,
                 failedAttempts: details?.failedAttempts ?? [],
-                applicationProtocols: port == ServiceRoute.port ? details?.services?.applicationProtocols ?? [] : []
+                applicationProtocols: port == ServiceRoute.port ? details?.httpsRecords?.applicationProtocols ?? [] : []
             )
         )
     }

@@ -59,7 +59,7 @@ extension HTTPDNSResolver {
             assignment.hadAddresses = !inquiry.completesAnswer && hasAnswer(inquiry, of: nil, at: started)
             switch await inquiry.settings.team.ask(assignment) {
             case .cancelled: return nil
-            case .answered(let answer): return await followServices(of: answer, assignment, inquiry)
+            case .answered(let answer): return await followHTTPSRecords(of: answer, assignment, inquiry)
             case .failed(let failed, let ranOut, _): (attempts, isTimeout) = (failed, ranOut)
             }
         }
@@ -95,7 +95,7 @@ extension HTTPDNSResolver {
             timeLimit: inquiry.settings.configuration.attemptLimit
         )
         query.clientSubnet = inquiry.key.clientSubnet ?? route.clientSubnet
-        query.wantsServices = route.usesServices && !inquiry.completesAnswer
+        query.wantsHTTPSRecords = route.usesHTTPSRecords && !inquiry.completesAnswer
         return ProviderPool.PoolAttempt(
             providers: names,
             order: route.order,

@@ -17,7 +17,7 @@ extension HTTPDNSResolver {
                 )
             else { continue }
             let inquiry = inquiry(for: name, by: settings)
-            guard inquiry.systemOnlyReason == nil, let route = inquiry.route, !route.usesServices,
+            guard inquiry.systemOnlyReason == nil, let route = inquiry.route, !route.usesHTTPSRecords,
                 case .providers(let names, _) = route.action, !names.isEmpty,
                 // While the providers are unreliable, the fallback is queried name by name.
                 !inquiry.hasFallback || inquiry.settings.team.reliance(on: names) != .none
@@ -128,7 +128,7 @@ extension HTTPDNSResolver {
         var inquiry = inquiry
         let failed = answer.header.details?.failedFamilies ?? []
         let life = answer.expiresAt - answer.sentAt
-        if !failed.isEmpty, inquiry.route?.usesServices != true,
+        if !failed.isEmpty, inquiry.route?.usesHTTPSRecords != true,
             now < answer.expiresAt - Lifetimes.refreshWindow(of: life) * (1 + Lifetimes.refreshJitter)
         {
             inquiry.queried.formIntersection(failed)

@@ -164,7 +164,7 @@ extension HTTPDNSResolver {
         let header = answer.header
         guard header.kind == .addresses, answer.addressCount > 0, header.families == 0, !header.isSystemOnly,
             !header.isAbsolute,
-            header.details?.services == nil, let origin = header.origin, let provider = origin.provider,
+            header.details?.httpsRecords == nil, let origin = header.origin, let provider = origin.provider,
             let route = origin.route, now < header.expiresAt || answer.isStale(at: now), settings.keeps(answer)
         else { return nil }
         let age = (now - header.sentAt).wholeNanoseconds / 1_000_000

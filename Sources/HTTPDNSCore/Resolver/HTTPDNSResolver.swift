@@ -308,7 +308,7 @@ extension HTTPDNSResolver {
         )
         guard let answer = cache.find(key, epoch: word.epoch) else { return nil }
         let now = fixed.timeSource.coarseNow()
-        guard answer.isFresh(at: now), answer.kind == .addresses, now < answer.refreshAt, answer.services == nil,
+        guard answer.isFresh(at: now), answer.kind == .addresses, now < answer.refreshAt, answer.httpsRecords == nil,
             let origin = answer.origin, let admitted = origin.admittedScope, answer.mostPrivateScope <= admitted
         else { return nil }
         var resolution = HTTPDNSResolver.Resolution(

@@ -17,7 +17,7 @@ package import HTTPDNSPrimitives
 package struct HTTPSRecordSelection: Sendable {
     package enum Action: Hashable, Sendable {
         /// Query this name.
-        case ask(HTTPDNSName, families: HTTPDNSAddress.Families, services: Bool)
+        case ask(HTTPDNSName, families: HTTPDNSAddress.Families, httpsRecords: Bool)
         /// The end: connect to this result.
         case done(HTTPSRecordChoice)
         /// The end: do not connect.
@@ -69,14 +69,14 @@ package struct HTTPSRecordSelection: Sendable {
         guard !isOver, awaited.remove(name) != nil else { return [] }
         let isFirstAnswer = answers[name] == nil
         record(answer, about: name)
-        if name == service, isFirstAnswer { return follow(answer.services, using: &generator) }
+        if name == service, isFirstAnswer { return follow(answer.httpsRecords, using: &generator) }
         return awaited.isEmpty ? conclude() : []
     }
 
     /// Processes the failure of a query, as an answer in which everything failed.
     package mutating func failed(_ error: HTTPDNSProviderError, about name: HTTPDNSName) -> [Action] {
         var answer = HTTPDNSProviderAnswer(v4: .failed(error), v6: .failed(error))
-        answer.services = .failed(error)
+        answer.httpsRecords = .failed(error)
         var generator = SystemRandomNumberGenerator()
         return received(answer, about: name, using: &generator)
     }
@@ -84,7 +84,10 @@ package struct HTTPSRecordSelection: Sendable {
     /// Ends the selection with the answers so far. Returns nothing when it has ended, or has no answer at all.
     package mutating func expired() -> [Action] {
         guard !isOver, answers[host] != nil else { return [] }
-        let limit = HTTPDNSProviderError(code: .timedOut, message: "no time left to follow the services of \(host)")
+        let limit = HTTPDNSProviderError(
+            code: .timedOut,
+            message: "no time left to follow the HTTPS records of \(host)"
+        )
         for name in awaited { record(HTTPDNSProviderAnswer(v4: .failed(limit), v6: .failed(limit)), about: name) }
         serviceFailure = serviceFailure ?? limit
         awaited = []
@@ -98,10 +101,10 @@ package struct HTTPSRecordSelection: Sendable {
     }
 
     private mutating func follow(
-        _ services: HTTPDNSProviderAnswer.HTTPSRecords?,
+        _ httpsRecords: HTTPDNSProviderAnswer.HTTPSRecords?,
         using generator: inout some RandomNumberGenerator
     ) -> [Action] {
-        switch services {
+        switch httpsRecords {
         case .alias(let target, let timeToLive):
             recordLives.append(timeToLive)
             // Aliases without an end are treated as absent (RFC 9460 section 3.1).
@@ -109,7 +112,7 @@ package struct HTTPSRecordSelection: Sendable {
             guard visited.count <= Self.maximumAliases + 1 else { return end(.plain(.tooManyAliases)) }
             service = target
             awaited = [target]
-            return [.ask(target, families: families, services: true)]
+            return [.ask(target, families: families, httpsRecords: true)]
         case .bindings(let records, let timeToLive):
             recordLives.append(timeToLive)
             return use(records, using: &generator)
@@ -143,7 +146,7 @@ package struct HTTPSRecordSelection: Sendable {
             if !unknown.isEmpty, !awaited.contains(target) {
                 guard awaited.count < Self.maximumTargets else { continue }
                 awaited.insert(target)
-                questions.append(.ask(target, families: unknown, services: false))
+                questions.append(.ask(target, families: unknown, httpsRecords: false))
             }
             bindings.append(binding)
         }
@@ -324,6 +327,6 @@ package struct ServiceUnavailable: Hashable, Sendable, CustomStringConvertible {
     /// The failure, the name, and the suggested action.
     package var description: String {
         "\(name) has an HTTPS record in alias mode with the target \".\": its owner says that the service is not available "
-            + "(RFC 9460 section 2.5.1); to connect nevertheless, turn services off on the route"
+            + "(RFC 9460 section 2.5.1); to connect nevertheless, turn HTTPS records off on the route"
     }
 }

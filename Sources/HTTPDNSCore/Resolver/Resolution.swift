@@ -176,7 +176,7 @@ extension HTTPDNSResolver {
             get {
                 if let details { return details.fields.applicationProtocols }
                 guard case .cached(let answer, ServiceRoute.port) = content else { return [] }
-                return answer.services?.applicationProtocols ?? []
+                return answer.httpsRecords?.applicationProtocols ?? []
             }
             set { change { $0.applicationProtocols = newValue } }
         }

@@ -80,7 +80,7 @@ struct SystemFallback: Sendable {
                 progress.lookingUp?.cancel()
                 var assignment = assignment
                 assignment.deadline = deadline
-                return await resolver.followServices(of: answer, assignment, inquiry)
+                return await resolver.followHTTPSRecords(of: answer, assignment, inquiry)
             case .providers(.cancelled):
                 progress.cancel()
                 return nil

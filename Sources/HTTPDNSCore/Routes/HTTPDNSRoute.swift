@@ -63,7 +63,7 @@ public struct HTTPDNSRoute: Hashable, Sendable {
     /// The client network that is sent to the providers (RFC 7871); nil sends none.
     public var clientSubnet: HTTPDNSAddressBlock?
     /// Whether records of type HTTPS are queried and followed (RFC 9460).
-    public var usesServices = false
+    public var usesHTTPSRecords = false
     /// Blocks of addresses that are allowed for its names from every source, in addition to those of the policy.
     public var allowed: [HTTPDNSAddressBlock] = []
     /// If not empty, the only blocks of addresses that its names may have; all other addresses are refused.

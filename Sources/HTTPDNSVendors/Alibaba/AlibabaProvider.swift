@@ -16,7 +16,7 @@ public import HTTPDNSPrimitives
 ///   provider checks whether that still holds.
 /// - Names that are not entered in the vendor's console have no addresses, cached for at most a minute. Version 1 cannot
 ///   report that a name does not exist.
-/// - Records of type HTTPS are not requested: `HTTPDNSProviderAnswer.services` stays nil.
+/// - Records of type HTTPS are not requested: `HTTPDNSProviderAnswer.httpsRecords` stays nil.
 public final class AlibabaProvider: HTTPDNSProvider {
     /// The name from the settings.
     public let name: String

@@ -16,7 +16,7 @@ public import HTTPDNSPrimitives
 /// - A name that does not exist cannot be distinguished from a name without addresses, which is cached for at most a minute.
 /// - DES, which the vendor also offers, is not supported: its 56-bit keys can be searched in a day, and equal names give
 ///   equal cipher texts.
-/// - Records of type HTTPS are not requested: `HTTPDNSProviderAnswer.services` stays nil.
+/// - Records of type HTTPS are not requested: `HTTPDNSProviderAnswer.httpsRecords` stays nil.
 public final class TencentProvider: HTTPDNSProvider {
     /// The name from the settings.
     public let name: String

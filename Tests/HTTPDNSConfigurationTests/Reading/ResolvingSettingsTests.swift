@@ -44,7 +44,7 @@ struct ResolvingSettingsTests {
         #expect(shop.wantsSecondOpinion)
         #expect(shop.staleLimit == .seconds(600))
         #expect(shop.clientSubnet == HTTPDNSAddressBlock("203.0.113.0/24"))
-        #expect(shop.usesServices)
+        #expect(shop.usesHTTPSRecords)
         #expect(shop.allowed.map(\.description) == ["10.1.0.0/16", "169.254.7.7/32"])
         #expect(shop.only == [try #require(HTTPDNSAddressBlock("2001:db8::/32"))])
         var pay = HTTPDNSRoute(

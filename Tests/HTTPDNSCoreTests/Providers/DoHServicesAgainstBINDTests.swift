@@ -21,7 +21,7 @@ struct DoHServicesAgainstBINDTests {
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         let provider = try HTTPDNSDoHProvider(configuration)
         var query = HTTPDNSProviderQuery(host: try HTTPDNSName(name), families: families, timeLimit: .seconds(30))
-        query.wantsServices = true
+        query.wantsHTTPSRecords = true
         query.clientSubnet = clientSubnet
         let answer: HTTPDNSProviderAnswer
         do {
@@ -132,7 +132,7 @@ struct DoHServicesAgainstBINDTests {
     )
     func answers(name: String, expected: HTTPDNSProviderAnswer.HTTPSRecords?) async throws {
         let rig = try await ServerRig.shared()
-        #expect(try await resolve(name, on: rig).services == expected)
+        #expect(try await resolve(name, on: rig).httpsRecords == expected)
     }
 
     private static func encrypted(_ binding: HTTPDNSProviderAnswer.HTTPSRecord) -> HTTPDNSProviderAnswer.HTTPSRecord {
@@ -145,9 +145,9 @@ struct DoHServicesAgainstBINDTests {
     func absence() async throws {
         let rig = try await ServerRig.shared()
         let missing = try await resolve("nosuch.test", on: rig)
-        #expect(missing.services == .some(.none(timeToLive: .seconds(5))))
+        #expect(missing.httpsRecords == .some(.none(timeToLive: .seconds(5))))
         #expect(missing.v4 == .nameError(timeToLive: .seconds(5)))
-        guard case .failed(let error) = try await resolve("elsewhere.invalid", on: rig).services else {
+        guard case .failed(let error) = try await resolve("elsewhere.invalid", on: rig).httpsRecords else {
             Issue.record("REFUSED is a failure")
             return
         }
@@ -163,7 +163,7 @@ struct DoHServicesAgainstBINDTests {
         #expect(
             answer.v4 == .addresses([HTTPDNSAddress(v4: 127, 0, 0, 4)], timeToLive: .seconds(60), canonicalName: nil)
         )
-        #expect(answer.services == .some(.none(timeToLive: .seconds(5))))
+        #expect(answer.httpsRecords == .some(.none(timeToLive: .seconds(5))))
         let lines = try await rig.awaitBindLog(contains: "query: ecs.wild.test IN ", count: 3, since: mark)
         #expect(lines.count == 3)
         #expect(try rig.queryCount(of: "ecs.wild.test", type: "HTTPS", since: mark) == 1)
@@ -199,7 +199,7 @@ struct DoHServicesAgainstBINDTests {
         let host = try HTTPDNSName(name)
         var selection = HTTPSRecordSelection(host: host, families: .v4)
         var generator = SystemRandomNumberGenerator()
-        var actions = [HTTPSRecordSelection.Action.ask(host, families: .v4, services: true)]
+        var actions = [HTTPSRecordSelection.Action.ask(host, families: .v4, httpsRecords: true)]
         var end: [String]?
         while !actions.isEmpty {
             switch actions.removeFirst() {

@@ -10,7 +10,7 @@ private let address = HTTPDNSAddress(v4: 127, 0, 0, 2)
 
 @Suite("DoH provider: HTTPS records and client subnets", .timeLimit(.minutes(10)))
 struct DoHServicesTests {
-    /// A service that answers addresses, and about services what `build` makes.
+    /// A service that answers addresses, and as HTTPS records what `build` makes.
     private func scripted(
         fields: HTTPFields = [.contentType: "application/dns-message"],
         _ build: @escaping @Sendable (inout DNSMessageBuilder) -> Void
@@ -23,7 +23,7 @@ struct DoHServicesTests {
 
     private func query(_ families: HTTPDNSAddress.Families = .both) throws -> HTTPDNSProviderQuery {
         var query = HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: families, timeLimit: .seconds(3))
-        query.wantsServices = true
+        query.wantsHTTPSRecords = true
         return query
     }
 
@@ -37,7 +37,7 @@ struct DoHServicesTests {
         }
         let answer = try await scripted.provider.resolve(query())
         let expected = HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: try HTTPDNSName("two.test"))
-        #expect(answer.services == .bindings([expected], timeToLive: .seconds(40)))
+        #expect(answer.httpsRecords == .bindings([expected], timeToLive: .seconds(40)))
         #expect(answer.v4 != nil && answer.v6 != nil)
         #expect(scripted.exchange.sent.count == 3)
     }
@@ -45,7 +45,7 @@ struct DoHServicesTests {
     @Test("HTTPS records are requested only when the query asks for them")
     func notWanted() async throws {
         let scripted = try scripted { $0.service() }
-        #expect(try await scripted.resolve().services == nil)
+        #expect(try await scripted.resolve().httpsRecords == nil)
         #expect(scripted.exchange.sent.count == 2)
     }
 
@@ -71,7 +71,7 @@ struct DoHServicesTests {
     )
     func outcomes(records: DNSMessageBuilder, expected: HTTPDNSProviderAnswer.HTTPSRecords) async throws {
         let scripted = try scripted(fields: [.contentType: "application/dns-message", .age: "10"]) { $0 = records }
-        #expect(try await scripted.provider.resolve(query()).services == expected)
+        #expect(try await scripted.provider.resolve(query()).httpsRecords == expected)
     }
 
     private static func records(_ build: (inout DNSMessageBuilder) -> Void) -> DNSMessageBuilder {
@@ -93,7 +93,7 @@ struct DoHServicesTests {
         )
         var generator = SeededGenerator()
         let picked = try (0..<64).map { _ in
-            try reply.messageServices(for: question, clientSubnet: nil, using: &generator)
+            try reply.messageHTTPSRecords(for: question, clientSubnet: nil, using: &generator)
         }
         #expect(Set(picked).count == 4)
     }
@@ -115,7 +115,7 @@ struct DoHServicesTests {
         }
         let answer = try await scripted.provider.resolve(query())
         #expect(answer.v4 == .addresses([address], timeToLive: .seconds(60), canonicalName: nil))
-        guard case .failed(let error) = answer.services else {
+        guard case .failed(let error) = answer.httpsRecords else {
             Issue.record("\(answer)")
             return
         }
@@ -147,7 +147,7 @@ struct DoHServicesTests {
         async let answer = provider.resolve(query)
         await time.sleepers(atLeast: 1)
         time.advance(by: .milliseconds(50))
-        guard case .addresses = try await answer.v4, case .failed(let error) = try await answer.services else {
+        guard case .addresses = try await answer.v4, case .failed(let error) = try await answer.httpsRecords else {
             Issue.record("\(try await answer)")
             return
         }
@@ -216,7 +216,7 @@ struct QuestionGatheringTests {
         _ families: HTTPDNSAddress.Families = .both,
         limit: Duration = .seconds(3)
     ) throws -> QuestionGathering {
-        QuestionGathering(families: families, wantsServices: true, since: Self.start, deadline: Self.start + limit)
+        QuestionGathering(families: families, wantsHTTPSRecords: true, since: Self.start, deadline: Self.start + limit)
     }
 
     /// 50 ms at least, 500 ms at most, and half of the time that is left.
@@ -224,7 +224,7 @@ struct QuestionGatheringTests {
         "HTTPS records get as long again as the addresses took, within limits",
         arguments: [(0, 50), (20, 50), (80, 80), (499, 499), (900, 500), (2_800, 100)]
     )
-    func services(took: Int, patience: Int) throws {
+    func httpsRecords(took: Int, patience: Int) throws {
         var gathering = try gathering(.v4)
         let now = Self.start + .milliseconds(took)
         let action = gathering.received(.outcome(.v4, Self.found), at: now)
@@ -246,7 +246,8 @@ struct QuestionGatheringTests {
     func servicesFirst() throws {
         var gathering = try gathering()
         #expect(
-            gathering.received(.outcome(.services, .services(.none(timeToLive: nil))), at: Self.start) == .keepWaiting
+            gathering.received(.outcome(.httpsRecords, .httpsRecords(.none(timeToLive: nil))), at: Self.start)
+                == .keepWaiting
         )
         #expect(gathering.received(.outcome(.v4, Self.empty), at: Self.start) == .keepWaiting)
         #expect(gathering.received(.outcome(.v6, Self.empty), at: Self.start) == .keepWaiting)
@@ -259,13 +260,13 @@ struct QuestionGatheringTests {
         _ = gathering.received(.outcome(.v4, Self.found), at: Self.start)
         var cancelled = gathering
         #expect(gathering.received(.patienceEnded, at: Self.start) == .giveUp)
-        _ = gathering.received(.outcome(.services, .cancelled), at: Self.start)
-        guard case .failed(let error) = try gathering.answer().services else {
+        _ = gathering.received(.outcome(.httpsRecords, .cancelled), at: Self.start)
+        guard case .failed(let error) = try gathering.answer().httpsRecords else {
             Issue.record("\(try gathering.answer())")
             return
         }
         #expect(error.code == .timedOut)
-        _ = cancelled.received(.outcome(.services, .cancelled), at: Self.start)
+        _ = cancelled.received(.outcome(.httpsRecords, .cancelled), at: Self.start)
         #expect(throws: CancellationError.self) { try cancelled.answer() }
     }
 }

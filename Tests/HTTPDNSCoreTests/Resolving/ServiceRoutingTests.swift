@@ -9,14 +9,14 @@ struct ServiceRoutingTests {
         -> ResolverFixture
     {
         try ResolverFixture {
-            $0.routes[0].usesServices = true
+            $0.routes[0].usesHTTPSRecords = true
             $0.families = .v4
             try change(&$0)
         }
     }
 
     private func say(
-        _ services: HTTPDNSProviderAnswer.HTTPSRecords?,
+        _ httpsRecords: HTTPDNSProviderAnswer.HTTPSRecords?,
         _ last: UInt8? = 1,
         about host: String,
         in fixture: ResolverFixture
@@ -26,7 +26,7 @@ struct ServiceRoutingTests {
                 .addresses([HTTPDNSAddress(v4: 203, 0, 113, $0)], timeToLive: .seconds(60), canonicalName: nil)
             } ?? .noData(timeToLive: .seconds(60))
         var answer = HTTPDNSProviderAnswer(v4: v4)
-        answer.services = services
+        answer.httpsRecords = httpsRecords
         try fixture.provider.say(.answer(answer), about: HTTPDNSName(host))
     }
 
@@ -52,18 +52,18 @@ struct ServiceRoutingTests {
         #expect(texts(plain) == ["203.0.113.1:8080"])
         #expect(plain.applicationProtocols.isEmpty)
         #expect(fixture.provider.queries.count == 1)
-        #expect(fixture.provider.queries[0].wantsServices)
+        #expect(fixture.provider.queries[0].wantsHTTPSRecords)
     }
 
     @Test("An alias or a target leads to another name's addresses and keeps the identity", arguments: [true, false])
     func elsewhere(isAlias: Bool) async throws {
         let fixture = try fixture()
         let edge = try HTTPDNSName("edge.test")
-        let services: HTTPDNSProviderAnswer.HTTPSRecords =
+        let httpsRecords: HTTPDNSProviderAnswer.HTTPSRecords =
             isAlias
             ? .alias(edge, timeToLive: .seconds(30))
             : .bindings([HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: edge)], timeToLive: .seconds(30))
-        try say(services, about: "one.test", in: fixture)
+        try say(httpsRecords, about: "one.test", in: fixture)
         try say(HTTPDNSProviderAnswer.HTTPSRecords.none(timeToLive: nil), 2, about: "edge.test", in: fixture)
         let resolution = try await fixture.resolve("one.test")
         #expect(texts(resolution) == ["203.0.113.2:443", "203.0.113.1:443"])
@@ -174,13 +174,13 @@ struct ServiceRoutingTests {
 
     @Test("Without the route's setting HTTPS records are not queried")
     func switchedOff() async throws {
-        let fixture = try fixture { $0.routes[0].usesServices = false }
+        let fixture = try fixture { $0.routes[0].usesHTTPSRecords = false }
         try say(
             .bindings([HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 8443)], timeToLive: .seconds(60)),
             about: "one.test",
             in: fixture
         )
         #expect(try await texts(fixture.resolve("one.test")) == ["203.0.113.1:443"])
-        #expect(fixture.provider.queries.allSatisfy { !$0.wantsServices })
+        #expect(fixture.provider.queries.allSatisfy { !$0.wantsHTTPSRecords })
     }
 }

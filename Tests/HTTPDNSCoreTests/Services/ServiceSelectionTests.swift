@@ -26,10 +26,10 @@ struct ServiceSelectionTests {
     private static func answer(
         _ v4: HTTPDNSProviderAnswer.Family? = nil,
         _ v6: HTTPDNSProviderAnswer.Family? = nil,
-        services: HTTPDNSProviderAnswer.HTTPSRecords? = nil
+        httpsRecords: HTTPDNSProviderAnswer.HTTPSRecords? = nil
     ) -> HTTPDNSProviderAnswer {
         var answer = HTTPDNSProviderAnswer(v4: v4, v6: v6)
-        answer.services = services
+        answer.httpsRecords = httpsRecords
         return answer
     }
 
@@ -59,17 +59,17 @@ struct ServiceSelectionTests {
             (.bindings([], timeToLive: .seconds(1)), .noRecord),
         ] as [(HTTPDNSProviderAnswer.HTTPSRecords?, HTTPSRecordChoice.Reason)]
     )
-    mutating func plain(services: HTTPDNSProviderAnswer.HTTPSRecords?, reason: HTTPSRecordChoice.Reason) {
+    mutating func plain(httpsRecords: HTTPDNSProviderAnswer.HTTPSRecords?, reason: HTTPSRecordChoice.Reason) {
         var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
-        let answer = Self.answer(Self.found(1), services: services)
+        let answer = Self.answer(Self.found(1), httpsRecords: httpsRecords)
         #expect(selection.received(answer, about: Self.host, using: &generator) == [.done(.plain(reason))])
     }
 
     @Test("A record without a target leads to the name itself, at the record's port first")
     mutating func ownTarget() {
         var selection = HTTPSRecordSelection(host: Self.host, families: .both)
-        let services = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 8443), life: 20)
-        let answer = Self.answer(Self.found(1), .noData(timeToLive: .seconds(5)), services: services)
+        let httpsRecords = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 8443), life: 20)
+        let answer = Self.answer(Self.found(1), .noData(timeToLive: .seconds(5)), httpsRecords: httpsRecords)
         let expected = ServiceCandidates(
             endpoints: [ServiceEndpoint(address: Self.v4(1), port: 8443), ServiceEndpoint(address: Self.v4(1))],
             applicationProtocols: ["http/1.1"],
@@ -83,11 +83,11 @@ struct ServiceSelectionTests {
     @Test("A record's target is resolved, and its addresses precede the name's own")
     mutating func target() {
         var selection = HTTPSRecordSelection(host: Self.host, families: .both)
-        let services = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge), life: 50)
-        let first = Self.answer(Self.found(1), services: services)
+        let httpsRecords = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge), life: 50)
+        let first = Self.answer(Self.found(1), httpsRecords: httpsRecords)
         #expect(
             selection.received(first, about: Self.host, using: &generator)
-                == [.ask(Self.edge, families: .both, services: false)]
+                == [.ask(Self.edge, families: .both, httpsRecords: false)]
         )
         let second = Self.answer(
             Self.found(2, 7),
@@ -106,14 +106,14 @@ struct ServiceSelectionTests {
     @Test("A target that the name's CNAME leads to is not resolved again, per family")
     mutating func canonicalName() {
         var selection = HTTPSRecordSelection(host: Self.host, families: .both)
-        let services = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge))
+        let httpsRecords = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge))
         let v4 = Self.found(1, canonicalName: Self.edge)
         let actions = selection.received(
-            Self.answer(v4, .noData(timeToLive: nil), services: services),
+            Self.answer(v4, .noData(timeToLive: nil), httpsRecords: httpsRecords),
             about: Self.host,
             using: &generator
         )
-        #expect(actions == [.ask(Self.edge, families: .v6, services: false)])
+        #expect(actions == [.ask(Self.edge, families: .v6, httpsRecords: false)])
         let last = selection.received(Self.answer(nil, .noData(timeToLive: nil)), about: Self.edge, using: &generator)
         #expect(Self.endpoints(last) == [ServiceEndpoint(address: Self.v4(1))])
     }
@@ -142,7 +142,7 @@ struct ServiceSelectionTests {
             v4Hints: [Self.v4(8)],
             v6Hints: [Self.v6(9)]
         )
-        let own = Self.answer(.noData(timeToLive: nil), .noData(timeToLive: nil), services: Self.bindings(binding))
+        let own = Self.answer(.noData(timeToLive: nil), .noData(timeToLive: nil), httpsRecords: Self.bindings(binding))
         _ = selection.received(own, about: Self.host, using: &generator)
         let last = selection.received(Self.answer(v4, v6), about: Self.edge, using: &generator)
         guard !expected.isEmpty else {
@@ -162,7 +162,7 @@ struct ServiceSelectionTests {
             v4Hints: [Self.v6(1), Self.v4(8)],
             v6Hints: [Self.v6(9)]
         )
-        let own = Self.answer(.noData(timeToLive: nil), services: Self.bindings(binding))
+        let own = Self.answer(.noData(timeToLive: nil), httpsRecords: Self.bindings(binding))
         _ = selection.received(own, about: Self.host, using: &generator)
         let last = selection.failed(Self.error, about: Self.edge)
         #expect(Self.endpoints(last) == [ServiceEndpoint(address: Self.v4(8))])
@@ -174,17 +174,17 @@ struct ServiceSelectionTests {
     @Test("Records are used by priority, without those of unusable protocols")
     mutating func priorities() {
         var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
-        let services = Self.bindings(
+        let httpsRecords = Self.bindings(
             HTTPDNSProviderAnswer.HTTPSRecord(priority: 9, target: Self.edge, applicationProtocols: ["h2"]),
             HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.pool, applicationProtocols: ["h3"]),
             HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, applicationProtocols: ["h3", "http/1.1"], port: 444)
         )
         let actions = selection.received(
-            Self.answer(Self.found(1), services: services),
+            Self.answer(Self.found(1), httpsRecords: httpsRecords),
             about: Self.host,
             using: &generator
         )
-        #expect(actions == [.ask(Self.edge, families: .v4, services: false)])
+        #expect(actions == [.ask(Self.edge, families: .v4, httpsRecords: false)])
         let last = selection.received(Self.answer(Self.found(2)), about: Self.edge, using: &generator)
         let expected = [
             ServiceEndpoint(address: Self.v4(1), port: 444), ServiceEndpoint(address: Self.v4(2)),
@@ -198,13 +198,13 @@ struct ServiceSelectionTests {
         var orders: Set<[UInt16?]> = []
         for _ in 0..<64 {
             var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
-            let services = Self.bindings(
+            let httpsRecords = Self.bindings(
                 HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, port: 4),
                 HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 1),
                 HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 2),
                 HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 3)
             )
-            let answer = Self.answer(Self.found(1), services: services)
+            let answer = Self.answer(Self.found(1), httpsRecords: httpsRecords)
             let ports = Self.endpoints(selection.received(answer, about: Self.host, using: &generator))?.map(\.port)
             #expect(ports?.suffix(2) == [4, nil])
             orders.insert(ports ?? [])
@@ -221,11 +221,11 @@ struct ServiceSelectionTests {
             HTTPDNSProviderAnswer.HTTPSRecord(priority: UInt16($0.offset + 1), target: $0.element)
         }
         let actions = selection.received(
-            Self.answer(Self.found(1), services: .bindings(records, timeToLive: .seconds(60))),
+            Self.answer(Self.found(1), httpsRecords: .bindings(records, timeToLive: .seconds(60))),
             about: Self.host,
             using: &generator
         )
-        #expect(actions == names.prefix(4).map { .ask($0, families: .v4, services: false) })
+        #expect(actions == names.prefix(4).map { .ask($0, families: .v4, httpsRecords: false) })
         // The answers come in any order; the endpoints stand in that of the records.
         for (index, name) in names.prefix(4).enumerated().reversed() {
             let actions = selection.received(Self.answer(Self.found(UInt8(10 + index))), about: name, using: &generator)
@@ -240,12 +240,12 @@ struct ServiceSelectionTests {
     @Test("An alias is followed, and its target's addresses precede the name's own")
     mutating func alias() {
         var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
-        let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(4)))
+        let first = Self.answer(Self.found(1), httpsRecords: .alias(Self.edge, timeToLive: .seconds(4)))
         #expect(
             selection.received(first, about: Self.host, using: &generator)
-                == [.ask(Self.edge, families: .v4, services: true)]
+                == [.ask(Self.edge, families: .v4, httpsRecords: true)]
         )
-        let second = Self.answer(Self.found(2), services: .some(.none(timeToLive: nil)))
+        let second = Self.answer(Self.found(2), httpsRecords: .some(.none(timeToLive: nil)))
         let expected = ServiceCandidates(
             endpoints: [ServiceEndpoint(address: Self.v4(2)), ServiceEndpoint(address: Self.v4(1))],
             timeToLive: .seconds(4),
@@ -258,19 +258,19 @@ struct ServiceSelectionTests {
     @Test("An alias' records come first, then its own addresses, then the name's")
     mutating func aliasToRecords() {
         var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
-        let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(60)))
+        let first = Self.answer(Self.found(1), httpsRecords: .alias(Self.edge, timeToLive: .seconds(60)))
         _ = selection.received(first, about: Self.host, using: &generator)
-        let services = Self.bindings(
+        let httpsRecords = Self.bindings(
             HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.pool, port: 444),
             HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, port: 445),
             HTTPDNSProviderAnswer.HTTPSRecord(priority: 3, target: Self.host, port: 446)
         )
         let actions = selection.received(
-            Self.answer(Self.found(2), services: services),
+            Self.answer(Self.found(2), httpsRecords: httpsRecords),
             about: Self.edge,
             using: &generator
         )
-        #expect(actions == [.ask(Self.pool, families: .v4, services: false)])
+        #expect(actions == [.ask(Self.pool, families: .v4, httpsRecords: false)])
         let last = selection.received(Self.answer(Self.found(3)), about: Self.pool, using: &generator)
         let expected = [
             ServiceEndpoint(address: Self.v4(3), port: 444), ServiceEndpoint(address: Self.v4(2), port: 445),
@@ -282,14 +282,18 @@ struct ServiceSelectionTests {
 
     @Test("An alias whose target has no addresses leaves the name's own")
     mutating func emptyAlias() {
-        for (services, v4, reason) in [
+        for (httpsRecords, v4, reason) in [
             (.some(.none(timeToLive: nil)), .nameError(timeToLive: nil), .noAddress),
             (.failed(Self.error), .failed(Self.error), .failed(Self.error)),
         ] as [(HTTPDNSProviderAnswer.HTTPSRecords?, HTTPDNSProviderAnswer.Family, HTTPSRecordChoice.Reason)] {
             var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
-            let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(60)))
+            let first = Self.answer(Self.found(1), httpsRecords: .alias(Self.edge, timeToLive: .seconds(60)))
             _ = selection.received(first, about: Self.host, using: &generator)
-            let last = selection.received(Self.answer(v4, services: services), about: Self.edge, using: &generator)
+            let last = selection.received(
+                Self.answer(v4, httpsRecords: httpsRecords),
+                about: Self.edge,
+                using: &generator
+            )
             #expect(last == [.done(.plain(reason))])
         }
     }
@@ -301,10 +305,10 @@ struct ServiceSelectionTests {
         var actions: [HTTPSRecordSelection.Action] = []
         for index in 1...length {
             let next = try HTTPDNSName("n\(index).test")
-            let answer = Self.answer(Self.found(1), services: .alias(next, timeToLive: .seconds(60)))
+            let answer = Self.answer(Self.found(1), httpsRecords: .alias(next, timeToLive: .seconds(60)))
             actions = selection.received(answer, about: name, using: &generator)
             guard index < 9 else { break }
-            #expect(actions == [.ask(next, families: .v4, services: true)])
+            #expect(actions == [.ask(next, families: .v4, httpsRecords: true)])
             name = next
         }
         guard length == 8 else {
@@ -322,7 +326,7 @@ struct ServiceSelectionTests {
         var last: [HTTPSRecordSelection.Action] = []
         for (index, name) in names.enumerated() {
             let next = names[(index + 1) % length]
-            let answer = Self.answer(Self.found(1), services: .alias(next, timeToLive: .seconds(60)))
+            let answer = Self.answer(Self.found(1), httpsRecords: .alias(next, timeToLive: .seconds(60)))
             last = selection.received(answer, about: name, using: &generator)
         }
         #expect(last == [.done(.plain(.aliasLoop(Self.host)))])
@@ -331,9 +335,9 @@ struct ServiceSelectionTests {
     @Test("An unavailable service fails, with the shortest life of the aliases to it")
     mutating func unavailable() {
         var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
-        let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(4)))
+        let first = Self.answer(Self.found(1), httpsRecords: .alias(Self.edge, timeToLive: .seconds(4)))
         _ = selection.received(first, about: Self.host, using: &generator)
-        let second = Self.answer(Self.found(2), services: .unavailable(timeToLive: .seconds(60)))
+        let second = Self.answer(Self.found(2), httpsRecords: .unavailable(timeToLive: .seconds(60)))
         let failure = ServiceUnavailable(name: Self.edge, timeToLive: .seconds(4))
         #expect(selection.received(second, about: Self.edge, using: &generator) == [.failed(failure)])
         #expect("\(failure)".hasPrefix("edge.test has an HTTPS record in alias mode with the target \".\""))
@@ -344,8 +348,12 @@ struct ServiceSelectionTests {
         var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         #expect(selection.received(Self.answer(Self.found(9)), about: Self.edge, using: &generator).isEmpty)
         #expect(selection.expired().isEmpty)
-        let services = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge))
-        _ = selection.received(Self.answer(Self.found(1), services: services), about: Self.host, using: &generator)
+        let httpsRecords = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge))
+        _ = selection.received(
+            Self.answer(Self.found(1), httpsRecords: httpsRecords),
+            about: Self.host,
+            using: &generator
+        )
         #expect(selection.received(Self.answer(Self.found(9)), about: Self.host, using: &generator).isEmpty)
         #expect(selection.received(Self.answer(Self.found(2)), about: Self.edge, using: &generator).count == 1)
         #expect(selection.received(Self.answer(Self.found(3)), about: Self.edge, using: &generator).isEmpty)
@@ -356,11 +364,15 @@ struct ServiceSelectionTests {
     @Test("At the time limit answers come first, then hints, then the name's addresses")
     mutating func expired() {
         var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
-        let services = Self.bindings(
+        let httpsRecords = Self.bindings(
             HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge, v4Hints: [Self.v4(8)]),
             HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, target: Self.pool)
         )
-        _ = selection.received(Self.answer(Self.found(1), services: services), about: Self.host, using: &generator)
+        _ = selection.received(
+            Self.answer(Self.found(1), httpsRecords: httpsRecords),
+            about: Self.host,
+            using: &generator
+        )
         _ = selection.received(Self.answer(Self.found(3)), about: Self.pool, using: &generator)
         let last = selection.expired()
         #expect(Self.endpoints(last) == [8, 3, 1].map { ServiceEndpoint(address: Self.v4($0)) })
@@ -372,7 +384,7 @@ struct ServiceSelectionTests {
     @Test("An alias whose target is not answered in time is a time-out")
     mutating func expiredAlias() {
         var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
-        let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(60)))
+        let first = Self.answer(Self.found(1), httpsRecords: .alias(Self.edge, timeToLive: .seconds(60)))
         _ = selection.received(first, about: Self.host, using: &generator)
         guard case .plain(.failed(let error)) = Self.end(selection.expired()) else {
             Issue.record("the name's own addresses are what is left")
@@ -385,11 +397,14 @@ struct ServiceSelectionTests {
     mutating func bounds() {
         var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         let many = (0..<12).map { Self.v4($0) }
-        let services = Self.bindings(
+        let httpsRecords = Self.bindings(
             HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 444),
             HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, port: 445)
         )
-        let own = Self.answer(.addresses(many, timeToLive: .seconds(60), canonicalName: nil), services: services)
+        let own = Self.answer(
+            .addresses(many, timeToLive: .seconds(60), canonicalName: nil),
+            httpsRecords: httpsRecords
+        )
         let endpoints = Self.endpoints(selection.received(own, about: Self.host, using: &generator))
         #expect(endpoints?.count == 16)
         #expect(endpoints?.prefix(12).allSatisfy { $0.port == 444 } == true)

@@ -24,7 +24,7 @@ extension UpstreamReply {
     ///   - isSecret: As for ``messageAnswer(to:clientSubnet:isSecret:)``.
     ///   - generator: The random source for one of several targets of alias mode (RFC 9460 section 2.4.2).
     /// - Throws: ``HTTPDNSProviderError`` when it is no DNS message that answers it.
-    func messageServices(
+    func messageHTTPSRecords(
         for question: DNSQuestion,
         clientSubnet: DNSClientSubnet?,
         isSecret: Bool = false,

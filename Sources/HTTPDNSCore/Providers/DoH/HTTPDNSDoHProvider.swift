@@ -80,10 +80,10 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
                 $0.verdict(DoHService.words)
             }
         }
-        let services: @Sendable () async throws -> HTTPDNSProviderAnswer.HTTPSRecords = { [service] in
+        let httpsRecords: @Sendable () async throws -> HTTPDNSProviderAnswer.HTTPSRecords = { [service] in
             let question = DNSQuestion(query.host, type: .https)
             var generator = SystemRandomNumberGenerator()
-            return try await reply(question).messageServices(
+            return try await reply(question).messageHTTPSRecords(
                 for: question,
                 clientSubnet: subnet,
                 isSecret: service.hasSecretURL,
@@ -93,7 +93,7 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
         let families = HTTPDNSAddress.Family.allCases.filter(query.families.contains)
         let sharedFamilies = Lock<Set<HTTPDNSAddress.Family>>([])
         var answer = try await FamilyQuestions(families: query.families, deadline: deadline, time: time)
-            .answers(services: query.wantsServices ? services : nil) { [service] family in
+            .answers(httpsRecords: query.wantsHTTPSRecords ? httpsRecords : nil) { [service] family in
                 let question = DNSQuestion(query.host, type: DNSRecordType(of: family))
                 let (answer, scope) = try await reply(question)
                     .messageAnswer(to: question, clientSubnet: subnet, isSecret: service.hasSecretURL)

@@ -8,7 +8,7 @@ public import HTTPDNSPrimitives
 /// one connection if the service speaks HTTP/2. Addresses of the service, time limits, statuses and the lifetime of answers
 /// are treated as by ``HTTPDNSDoHProvider``.
 ///
-/// Records of type HTTPS are not queried: ``HTTPDNSProviderAnswer/services`` stays nil.
+/// Records of type HTTPS are not queried: ``HTTPDNSProviderAnswer/httpsRecords`` stays nil.
 public final class HTTPDNSJSONProvider: HTTPDNSProvider {
     /// The name from the settings.
     public let name: String

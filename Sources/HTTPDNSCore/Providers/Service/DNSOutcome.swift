@@ -207,7 +207,7 @@ extension DNSResponse {
         guard responseCode == .noError || responseCode == .nameError else { return .failed(responseCode) }
         let chain = try followAliases()
         if responseCode == .nameError, !chain.records.isEmpty {
-            throw DNSMessageError(.contradiction, "NXDOMAIN with services of \(chain.end)")
+            throw DNSMessageError(.contradiction, "NXDOMAIN with HTTPS records of \(chain.end)")
         }
         guard !chain.records.isEmpty else { return .none(timeToLive: negativeTimeToLive(of: chain)) }
 

@@ -3,12 +3,12 @@ internal import HTTPDNSPrimitives
 /// The requests of one query: their outcomes, and the time to wait for the remaining ones.
 struct QuestionGathering {
     enum Question: Hashable, Sendable {
-        case v4, v6, services
+        case v4, v6, httpsRecords
     }
 
     enum Outcome: Sendable {
         case addresses(HTTPDNSProviderAnswer.Family)
-        case services(HTTPDNSProviderAnswer.HTTPSRecords)
+        case httpsRecords(HTTPDNSProviderAnswer.HTTPSRecords)
         case failure(HTTPDNSProviderError)
         case cancelled
 
@@ -36,7 +36,7 @@ struct QuestionGathering {
     static let longestPatience: Duration = .milliseconds(500)
     /// The least time to wait for HTTPS records once the addresses are there (RFC 9460 section 5.1). All requests start at the
     /// same time, so HTTPS records should need no longer than the addresses.
-    static let leastPatienceForServices: Duration = .milliseconds(50)
+    static let leastPatienceForHTTPSRecords: Duration = .milliseconds(50)
 
     let questions: [Question]
     private let start: MonotonicTime
@@ -46,11 +46,16 @@ struct QuestionGathering {
     private var patience: Duration = .zero
     private var isGivenUp = false
 
-    init(families: HTTPDNSAddress.Families, wantsServices: Bool, since start: MonotonicTime, deadline: MonotonicTime) {
+    init(
+        families: HTTPDNSAddress.Families,
+        wantsHTTPSRecords: Bool,
+        since start: MonotonicTime,
+        deadline: MonotonicTime
+    ) {
         var questions: [Question] = []
         if families.contains(.v4) { questions.append(.v4) }
         if families.contains(.v6) { questions.append(.v6) }
-        if wantsServices { questions.append(.services) }
+        if wantsHTTPSRecords { questions.append(.httpsRecords) }
         self.questions = questions
         self.start = start
         self.deadline = deadline
@@ -71,11 +76,11 @@ struct QuestionGathering {
         } else {
             outcomes[question] = outcome
         }
-        guard !isComplete, !isGivenUp, question != .services else { return .keepWaiting }
+        guard !isComplete, !isGivenUp, question != .httpsRecords else { return .keepWaiting }
 
         let left = questions.filter { outcomes[$0] == nil }
-        if left == [.services] {
-            patience = min(max(now - start, Self.leastPatienceForServices), Self.longestPatience)
+        if left == [.httpsRecords] {
+            patience = min(max(now - start, Self.leastPatienceForHTTPSRecords), Self.longestPatience)
         } else if outcome.hasAddresses {
             patience = Self.longestPatience
         } else {
@@ -96,12 +101,12 @@ struct QuestionGathering {
             switch outcomes[question] {
             case nil: continue
             case .cancelled: throw CancellationError()
-            case .services(let services): answer.services = services
+            case .httpsRecords(let httpsRecords): answer.httpsRecords = httpsRecords
             case .addresses(let family):
                 answer[family: question] = family
                 isAnswered = true
-            case .failure(let error) where question == .services:
-                answer.services = .failed(error)
+            case .failure(let error) where question == .httpsRecords:
+                answer.httpsRecords = .failed(error)
             case .failure(let error):
                 answer[family: question] = .failed(error)
                 failures.append(error)
@@ -129,12 +134,12 @@ struct FamilyQuestions {
     /// fail the others.
     /// - Throws: ``HTTPDNSProviderError`` when no family was answered; `CancellationError` when the task is cancelled.
     func answers(
-        services: (@Sendable () async throws -> HTTPDNSProviderAnswer.HTTPSRecords)? = nil,
+        httpsRecords: (@Sendable () async throws -> HTTPDNSProviderAnswer.HTTPSRecords)? = nil,
         _ ask: @escaping @Sendable (HTTPDNSAddress.Family) async throws -> HTTPDNSProviderAnswer.Family
     ) async throws -> HTTPDNSProviderAnswer {
         var gathering = QuestionGathering(
             families: families,
-            wantsServices: services != nil,
+            wantsHTTPSRecords: httpsRecords != nil,
             since: time.now(),
             deadline: deadline
         )
@@ -143,8 +148,10 @@ struct FamilyQuestions {
                 let question: QuestionGathering.Question = family == .v4 ? .v4 : .v6
                 group.addTask { .outcome(question, await Self.outcome { .addresses(try await ask(family)) }) }
             }
-            if let services {
-                group.addTask { .outcome(.services, await Self.outcome { .services(try await services()) }) }
+            if let httpsRecords {
+                group.addTask {
+                    .outcome(.httpsRecords, await Self.outcome { .httpsRecords(try await httpsRecords()) })
+                }
             }
             while !gathering.isComplete, let event = await group.next() {
                 switch gathering.received(event, at: time.now()) {

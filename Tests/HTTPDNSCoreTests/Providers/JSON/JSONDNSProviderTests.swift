@@ -16,7 +16,7 @@ struct JSONDNSProviderTests {
         let answer = try await scripted.resolve()
         #expect(answer.v4 == .addresses([loopback2], timeToLive: .seconds(60), canonicalName: nil))
         #expect(answer.v6 == .addresses([loopback6], timeToLive: .seconds(60), canonicalName: nil))
-        #expect(answer.services == nil)
+        #expect(answer.httpsRecords == nil)
         let targets = Set(scripted.exchange.sent.map(\.request.url.target))
         #expect(targets == ["/resolve?name=one.test&type=1", "/resolve?name=one.test&type=28"])
         for sent in scripted.exchange.sent {

@@ -2,13 +2,13 @@ internal import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
     /// Converts a provider's answer to a cacheable one, and follows the HTTPS records of its name if the route requires it.
-    func followServices(
+    func followHTTPSRecords(
         of first: ProviderPool.Answer,
         _ assignment: ProviderPool.PoolAttempt,
         _ inquiry: UpstreamLookup
     ) async -> FlightResult {
         let plain = known(first, inquiry)
-        guard first.answer.services != nil else { return .answer(plain) }
+        guard first.answer.httpsRecords != nil else { return .answer(plain) }
         var chance = Chance(random: random)
         var selection = HTTPSRecordSelection(host: inquiry.host, families: inquiry.queried)
         var actions = selection.received(first.answer, about: inquiry.host, using: &chance)
@@ -16,14 +16,14 @@ extension HTTPDNSResolver {
             var questions: [ProviderPool.PoolAttempt] = []
             for action in actions {
                 switch action {
-                case .done(.plain(.failed(let error))): return withoutServices(plain, error, inquiry)
+                case .done(.plain(.failed(let error))): return withoutHTTPSRecords(plain, error, inquiry)
                 case .done(let choice): return .answer(merge(choice, into: plain, inquiry))
                 case .failed(let reason): return .answer(unavailable(reason, plain))
-                case .ask(let host, let families, let services):
+                case .ask(let host, let families, let httpsRecords):
                     var question = assignment
                     question.query.host = host
                     question.query.families = families
-                    question.query.wantsServices = services
+                    question.query.wantsHTTPSRecords = httpsRecords
                     question.hadAddresses = false
                     questions.append(question)
                 }
@@ -64,7 +64,7 @@ extension HTTPDNSResolver {
     /// Returns the name's own addresses, when its HTTPS records could not be queried.
     ///
     /// Without addresses the result is indefinite: only the HTTPS records may lead to an address.
-    private func withoutServices(_ plain: KnownAnswer, _ error: HTTPDNSProviderError, _ inquiry: UpstreamLookup)
+    private func withoutHTTPSRecords(_ plain: KnownAnswer, _ error: HTTPDNSProviderError, _ inquiry: UpstreamLookup)
         -> FlightResult
     {
         guard case .addresses = plain.content else {
@@ -80,7 +80,7 @@ extension HTTPDNSResolver {
             )
         }
         var answer = plain
-        answer.servicesFailed = true
+        answer.httpsRecordsFailed = true
         answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial)
         return .answer(answer)
     }
@@ -107,7 +107,7 @@ extension HTTPDNSResolver {
             if candidates.missing != nil {
                 answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial)
             }
-            answer.services = ServiceRoute(
+            answer.httpsRecords = ServiceRoute(
                 endpoints: endpoints,
                 applicationProtocols: candidates.applicationProtocols
             )
@@ -120,7 +120,7 @@ extension HTTPDNSResolver {
         if case .nothing = answer.content { return answer }
         answer.life = min(answer.life, Lifetimes.negative(reason.timeToLive))
         answer.refreshAt = answer.expiresAt
-        answer.services = ServiceRoute(endpoints: [], applicationProtocols: [], unavailable: reason.description)
+        answer.httpsRecords = ServiceRoute(endpoints: [], applicationProtocols: [], unavailable: reason.description)
         return answer
     }
 }
