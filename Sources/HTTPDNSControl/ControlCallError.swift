@@ -9,7 +9,7 @@ package struct ControlCallError: Error, Hashable, Sendable, CustomStringConverti
         case noSocket = "no-socket"
         case notSocket = "not-a-socket"
         case notPermitted = "not-permitted"
-        case nobodyListens = "nobody-listens"
+        case noListener = "no-listener"
         case connectionLost = "connection-lost"
         case notUnderstood = "not-understood"
         /// The service refused the request; ``ControlCallError/fault`` has its code.
@@ -62,7 +62,7 @@ package struct ControlCallError: Error, Hashable, Sendable, CustomStringConverti
             )
         case ECONNREFUSED:
             ControlCallError(
-                code: .nobodyListens,
+                code: .noListener,
                 message: "nobody listens on \(path)",
                 hint: "the service that made it has ended; a new one takes its place"
             )

@@ -57,7 +57,7 @@ extension HTTPDNSResolver.Counters {
         add(.shadowComparisons, "differed", count: shadowDiffered)
         add(.shadowComparisons, "failed", count: shadowFailed)
         add(.rollouts, "rolled-out", count: rolledOut)
-        add(.rollouts, "held-back", count: heldBack)
+        add(.rollouts, "outside-rollout", count: outsideRollout)
         add(.systemQueries, count: systemQueries)
         add(.systemFailures, count: systemFailures)
         for (name, provider) in providers {
@@ -127,10 +127,10 @@ package enum MetricName: String, CaseIterable, Sendable {
     case providerQuarantines = "httpdns.provider.quarantines"
     case routeAnswers = "httpdns.route.answers"
     case routeFailures = "httpdns.route.failures"
-    case switchedOff = "httpdns.switch.bypasses"
+    case switchedOff = "httpdns.switch.queries"
     case lastResorts = "httpdns.last_resort.answers"
     case shadowComparisons = "httpdns.shadow.comparisons"
-    case rollouts = "httpdns.rollout.questions"
+    case rollouts = "httpdns.rollout.queries"
     case switchState = "httpdns.switch.off"
     case reloads = "httpdns.reloads"
     case reloadFailing = "httpdns.reload.failing"

@@ -38,7 +38,7 @@ actor MetricExport {
     func add(_ event: HTTPDNSResolver.Event) {
         if event.missedBefore > 0 { count(.eventsMissed, [], by: event.missedBefore) }
         switch event.kind {
-        case .answered, .failed: record(event, cause: "question")
+        case .answered, .failed: record(event, cause: "query")
         case .refreshed, .refreshFailed: record(event, cause: "refresh")
         case .providerQuarantined: count(.providerQuarantines, [event.provider ?? MetricExport.none], by: 1)
         default: break

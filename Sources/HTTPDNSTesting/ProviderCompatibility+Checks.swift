@@ -31,7 +31,7 @@ extension ProviderCompatibility {
         await fault(provider, fixture.unknownName, .both) { answer in
             for outcome in [answer.v4, answer.v6] {
                 switch outcome {
-                case .nameError where fixture.tellsNameErrors, .noData where !fixture.tellsNameErrors: continue
+                case .nameError where fixture.reportsNameErrors, .noData where !fixture.reportsNameErrors: continue
                 default: return "an outcome is \(outcome, or: "nil")"
                 }
             }

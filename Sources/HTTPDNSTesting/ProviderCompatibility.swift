@@ -30,7 +30,7 @@ public struct ProviderCompatibility: Sendable {
         /// If not, they end when their task is cancelled, as the resolver does at the limit.
         public var keepsTimeLimits = true
         /// Whether the service can report that a name does not exist. If it cannot, such a name has no addresses.
-        public var tellsNameErrors = true
+        public var reportsNameErrors = true
         /// The time limit of a query for names that are answered.
         public var timeLimit: Duration = .seconds(5)
         /// The time limit of the query that is meant to exceed it.

@@ -87,7 +87,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
     public var isShutDown: Bool { state.withLock { $0.isShutDown } }
 
     /// Changes the script for a name; nil makes it a name that does not exist.
-    public func say(_ script: Script?, about host: HTTPDNSName) {
+    public func answer(_ script: Script?, for host: HTTPDNSName) {
         state.withLock { $0.scripts[host] = script }
     }
 

@@ -20,7 +20,7 @@ package final class ScriptedSystemResolver: SystemResolving {
     /// The queried names, in order.
     package var questions: [HTTPDNSName] { state.withLock { $0.questions } }
 
-    package func say(_ answer: Result<[HTTPDNSAddress], SystemResolverError>?, about host: HTTPDNSName) {
+    package func answer(_ answer: Result<[HTTPDNSAddress], SystemResolverError>?, for host: HTTPDNSName) {
         state.withLock { $0.answers[host] = answer }
     }
 

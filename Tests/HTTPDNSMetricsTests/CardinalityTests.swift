@@ -33,7 +33,7 @@ struct CardinalityTests {
             let name = try HTTPDNSName("host-\(number).\(zone)")
             names.append(name)
             if zone == "a.shop.test" {
-                provider.say(.answer(.addresses([address], timeToLive: .seconds(60))), about: name)
+                provider.answer(.answer(.addresses([address], timeToLive: .seconds(60))), for: name)
             } else if zone == "other.test" {
                 system[name] = .success([address])
             }

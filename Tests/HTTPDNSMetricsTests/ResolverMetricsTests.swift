@@ -99,7 +99,7 @@ struct ResolverMetricsTests {
         let answered = try #require(backend.timers.first { $0.dimensions.count == 4 })
         #expect(answered.label == "dns.lookup.duration")
         #expect(answered.valueInPreferredUnit(atIndex: 0) == 0.008)
-        #expect(answered.dimensions.map(\.1) == ["question", "*.shop.test", "provider", "doh"])
+        #expect(answered.dimensions.map(\.1) == ["query", "*.shop.test", "provider", "doh"])
         let failed = try #require(backend.timers.first { $0.dimensions.count == 5 })
         #expect(failed.dimensions.map(\.1) == ["refresh", "none", "none", "none", "timed-out"])
         #expect(backend.counterTotal(label: "httpdns.provider.quarantines") == 1)

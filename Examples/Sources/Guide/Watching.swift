@@ -1,13 +1,13 @@
 import HTTPDNSCore
 import HTTPDNSMetrics
 
-/// How many of the questions of one minute were answered without waiting.
+/// The share of the queries of one minute that were answered without waiting.
 func hitRate(of resolver: some ObservedResolver) async throws -> Double {
     let earlier = resolver.counters
     try await Task.sleep(for: .seconds(60))
     let minute = resolver.counters - earlier
     let atOnce = minute.hits + minute.staleHits + minute.immediate
-    return minute.questions > 0 ? Double(atOnce) / Double(minute.questions) : 1
+    return minute.queries > 0 ? Double(atOnce) / Double(minute.queries) : 1
 }
 
 /// Tells when a name moves, and when a provider is given up.

@@ -59,7 +59,7 @@ extension HTTPDNSResolver {
         /// Queries within the rollout of a route that has one.
         public var rolledOut = 0
         /// Queries outside the rollout of their route, which the system resolver answered.
-        public var heldBack = 0
+        public var outsideRollout = 0
         /// The counters of each provider, by its name.
         public var providers: [String: HTTPDNSResolver.Counters.Provider] = [:]
 
@@ -79,7 +79,7 @@ extension HTTPDNSResolver {
         public init() {}
 
         /// The number of all queries.
-        public var questions: Int {
+        public var queries: Int {
             hits + staleHits + negativeHits + failureHits + immediate + misses + joined + overloaded
         }
 
@@ -128,7 +128,8 @@ extension HTTPDNSResolver {
                 \.hits, \.staleHits, \.negativeHits, \.failureHits, \.immediate, \.misses, \.joined, \.overloaded,
                 \.staleServedAfterWait, \.policyRefusals, \.refreshesStarted, \.refreshesSucceeded, \.refreshesFailed,
                 \.changes, \.evictions, \.restored, \.systemQueries, \.systemFailures, \.cacheEntries, \.cacheBytes,
-                \.shadowAgreed, \.shadowDiffered, \.shadowFailed, \.lastResort, \.switchedOff, \.rolledOut, \.heldBack,
+                \.shadowAgreed, \.shadowDiffered, \.shadowFailed, \.lastResort, \.switchedOff, \.rolledOut,
+                \.outsideRollout,
             ]
         }
     }
@@ -145,7 +146,7 @@ extension HTTPDNSResolver.Counters {
         "systemQueries": \.systemQueries, "systemFailures": \.systemFailures, "cacheEntries": \.cacheEntries,
         "cacheBytes": \.cacheBytes, "shadowAgreed": \.shadowAgreed, "shadowDiffered": \.shadowDiffered,
         "shadowFailed": \.shadowFailed, "lastResort": \.lastResort, "switchedOff": \.switchedOff,
-        "rolledOut": \.rolledOut, "heldBack": \.heldBack,
+        "rolledOut": \.rolledOut, "outsideRollout": \.outsideRollout,
     ]
 
     /// The numbers by their names.
@@ -179,7 +180,7 @@ extension HTTPDNSResolver.Counters {
         public init() {}
 
         /// The number of all queries.
-        public var questions: Int { failures.values.reduce(fresh + stale + system, +) }
+        public var queries: Int { failures.values.reduce(fresh + stale + system, +) }
 
         /// Returns the sum of both.
         public static func + (left: HTTPDNSResolver.Counters.Route, right: HTTPDNSResolver.Counters.Route)

@@ -89,7 +89,7 @@ package final class ResolverCounting: Sendable {
         for (pattern, route) in routes { counters.routes[pattern] = route.snapshot }
         counters.routes[HTTPDNSResolver.Counters.unrouted] = unrouted.snapshot
         let others = otherRoutes.snapshot
-        if others.questions > 0 { counters.routes[HTTPDNSResolver.Counters.otherRoutes] = others }
+        if others.queries > 0 { counters.routes[HTTPDNSResolver.Counters.otherRoutes] = others }
         func sum(_ kinds: AnswerCount...) -> Int { kinds.reduce(0) { $0 + answer[$1.rawValue] } }
         counters.hits = sum(.hitFromProvider, .hitFromSystem)
         counters.staleHits = sum(.staleHitFromProvider, .staleHitFromSystem)
@@ -127,7 +127,7 @@ package final class ResolverCounting: Sendable {
         counters.lastResort = occurrences[OccurrenceCount.lastResort.rawValue]
         counters.switchedOff = occurrences[OccurrenceCount.switchedOff.rawValue]
         counters.rolledOut = occurrences[OccurrenceCount.rolledOut.rawValue]
-        counters.heldBack = occurrences[OccurrenceCount.heldBack.rawValue]
+        counters.outsideRollout = occurrences[OccurrenceCount.outsideRollout.rawValue]
         counters.cacheEntries = cacheEntries
         counters.cacheBytes = cacheBytes
         for (name, row) in providers.withLock({ $0 }) {
@@ -297,7 +297,7 @@ package enum OccurrenceCount: Int, CaseIterable, Sendable {
     /// A query was within its route's rollout.
     case rolledOut
     /// A query was outside its route's rollout.
-    case heldBack
+    case outsideRollout
 }
 
 /// The counts of one provider. A query ends with exactly one of ``answer``, ``negative``, ``cancelled`` and a failure, which is

@@ -184,9 +184,9 @@ extension HTTPDNSResolver {
                 case .process: rolloutPlace
                 case .key: RolloutPlace.of(question.rolloutKey ?? question.host.description, in: route.pattern)
                 }
-            name.counts = [place < rollout.share ? .rolledOut : .heldBack]
+            name.counts = [place < rollout.share ? .rolledOut : .outsideRollout]
             if place >= rollout.share {
-                name.systemOnly = .heldBack
+                name.systemOnly = .outsideRollout
                 name.key = CacheKey(name.host, families: question.families, isSystemOnly: true)
                 return name
             }

@@ -121,23 +121,23 @@ public final class HTTPDNSResolver: Sendable {
     /// one name share one lookup.
     /// - Throws: ``HTTPDNSResolver/Error``; `CancellationError` when the task is cancelled, which does not affect other
     ///   queries that wait for the same name.
-    public func resolve(_ question: HTTPDNSResolver.Query) async throws -> HTTPDNSResolver.Resolution {
-        if let resolution = try immediateResolution(for: question) { return resolution }
+    public func resolve(_ query: HTTPDNSResolver.Query) async throws -> HTTPDNSResolver.Resolution {
+        if let resolution = try immediateResolution(for: query) { return resolution }
         let started = fixed.timeSource.now()
-        if !isStarted.load(ordering: .acquiring) { await startFirst(limit: question.timeLimit) }
+        if !isStarted.load(ordering: .acquiring) { await startFirst(limit: query.timeLimit) }
         // Whether the query has waited, was counted, and continued with the system resolver.
         var isRepeated = false
         while true {
             let turns = killSwitch.generation
             let settings = live.current
-            switch try decide(question, by: settings) {
+            switch try decide(query, by: settings) {
             // A mapping may have been added since the first check.
             case .settled(let resolution): return resolution
             case .lookFor(let name):
                 do {
                     let answer = try await answer(
                         name,
-                        to: question,
+                        to: query,
                         by: settings,
                         since: started,
                         turns: turns,
@@ -146,12 +146,12 @@ public final class HTTPDNSResolver: Sendable {
                     // Nil when newer settings were used first: then the query uses those.
                     guard let answer else { continue }
                     // A provider's answer is not used if the name was turned off meanwhile.
-                    guard answer.source == .provider, killSwitch.generation != turns, isSwitchedOff(question) else {
+                    guard answer.source == .provider, killSwitch.generation != turns, isSwitchedOff(query) else {
                         return answer
                     }
                 } catch let error as HTTPDNSResolver.Error {
                     guard error.code != .shutDown, name.systemOnly == nil, killSwitch.generation != turns,
-                        isSwitchedOff(question)
+                        isSwitchedOff(query)
                     else { throw error }
                 } catch is SwitchedOffMeanwhile {}
                 isRepeated = true
@@ -211,8 +211,8 @@ public final class HTTPDNSResolver: Sendable {
 
     /// Checks that the resolver is running.
     /// - Throws: ``HTTPDNSResolver/Error`` after ``shutdown()``.
-    func requireRunning(_ question: HTTPDNSResolver.Query) throws(HTTPDNSResolver.Error) {
-        if live.isClosed { throw .shutDown(host: question.host.description) }
+    func requireRunning(_ query: HTTPDNSResolver.Query) throws(HTTPDNSResolver.Error) {
+        if live.isClosed { throw .shutDown(host: query.host.description) }
     }
 }
 
@@ -273,17 +273,17 @@ extension HTTPDNSResolver {
     /// It needs none when it is pinned, literal, mapped to addresses, fresh in the cache, or stale while no provider may be
     /// queried. A use shortly before the end of an answer's lifetime starts a refresh in the background.
     /// - Throws: ``HTTPDNSResolver/Error`` for an address that the policy refuses, or a cached negative answer or failure.
-    package func immediateResolution(for question: HTTPDNSResolver.Query) throws(HTTPDNSResolver.Error)
+    package func immediateResolution(for query: HTTPDNSResolver.Query) throws(HTTPDNSResolver.Error)
         -> HTTPDNSResolver.Resolution?
     {
-        if let resolution = plainHit(question) { return resolution }
+        if let resolution = plainHit(query) { return resolution }
         let settings = live.current
-        switch try decide(question, by: settings) {
+        switch try decide(query, by: settings) {
         case .settled(let resolution):
             if let count = AnswerCount.immediate(resolution.source) { counting.count(count) }
             return resolution
         case .lookFor(let name):
-            return try immediateAnswer(name, to: question, by: settings)
+            return try immediateAnswer(name, to: query, by: settings)
         }
     }
 
@@ -292,19 +292,19 @@ extension HTTPDNSResolver {
     /// It reads the version of the settings once, and not the settings themselves: the answer is known to be usable under
     /// that version, which has no mappings, rollouts or address rules to be checked.
     /// - Returns: Nil in all other cases.
-    private func plainHit(_ question: HTTPDNSResolver.Query) -> HTTPDNSResolver.Resolution? {
+    private func plainHit(_ query: HTTPDNSResolver.Query) -> HTTPDNSResolver.Resolution? {
         let word = live.word
-        guard word.isPlain, killSwitch.isFullyOn, case .name(let host) = question.host,
-            question.freshAfter == nil, question.addresses.isEmpty,
-            question.families?.intersection(.both).isEmpty != true,
+        guard word.isPlain, killSwitch.isFullyOn, case .name(let host) = query.host,
+            query.freshAfter == nil, query.addresses.isEmpty,
+            query.families?.intersection(.both).isEmpty != true,
             !live.isClosed, !host.isLocalhost, !host.isAbsolute
         else { return nil }
-        let systemOnly = question.usesSystemResolver
+        let systemOnly = query.usesSystemResolver
         let key = CacheKey(
             host,
-            families: question.families,
+            families: query.families,
             isSystemOnly: systemOnly,
-            clientSubnet: systemOnly ? nil : question.clientSubnet
+            clientSubnet: systemOnly ? nil : query.clientSubnet
         )
         guard let answer = cache.find(key, epoch: word.epoch) else { return nil }
         let now = fixed.timeSource.coarseNow()
@@ -312,7 +312,7 @@ extension HTTPDNSResolver {
             let origin = answer.origin, let admitted = origin.admittedScope, answer.mostPrivateScope <= admitted
         else { return nil }
         var resolution = HTTPDNSResolver.Resolution(
-            .cached(answer, port: question.port),
+            .cached(answer, port: query.port),
             source: origin.source,
             details: nil,
             life: max((answer.expiresAt - now).wholeNanoseconds, 0),
@@ -327,7 +327,7 @@ extension HTTPDNSResolver {
 
     private func immediateAnswer(
         _ name: CacheLookup,
-        to question: HTTPDNSResolver.Query,
+        to query: HTTPDNSResolver.Query,
         by settings: LiveSettings
     ) throws(HTTPDNSResolver.Error) -> HTTPDNSResolver.Resolution? {
         let now = fixed.timeSource.coarseNow()
@@ -336,7 +336,7 @@ extension HTTPDNSResolver {
         let finding = CachedAnswer.find(known?.answer, orForAllClients: shared, at: now)
         switch finding {
         case .fresh(let answer):
-            if answer.isTooOld(for: question), mayAsk(inquiry(for: name, by: settings)) { return nil }
+            if answer.isTooOld(for: query), mayAsk(inquiry(for: name, by: settings)) { return nil }
             if answer.wantsRefresh(at: now), settings.resolving.configuration.cache.refreshesAhead {
                 refresh(answer, inquiry(for: name, by: settings), at: now)
             }
@@ -347,10 +347,10 @@ extension HTTPDNSResolver {
         case .stale, .backingOff: break
         }
         do throws(HTTPDNSResolver.Error) {
-            guard let resolution = try use(finding, for: name, question, by: settings, at: now) else { return nil }
+            guard let resolution = try use(finding, for: name, query, by: settings, at: now) else { return nil }
             return concluded(resolution, name, by: settings)
         } catch {
-            return try lastResort(after: error, name, question, by: settings)
+            return try lastResort(after: error, name, query, by: settings)
         }
     }
 }

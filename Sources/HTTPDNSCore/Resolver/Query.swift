@@ -72,5 +72,5 @@ struct UpstreamLookup: Sendable {
 
 /// The reason that the system resolver is queried and no provider.
 enum SystemOnlyReason: Sendable {
-    case request, mapping, route, internalName, noRoute, switchedOff, heldBack, shadow
+    case request, mapping, route, internalName, noRoute, switchedOff, outsideRollout, shadow
 }

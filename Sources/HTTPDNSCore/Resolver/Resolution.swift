@@ -267,7 +267,7 @@ extension HTTPDNSResolver.Resolution {
         /// The ``HTTPDNSResolver/KillSwitch`` has turned the name off.
         public static var switchedOff: SystemReason { SystemReason(.switchedOff) }
         /// The query is outside its route's ``HTTPDNSRoute/Rollout``.
-        public static var heldBack: SystemReason { SystemReason(.heldBack) }
+        public static var outsideRollout: SystemReason { SystemReason(.outsideRollout) }
         /// The route is in ``HTTPDNSRoute/Mode/shadow`` mode.
         public static var shadow: SystemReason { SystemReason(.shadow) }
 
@@ -279,7 +279,7 @@ extension HTTPDNSResolver.Resolution {
             case .route: "route"
             case .noRoute, .internalName: "no-route"
             case .switchedOff: "switched-off"
-            case .heldBack: "held-back"
+            case .outsideRollout: "outside-rollout"
             case .shadow: "shadow"
             }
         }

@@ -185,7 +185,7 @@ extension HTTPDNSResolver.Error {
                 (unknown, "the request asked for the system resolver")
             case .switchedOff:
                 (unknown, "it is switched off, so mappings and providers were passed over")
-            case .heldBack:
+            case .outsideRollout:
                 (unknown, "it is outside its route's rollout, so no provider was asked")
             case .shadow:
                 (unknown, "its route is in shadow mode, so providers' answers are not used")

@@ -163,7 +163,7 @@ enum RewriteReason {
             return ["\(off.scope) switched off by \(off.origin.rawValue)", asked]
         }
         switch resolution.systemReason {
-        case .heldBack: return ["outside the rollout of its route", asked]
+        case .outsideRollout: return ["outside the rollout of its route", asked]
         case .shadow: return ["its route is in shadow mode", asked]
         default: break
         }

@@ -43,7 +43,7 @@ struct DumpReport {
                 "\(Figures.count(cache.entries)) of \(Figures.count(limits.cacheEntries)) answers   "
                     + "\(bytes) of \(Figures.count(limits.cacheBytes))"
             ),
-            ("questions", questions),
+            ("queries", queries),
             ("requests", requests),
             (
                 "limits",
@@ -91,7 +91,7 @@ struct DumpReport {
             + (limits.queueSeconds.map { "   at most \(lifetime($0))" } ?? "")
     }
 
-    private var questions: String {
+    private var queries: String {
         func number(_ name: String) -> String { Figures.count(diagnostics.counters[name] ?? 0) }
         return "hits \(number("hits"))   misses \(number("misses"))   stale "
             + Figures.count(

@@ -139,7 +139,7 @@ struct WatchTable {
         guard showsDetails else { return lines }
         let counters = model.counters
         let counts = [
-            "questions \(Figures.count(counters.questions))", "hits \(Figures.count(counters.hits))",
+            "queries \(Figures.count(counters.queries))", "hits \(Figures.count(counters.hits))",
             "stale \(Figures.count(counters.staleServed))",
             "refreshes \(Figures.count(counters.refreshesSucceeded)), \(Figures.count(counters.refreshesFailed)) failed",
             "cached \(Figures.count(counters.cacheEntries))",

@@ -36,9 +36,9 @@ struct QuietClientTests {
         let provider = ScriptedProvider(name: "scripted")
         let names = try (0..<1_000).map { try HTTPDNSName("n\($0).shop.test") }
         for name in names {
-            provider.say(
+            provider.answer(
                 .answer(.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(2))),
-                about: name
+                for: name
             )
         }
         var configuration = HTTPDNSClient.Configuration()

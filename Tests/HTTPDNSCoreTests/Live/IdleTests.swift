@@ -19,7 +19,7 @@ struct IdleTests {
             let host = number % 10 == 0 ? "n\(number).shadow.test" : "n\(number).test"
             try fixture.say(["203.0.113.1"], timeToLive: .seconds(2), about: host)
             try fixture.say(["203.0.113.1"], timeToLive: .seconds(2), about: host, at: 1)
-            try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName(host))
+            try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), for: HTTPDNSName(host))
             _ = try await fixture.resolve(host)
         }
         // Used shortly before its life ends: the last that is asked.
@@ -30,7 +30,7 @@ struct IdleTests {
             await Task.yield()
         }
         // A provider in quarantine is tried on demand alone.
-        fixture.provider.say(.failure(.unavailable), about: try HTTPDNSName("bad.test"))
+        fixture.provider.answer(.failure(.unavailable), for: try HTTPDNSName("bad.test"))
         try fixture.say(["203.0.113.1"], timeToLive: .seconds(2), about: "bad.test", at: 1)
         _ = try await fixture.resolve("bad.test")
         while fixture.resolver.shadows.waitingCount > 0 || fixture.isAtWork {

@@ -36,11 +36,11 @@ struct LiveStressTests {
         let routed = try HTTPDNSName("img.test")
         let systemAddress = HTTPDNSAddress(v4: 203, 0, 113, 255)
         let system = ScriptedSystemResolver()
-        for host in [mapped, routed] { system.say(.success([systemAddress]), about: host) }
+        for host in [mapped, routed] { system.answer(.success([systemAddress]), for: host) }
         @Sendable func provider(_ number: UInt8) -> ScriptedProvider {
             let provider = ScriptedProvider(name: "doh")
             let address = HTTPDNSAddress(v4: 198, 51, 100, number)
-            provider.say(.answer(.addresses([address], timeToLive: .seconds(60))), about: routed)
+            provider.answer(.answer(.addresses([address], timeToLive: .seconds(60))), for: routed)
             return provider
         }
         @Sendable func settings(_ number: UInt8) throws -> HTTPDNSResolver.Configuration {

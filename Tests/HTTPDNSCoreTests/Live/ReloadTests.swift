@@ -19,7 +19,7 @@ struct ReloadTests {
         }
         for name in ["img.shop.test", "img.other.test"] { try fixture.say(["203.0.113.1"], about: name) }
         for name in ["img.shop.test", "img.other.test"] {
-            try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName(name))
+            try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), for: HTTPDNSName(name))
         }
         return fixture
     }
@@ -163,7 +163,7 @@ struct ReloadTests {
         let fixture = try fixture()
         let fresh = ScriptedProvider(name: "doh", timeSource: FakeTimeSource())
         let host = try HTTPDNSName("img.shop.test")
-        fresh.say(.answer(.addresses([HTTPDNSAddress(v4: 203, 0, 113, 2)], timeToLive: .seconds(60))), about: host)
+        fresh.answer(.answer(.addresses([HTTPDNSAddress(v4: 203, 0, 113, 2)], timeToLive: .seconds(60))), for: host)
         fixture.provider.hold()
         async let early = fixture.resolve("img.shop.test")
         await fixture.provider.queries(atLeast: 1)
@@ -212,7 +212,7 @@ struct ReloadTests {
         let fixture = try fixture(providers: ["doh", "backup"])
         for number in 0..<4 {
             let host = "n\(number).shop.test"
-            fixture.provider.say(.failure(.unavailable), about: try HTTPDNSName(host))
+            fixture.provider.answer(.failure(.unavailable), for: try HTTPDNSName(host))
             try fixture.say(["203.0.113.3"], about: host, at: 1)
             #expect(try await fixture.resolve(host).provider == "backup")
         }

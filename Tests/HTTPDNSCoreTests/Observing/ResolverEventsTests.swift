@@ -26,7 +26,7 @@ struct ResolverEventsTests {
         let fixture = try ResolverFixture()
         let said = #"answer refused: its "code" is not "success""#
         let failure = HTTPDNSProviderError(code: .badResponse, message: said)
-        fixture.provider.say(.failure(failure), about: try HTTPDNSName("img.test"))
+        fixture.provider.answer(.failure(failure), for: try HTTPDNSName("img.test"))
         var events = fixture.resolver.listener
         let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
         #expect(error?.attempts.first?.failure == said)

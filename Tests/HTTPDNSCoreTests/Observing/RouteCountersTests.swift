@@ -43,7 +43,7 @@ struct RouteCountersTests {
         let counters = resolver.counters
         let shop = try #require(counters.routes["*.shop.test"])
         #expect(shop.fresh == 3 && shop.stale == 0 && shop.system == 0)
-        #expect(shop.failures == [.nameNotFound: 1] && shop.questions == 4)
+        #expect(shop.failures == [.nameNotFound: 1] && shop.queries == 4)
         #expect(counters.routes[HTTPDNSResolver.Counters.unrouted]?.system == 2)
         #expect(counters.routes.count == 2)
         #expect(counters.hits == 3 && counters.misses == 3 && counters.answers == [.provider: 3, .system: 2])
@@ -53,9 +53,9 @@ struct RouteCountersTests {
     func stale() async throws {
         let resolver = try resolver()
         try await ask(resolver, "a.shop.test")
-        provider.say(
+        provider.answer(
             .failure(HTTPDNSProviderError(code: .unreachable, message: "gone")),
-            about: try HTTPDNSName("a.shop.test")
+            for: try HTTPDNSName("a.shop.test")
         )
         clock.advance(by: .seconds(31))
         try await ask(resolver, "a.shop.test")

@@ -16,8 +16,8 @@ struct FallbackLimitTests {
         _ change: (inout HTTPDNSResolver.Configuration) throws -> Void = { _ in }
     ) throws -> ResolverFixture {
         let fixture = try ResolverFixture(scope: scope, fallback: .system, change)
-        fixture.provider.say(.failure(.unavailable), about: try HTTPDNSName("evil.test"))
-        fixture.system.say(.success(answers.compactMap { HTTPDNSAddress($0) }), about: try HTTPDNSName("evil.test"))
+        fixture.provider.answer(.failure(.unavailable), for: try HTTPDNSName("evil.test"))
+        fixture.system.answer(.success(answers.compactMap { HTTPDNSAddress($0) }), for: try HTTPDNSName("evil.test"))
         return fixture
     }
 
@@ -49,7 +49,7 @@ struct FallbackLimitTests {
     @Test("The most public limit among the route's providers counts")
     func leastOfSeveral() async throws {
         let near = ScriptedProvider(name: "near", answerScope: .loopback, timeSource: FakeTimeSource())
-        for name in ["evil.test", "local.test"] { near.say(.failure(.unavailable), about: try HTTPDNSName(name)) }
+        for name in ["evil.test", "local.test"] { near.answer(.failure(.unavailable), for: try HTTPDNSName(name)) }
         let fixture = try fixture(["127.0.0.1"]) {
             $0.providers.append(near)
             $0.routes = [
@@ -57,7 +57,7 @@ struct FallbackLimitTests {
                 HTTPDNSRoute(try .init("local.test"), .providers(["near"], fallback: .system)),
             ]
         }
-        fixture.system.say(.success([HTTPDNSAddress(v4: 127, 0, 0, 1)]), about: try HTTPDNSName("local.test"))
+        fixture.system.answer(.success([HTTPDNSAddress(v4: 127, 0, 0, 1)]), for: try HTTPDNSName("local.test"))
         let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("evil.test") }
         #expect(error?.code == .policyRefused)
         #expect(try await fixture.resolve("local.test").addresses == ["127.0.0.1"])

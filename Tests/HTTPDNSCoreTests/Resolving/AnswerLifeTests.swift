@@ -25,7 +25,7 @@ struct AnswerLifeTests {
     @Test("Bounds of positive answers do not apply to negative ones and failures")
     func negativeLives() async throws {
         let fixture = try ResolverFixture { $0.cache.minimumTimeToLive = .seconds(600) }
-        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("bad.test"))
+        try fixture.provider.answer(.failure(.unavailable), for: HTTPDNSName("bad.test"))
         for (name, life) in [("gone.test", Duration.seconds(5)), ("bad.test", .seconds(1))] {
             _ = try? await fixture.resolve(name)
             fixture.time.advance(by: life - .nanoseconds(1))
@@ -139,6 +139,6 @@ struct AnswerLifeTests {
             v4: .addresses([HTTPDNSAddress(v4: 203, 0, 113, 2)], timeToLive: timeToLive, canonicalName: nil),
             v6: .failed(.unavailable)
         )
-        try fixture.provider.say(.answer(answer), about: HTTPDNSName("half.test"))
+        try fixture.provider.answer(.answer(answer), for: HTTPDNSName("half.test"))
     }
 }

@@ -92,9 +92,9 @@ struct CachingTests {
         let fixture = try ResolverFixture()
         let outcome: HTTPDNSProviderAnswer.Family =
             isNameError ? .nameError(timeToLive: lives.0) : .noData(timeToLive: lives.0)
-        try fixture.provider.say(
+        try fixture.provider.answer(
             .answer(HTTPDNSProviderAnswer(v4: outcome, v6: outcome)),
-            about: HTTPDNSName("no.test")
+            for: HTTPDNSName("no.test")
         )
         let code: HTTPDNSResolver.Error.Code = isNameError ? .nameNotFound : .noAddresses
         for _ in 0..<100 {
@@ -111,7 +111,7 @@ struct CachingTests {
     func backsOff() async throws {
         let fixture = try ResolverFixture { $0.cache.staleLimit = .zero }
         let host = try HTTPDNSName("pay.test")
-        fixture.provider.say(.failure(.unavailable), about: host)
+        fixture.provider.answer(.failure(.unavailable), for: host)
         for (number, wait) in [1, 2, 4, 8, 16, 30, 30].enumerated() {
             _ = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("pay.test") }
             #expect(fixture.provider.queries.count == number + 1)
@@ -125,7 +125,7 @@ struct CachingTests {
         try fixture.say(["203.0.113.1"], timeToLive: .seconds(1), about: "pay.test")
         _ = try await fixture.resolve("pay.test")
         fixture.time.advance(by: .seconds(1))
-        fixture.provider.say(.failure(.unavailable), about: host)
+        fixture.provider.answer(.failure(.unavailable), for: host)
         _ = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("pay.test") }
         fixture.time.advance(by: .seconds(1))
         #expect(try fixture.immediate("pay.test") == nil)
@@ -139,7 +139,7 @@ struct CachingTests {
             v4: .addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(3600), canonicalName: nil),
             v6: .failed(.unavailable)
         )
-        try fixture.provider.say(.answer(answer), about: HTTPDNSName("half.test"))
+        try fixture.provider.answer(.answer(answer), for: HTTPDNSName("half.test"))
         let resolution = try await fixture.resolve("half.test")
         #expect(resolution.addresses == ["203.0.113.1"])
         #expect(resolution.timeToLive == .seconds(3600))

@@ -28,7 +28,7 @@ struct ClientSubnetTests {
         let fixture = try ResolverFixture()
         var answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(60))
         answer.holdsForAllClients = holdsForAllClients
-        try fixture.provider.say(.answer(answer), about: HTTPDNSName("img.test"))
+        try fixture.provider.answer(.answer(answer), for: HTTPDNSName("img.test"))
         for number in 1...50 {
             let resolution = try await fixture.resolve("img.test") { $0.clientSubnet = block("198.51.\(number).0/24") }
             #expect(resolution.addresses == ["203.0.113.1"])
@@ -43,9 +43,9 @@ struct ClientSubnetTests {
         let fixture = try ResolverFixture { $0.cache.refreshesAhead = false }
         var answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(60))
         answer.holdsForAllClients = true
-        try fixture.provider.say(.answer(answer), about: HTTPDNSName("img.test"))
+        try fixture.provider.answer(.answer(answer), for: HTTPDNSName("img.test"))
         _ = try await fixture.resolve("img.test") { $0.clientSubnet = block("198.51.100.0/24") }
-        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("img.test"))
+        try fixture.provider.answer(.failure(.unavailable), for: HTTPDNSName("img.test"))
         fixture.time.advance(by: .seconds(60))
         for _ in 0..<3 {
             let stale = try await fixture.resolve("img.test") { $0.clientSubnet = block("192.0.2.0/24") }

@@ -52,7 +52,7 @@ struct InternalNameTests {
     func reload() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "a.corp.test")
-        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 2)]), about: HTTPDNSName("a.corp.test"))
+        try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 2)]), for: HTTPDNSName("a.corp.test"))
         #expect(try await fixture.resolve("a.corp.test").source == .provider)
         var settings = fixture.settings
         settings.internalZones = [try HTTPDNSName("corp.test")]
@@ -80,7 +80,7 @@ struct InternalNameTests {
         #expect(AddressInfoLookup.nodeName(of: plain) == "img.shop.example")
 
         let fixture = try ResolverFixture { $0.routes = [] }
-        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 2)]), about: plain)
+        try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 2)]), for: plain)
         for host in ["img.shop.example", "img.shop.example."] {
             _ = try await fixture.resolve(host)
             #expect(try fixture.immediate(host)?.isCached == true)
@@ -95,7 +95,7 @@ struct InternalNameTests {
             $0.cache.refreshesAhead = false
             $0.cache.systemTimeToLive = .seconds(seconds)
         }
-        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 2)]), about: HTTPDNSName("img.test"))
+        try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 2)]), for: HTTPDNSName("img.test"))
         #expect(try await fixture.resolve("img.test").timeToLive == .seconds(seconds))
         fixture.time.advance(by: .seconds(seconds) - .nanoseconds(1))
         #expect(try fixture.immediate("img.test")?.isStale == false)

@@ -9,9 +9,9 @@ struct KeptAnswerTests {
     func keepsFreshAnswer() async throws {
         let fixture = try ResolverFixture(fallback: .system)
         try fixture.say(["203.0.113.1"], timeToLive: .seconds(100), about: "img.test")
-        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName("img.test"))
+        try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), for: HTTPDNSName("img.test"))
         _ = try await fixture.resolve("img.test")
-        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("img.test"))
+        try fixture.provider.answer(.failure(.unavailable), for: HTTPDNSName("img.test"))
         fixture.time.advance(by: .seconds(95))
         var events = fixture.resolver.events.makeAsyncIterator()
         #expect(try fixture.immediate("img.test")?.isStale == false)

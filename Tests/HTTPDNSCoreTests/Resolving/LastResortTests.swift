@@ -40,16 +40,16 @@ struct LastResortTests {
         let fixture = try fixture { $0.cache.staleLimit = .seconds(30) }
         try fixture.say(["203.0.113.1"], timeToLive: .seconds(10), about: "pay.test")
         _ = try await fixture.resolve("pay.test")
-        fixture.provider.say(.failure(.unavailable), about: try HTTPDNSName("pay.test"))
+        fixture.provider.answer(.failure(.unavailable), for: try HTTPDNSName("pay.test"))
         fixture.time.advance(by: .seconds(20))
         #expect(try await fixture.resolve("pay.test").isStale, "a stale answer is better")
         fixture.time.advance(by: .seconds(60))
-        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName("pay.test"))
+        try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), for: HTTPDNSName("pay.test"))
         #expect(try await fixture.resolve("pay.test").source == .system, "so is the system's")
         fixture.time.advance(by: .seconds(60))
-        try fixture.system.say(
+        try fixture.system.answer(
             .failure(SystemResolverError(code: .failed, message: "down")),
-            about: HTTPDNSName("pay.test")
+            for: HTTPDNSName("pay.test")
         )
 
         let resolution = try await fixture.resolve("pay.test")

@@ -28,13 +28,13 @@ struct ManyQuestionsTests {
             for index in 0..<2 { try fixture.say(["203.0.113.1"], timeToLive: .seconds(life), about: name, at: index) }
         }
         let names = try ["a.test", "b.test", "c.test", "gone.test", "bad.test"].map { try HTTPDNSName($0) }
-        for provider in fixture.providers { provider.say(.failure(.unavailable), about: names[4]) }
+        for provider in fixture.providers { provider.answer(.failure(.unavailable), for: names[4]) }
         var tally = Tally()
         for round in 0..<50 {
             // From half-time on the first provider answers about nothing, and about b.test none does.
             if round == 25 {
-                for name in names { fixture.providers[0].say(.failure(.unavailable), about: name) }
-                fixture.providers[1].say(.failure(.unavailable), about: names[1])
+                for name in names { fixture.providers[0].answer(.failure(.unavailable), for: name) }
+                fixture.providers[1].answer(.failure(.unavailable), for: names[1])
             }
             await withTaskGroup(of: Result<HTTPDNSResolver.Resolution, any Error>.self) { group in
                 for number in 0..<20 {
@@ -48,7 +48,7 @@ struct ManyQuestionsTests {
             fixture.time.advance(by: .seconds(1))
         }
         let counters = resolver.counters
-        #expect(counters.questions == 1_000)
+        #expect(counters.queries == 1_000)
         #expect(counters.hits == tally.cached)
         #expect(counters.staleServed == tally.stale && tally.stale > 0)
         #expect(tally.fresh + tally.cached + tally.stale + tally.refused == 1_000)
@@ -123,7 +123,7 @@ struct ManyQuestionsTests {
         fixture.provider.hold()
         let names = try (0..<5_000).map { try HTTPDNSName("n\($0).test") }
         let answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(60))
-        for name in names { fixture.provider.say(.answer(answer), about: name) }
+        for name in names { fixture.provider.answer(.answer(answer), for: name) }
         let resolved = try await withThrowingTaskGroup(of: HTTPDNSResolver.Resolution.self) { group in
             for name in names {
                 group.addTask { try await resolver.resolve(HTTPDNSResolver.Query(.name(name), port: 443)) }

@@ -76,10 +76,10 @@ struct NegativeAnswerTests {
             try fixture.say(["203.0.113.\(index)"], timeToLive: .seconds(5), about: "img.test", at: index)
         }
         #expect(try await fixture.resolve("img.test").addresses == ["203.0.113.0"])
-        fixture.providers[0].say(nil, about: try HTTPDNSName("img.test"))
+        fixture.providers[0].answer(nil, for: try HTTPDNSName("img.test"))
         fixture.time.advance(by: .seconds(60))
         #expect(try await fixture.resolve("img.test").addresses == ["203.0.113.1"])
-        fixture.providers[1].say(nil, about: try HTTPDNSName("img.test"))
+        fixture.providers[1].answer(nil, for: try HTTPDNSName("img.test"))
         fixture.time.advance(by: .seconds(60))
         let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
         #expect(error?.code == .nameNotFound)
@@ -89,7 +89,7 @@ struct NegativeAnswerTests {
     @Test("A negative answer of a route's only provider is final")
     func onlyProvider() async throws {
         let fixture = try ResolverFixture(fallback: .system)
-        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), about: HTTPDNSName("img.test"))
+        try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), for: HTTPDNSName("img.test"))
         let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
         #expect(error?.code == .nameNotFound)
         #expect(fixture.system.questions.isEmpty && queries(fixture, 0) == 1)
@@ -103,8 +103,8 @@ struct NegativeAnswerTests {
             v6: .nameError(timeToLive: .seconds(300))
         )
         let host = try HTTPDNSName("img.test")
-        fixture.providers[0].say(.answer(denial), about: host)
-        fixture.providers[1].say(.failure(.unavailable), about: host)
+        fixture.providers[0].answer(.answer(denial), for: host)
+        fixture.providers[1].answer(.failure(.unavailable), for: host)
         await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
         try fixture.say(["203.0.113.1"], about: "img.test", at: 1)
         fixture.time.advance(by: .seconds(4))
@@ -126,8 +126,8 @@ struct NegativeAnswerTests {
             v4: .nameError(timeToLive: .seconds(300)),
             v6: .nameError(timeToLive: .seconds(300))
         )
-        fixture.providers[0].say(.answer(denial), about: host)
-        fixture.providers[1].say(.failure(.unavailable), about: host)
+        fixture.providers[0].answer(.answer(denial), for: host)
+        fixture.providers[1].answer(.failure(.unavailable), for: host)
         await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
         #expect(queries(fixture, 1) == 1)
         try fixture.say(["203.0.113.2"], about: "img.test")
@@ -154,7 +154,7 @@ struct NegativeAnswerTests {
     func batchUnconfirmed() async throws {
         let fixture = try ResolverFixture(providers: ["denier", "broken"], batchLimit: 5)
         let names = try names(5).map { try HTTPDNSName($0) }
-        for name in names { fixture.providers[1].say(.failure(.unavailable), about: name) }
+        for name in names { fixture.providers[1].answer(.failure(.unavailable), for: name) }
         #expect(await fixture.resolver.preresolve(names).count == 5)
         for name in names { try fixture.say(["203.0.113.1"], about: name.description, at: 1) }
         fixture.time.advance(by: .seconds(5))

@@ -28,7 +28,7 @@ struct PreresolvingTests {
         let fixture = try ResolverFixture(batchLimit: 5)
         let names = try names(5)
         for name in names.dropFirst(2) { try fixture.say(["203.0.113.1"], about: name.description) }
-        fixture.provider.say(.failure(.unavailable), about: names[0])
+        fixture.provider.answer(.failure(.unavailable), for: names[0])
         let failures = await fixture.resolver.preresolve(names)
         #expect(failures.mapValues(\.code) == [names[0]: .providersFailed, names[1]: .nameNotFound])
         for name in names.dropFirst(2) { #expect(try fixture.immediate(name.description) != nil) }
@@ -42,7 +42,7 @@ struct PreresolvingTests {
         let names = try ["a.shop.test", "b.shop.test", "c.test", "db"].map { try HTTPDNSName($0) }
         for name in names.prefix(2) { try fixture.say(["203.0.113.1"], about: name.description) }
         for name in names.dropFirst(2) {
-            fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), about: name)
+            fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), for: name)
         }
         #expect(await fixture.resolver.preresolve(names).isEmpty)
         #expect(fixture.provider.batches.count == 1)
@@ -71,8 +71,8 @@ struct PreresolvingTests {
         let fixture = try ResolverFixture(batchLimit: 5, fallback: .system)
         let names = try names(5)
         for name in names {
-            fixture.provider.say(.silence, about: name)
-            fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), about: name)
+            fixture.provider.answer(.silence, for: name)
+            fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), for: name)
         }
         return (fixture, names)
     }
@@ -102,8 +102,8 @@ struct PreresolvingTests {
         let (fixture, names) = try silentBatch()
         async let failures = fixture.resolver.preresolve(names)
         await fixture.provider.queries(atLeast: 1)
-        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), about: HTTPDNSName("other.test"))
-        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("other.test"))
+        try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), for: HTTPDNSName("other.test"))
+        try fixture.provider.answer(.failure(.unavailable), for: HTTPDNSName("other.test"))
         #expect(try await fixture.resolve("other.test").source == .system)
         let resolution = try await fixture.resolve("n3.test")
         #expect(resolution.source == .system && resolution.elapsed == .zero)

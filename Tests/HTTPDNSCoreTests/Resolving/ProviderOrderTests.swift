@@ -8,7 +8,7 @@ struct ProviderOrderTests {
     @Test("When a provider fails, the next is asked, and the answer lists the failure")
     func goesOn() async throws {
         let fixture = try ResolverFixture(providers: ["ali", "backup"])
-        try fixture.providers[0].say(.failure(.unavailable), about: HTTPDNSName("pay.test"))
+        try fixture.providers[0].answer(.failure(.unavailable), for: HTTPDNSName("pay.test"))
         try fixture.say(["203.0.113.30"], about: "pay.test", at: 1)
         let resolution = try await fixture.resolve("pay.test")
         #expect(resolution.provider == "backup")
@@ -38,7 +38,7 @@ struct ProviderOrderTests {
     @Test("Without a fallback a request fails closed, with each provider's failure")
     func failsClosed() async throws {
         let fixture = try ResolverFixture(providers: ["ali", "backup"])
-        for provider in fixture.providers { try provider.say(.failure(.unavailable), about: HTTPDNSName("pay.test")) }
+        for provider in fixture.providers { try provider.answer(.failure(.unavailable), for: HTTPDNSName("pay.test")) }
         let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("pay.test") }
         #expect(error?.code == .providersFailed)
         #expect(error?.attempts.map(\.provider) == ["ali", "backup"])
@@ -50,8 +50,8 @@ struct ProviderOrderTests {
     @Test("With a fallback the system answers until the providers may be asked again")
     func fallsBack() async throws {
         let fixture = try ResolverFixture(fallback: .system)
-        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("pay.test"))
-        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName("pay.test"))
+        try fixture.provider.answer(.failure(.unavailable), for: HTTPDNSName("pay.test"))
+        try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), for: HTTPDNSName("pay.test"))
         let resolution = try await fixture.resolve("pay.test")
         #expect(resolution.source == .system)
         #expect(resolution.failedAttempts.map(\.provider) == ["doh"])
@@ -73,7 +73,7 @@ struct ProviderOrderTests {
     @Test("The system's \"unknown\" after failed providers is a failure, not an answer")
     func fallbackUnknown() async throws {
         let fixture = try ResolverFixture(fallback: .system)
-        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("pay.test"))
+        try fixture.provider.answer(.failure(.unavailable), for: HTTPDNSName("pay.test"))
         let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("pay.test") }
         #expect(error?.code == .providersFailed)
         #expect(error?.attempts.map(\.failure) == ["503", "does not know the name"])
@@ -82,7 +82,7 @@ struct ProviderOrderTests {
     @Test("A dead provider costs the hedge delay, and no more")
     func hedges() async throws {
         let fixture = try ResolverFixture(providers: ["dead", "alive"], fallback: .system)
-        try fixture.providers[0].say(.silence, about: HTTPDNSName("pay.test"))
+        try fixture.providers[0].answer(.silence, for: HTTPDNSName("pay.test"))
         try fixture.say(["203.0.113.30"], about: "pay.test", at: 1)
         async let pending = fixture.resolve("pay.test")
         // The query's limit, and the moment of the hedge.
@@ -100,7 +100,7 @@ struct ProviderOrderTests {
     @Test("A query has the limit of an attempt, or all the time for the only provider")
     func limitsAttempts() async throws {
         let fixture = try ResolverFixture(providers: ["ali", "backup"])
-        try fixture.providers[0].say(.failure(.unavailable), about: HTTPDNSName("pay.test"))
+        try fixture.providers[0].answer(.failure(.unavailable), for: HTTPDNSName("pay.test"))
         _ = try? await fixture.resolve("pay.test")
         #expect(fixture.providers.map { $0.queries.map(\.timeLimit) } == [[.seconds(1)], [.seconds(1)]])
         let alone = try ResolverFixture(providers: ["ali"])
@@ -111,7 +111,7 @@ struct ProviderOrderTests {
     @Test("A provider that ignores cancellation is left behind at the time limit")
     func leavesStubborn() async throws {
         let fixture = try ResolverFixture(isStubborn: true)
-        try fixture.provider.say(.silence, about: HTTPDNSName("pay.test"))
+        try fixture.provider.answer(.silence, for: HTTPDNSName("pay.test"))
         let pending = Task { try await fixture.resolve("pay.test") }
         await fixture.time.sleepers(atLeast: 2)
         fixture.time.advance(by: .seconds(3))
@@ -147,7 +147,7 @@ struct ProviderOrderTests {
             code: .badResponse,
             message: "a\r\nb\u{1b}[2J" + String(repeating: "x", count: 9_999)
         )
-        try fixture.provider.say(.failure(hostile), about: HTTPDNSName("pay.test"))
+        try fixture.provider.answer(.failure(hostile), for: HTTPDNSName("pay.test"))
         let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("pay.test") }
         #expect(error?.message.contains("doh: a\\r\\nb\\u{1b}[2Jxxx") == true)
         #expect((error?.message.count ?? .max) < 400)
@@ -163,7 +163,7 @@ struct ProviderOrderTests {
                 timeToLive: .seconds(9),
                 canonicalName: try HTTPDNSName(canonical)
             )
-            try fixture.provider.say(.answer(answer), about: HTTPDNSName(host))
+            try fixture.provider.answer(.answer(answer), for: HTTPDNSName(host))
         }
         #expect(try await fixture.resolve("alias.test").canonicalName?.description == "edge.test")
         #expect(try await fixture.resolve("same.test").canonicalName == nil)

@@ -30,7 +30,7 @@ struct QueryCostTests {
             v4: .addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(timeToLive), canonicalName: nil),
             v6: .noData(timeToLive: .seconds(60))
         )
-        try fixture.provider.say(.answer(answer), about: HTTPDNSName("img.test"))
+        try fixture.provider.answer(.answer(answer), for: HTTPDNSName("img.test"))
         _ = try await fixture.resolve("img.test")
         try await use("img.test", for: .seconds(3600), fixture)
         #expect(expected.contains(fixture.provider.queries.count), "\(fixture.provider.queries.count)")
@@ -41,7 +41,7 @@ struct QueryCostTests {
         let fixture = try ResolverFixture(ticket: 1000)
         var answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(600))
         answer.v6 = .failed(.unavailable)
-        try fixture.provider.say(.answer(answer), about: HTTPDNSName("img.test"))
+        try fixture.provider.answer(.answer(answer), for: HTTPDNSName("img.test"))
         _ = try await fixture.resolve("img.test")
         try await use("img.test", for: .seconds(520), fixture)
         // After 10, 20, 40, 80, 160 and 320 s.
@@ -56,10 +56,10 @@ struct QueryCostTests {
         let fixture = try ResolverFixture(ticket: 1000)
         var answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(600))
         answer.v6 = .failed(.unavailable)
-        try fixture.provider.say(.answer(answer), about: HTTPDNSName("img.test"))
+        try fixture.provider.answer(.answer(answer), for: HTTPDNSName("img.test"))
         _ = try await fixture.resolve("img.test")
         answer.v6 = .noData(timeToLive: .seconds(60))
-        try fixture.provider.say(.answer(answer), about: HTTPDNSName("img.test"))
+        try fixture.provider.answer(.answer(answer), for: HTTPDNSName("img.test"))
         try await use("img.test", for: .seconds(530), fixture)
         #expect(fixture.provider.queries.map(\.families) == [.both, .v6])
         #expect(try fixture.immediate("img.test")?.addresses == ["203.0.113.1"])
@@ -106,7 +106,7 @@ struct QueryCostTests {
             $0.hasIPv6Route = { false }
             $0.routes = []
         }
-        try fixture.system.say(.success([HTTPDNSAddress("::1")!]), about: HTTPDNSName("img.test"))
+        try fixture.system.answer(.success([HTTPDNSAddress("::1")!]), for: HTTPDNSName("img.test"))
         #expect(try await fixture.resolve("img.test").addresses == ["::1"])
     }
 }

@@ -49,7 +49,7 @@ struct RefreshAheadTests {
         var listener = fixture.resolver.listener
         try fixture.say(["203.0.113.1", "2001:db8::1"], about: "img.test")
         _ = try await fixture.resolve("img.test")
-        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("img.test"))
+        try fixture.provider.answer(.failure(.unavailable), for: HTTPDNSName("img.test"))
         fixture.time.advance(by: .seconds(54))
         // Pauses of 1.05 s and 2.1 s, as chance has it here.
         for (left, started) in [(6, 1), (5, 1), (4, 2), (3, 2), (2, 2), (1, 3)] as [(Int64, Int)] {

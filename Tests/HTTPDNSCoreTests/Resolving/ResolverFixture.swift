@@ -84,7 +84,7 @@ struct ResolverFixture {
             addresses.compactMap { HTTPDNSAddress($0) },
             timeToLive: timeToLive
         )
-        try providers[index].say(.answer(answer), about: HTTPDNSName(host))
+        try providers[index].answer(.answer(answer), for: HTTPDNSName(host))
     }
 }
 

@@ -30,7 +30,7 @@ struct ResolverStressTests {
             let address = HTTPDNSAddress(v4: 203, 0, 113, UInt8(number))
             // From a life of nothing to one that outlasts the test.
             let life = Duration.milliseconds([0, 1, 5, 20, 100, 60_000][number % 6])
-            provider.say(.answer(.addresses([address], timeToLive: life)), about: host)
+            provider.answer(.answer(.addresses([address], timeToLive: life)), for: host)
         }
         var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [provider]

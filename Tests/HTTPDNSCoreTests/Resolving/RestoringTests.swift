@@ -115,7 +115,7 @@ struct RestoringTests {
         calendar.move(by: milliseconds)
         let fixture = try fixture(store) { $0.cache.staleLimit = .seconds(60) }
         await fixture.resolver.start()
-        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("img.test"))
+        try fixture.provider.answer(.failure(.unavailable), for: HTTPDNSName("img.test"))
         let resolution = try? await fixture.resolve("img.test")
         #expect(resolution.map { $0.isStale ? "stale" : "fresh" } ?? "none" == expected)
     }
@@ -130,7 +130,7 @@ struct RestoringTests {
         let fixture = try fixture(store)
         await fixture.resolver.start()
         #expect(try fixture.immediate("img.test") == nil)
-        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("img.test"))
+        try fixture.provider.answer(.failure(.unavailable), for: HTTPDNSName("img.test"))
         let resolution = try? await fixture.resolve("img.test")
         // A day ahead it is older than the hour of the stale limit; from the future it can only be called stale.
         #expect(resolution?.isStale == (milliseconds > 0 ? nil : true))
@@ -162,7 +162,7 @@ struct RestoringTests {
             calendar.move(by: age)
             let today = try fixture(store)
             await today.resolver.start()
-            try today.provider.say(.failure(.unavailable), about: HTTPDNSName("img.test"))
+            try today.provider.answer(.failure(.unavailable), for: HTTPDNSName("img.test"))
             let resolution = try await today.resolve("img.test")
             #expect(resolution.isStale == (age > 0))
             #expect(resolution.addresses == ["203.0.113.1"])
@@ -236,7 +236,7 @@ struct RestoringTests {
             $0.cache.staleLimit = .seconds(Int64.max)
             $0.cache.maximumTimeToLive = .seconds(Int64.max)
         }
-        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("img.test"))
+        try fixture.provider.answer(.failure(.unavailable), for: HTTPDNSName("img.test"))
         for _ in 0..<2 {
             let answer = try? await fixture.resolve("img.test")
             #expect((answer?.age ?? .zero) >= .zero)
@@ -270,8 +270,8 @@ struct RestoringTests {
         let fixture = try fixture(store) {
             $0.routes.append(HTTPDNSRoute(.exact(try HTTPDNSName("system.test")), .system))
         }
-        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), about: HTTPDNSName("system.test"))
-        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("bad.test"))
+        try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), for: HTTPDNSName("system.test"))
+        try fixture.provider.answer(.failure(.unavailable), for: HTTPDNSName("bad.test"))
         try fixture.say(["203.0.113.1"], about: "img.test")
         for name in ["img.test", "system.test", "gone.test", "bad.test"] { _ = try? await fixture.resolve(name) }
         await fixture.resolver.shutdown()

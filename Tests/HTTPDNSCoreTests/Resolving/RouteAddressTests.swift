@@ -45,8 +45,8 @@ struct RouteAddressTests {
         let mapped = #expect(throws: HTTPDNSResolver.Error.self) { try fixture.immediate("wrong.shop.test") }
         #expect(mapped?.code == .policyRefused)
 
-        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("down.shop.test"))
-        try fixture.system.say(.success([HTTPDNSAddress(v4: 198, 51, 100, 1)]), about: HTTPDNSName("down.shop.test"))
+        try fixture.provider.answer(.failure(.unavailable), for: HTTPDNSName("down.shop.test"))
+        try fixture.system.answer(.success([HTTPDNSAddress(v4: 198, 51, 100, 1)]), for: HTTPDNSName("down.shop.test"))
         let system = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("down.shop.test") }
         #expect(system?.code == .policyRefused)
         #expect(fixture.system.questions.count == 1)
@@ -57,7 +57,7 @@ struct RouteAddressTests {
         let fixture = try fixture(only: ["203.0.113.0/24"])
         try fixture.say(["198.51.100.1", "203.0.113.1"], about: "img.shop.test")
         _ = try await fixture.resolve("img.shop.test")
-        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("img.shop.test"))
+        try fixture.provider.answer(.failure(.unavailable), for: HTTPDNSName("img.shop.test"))
         fixture.time.advance(by: .seconds(60))
         let stale = try await fixture.resolve("img.shop.test")
         #expect(stale.isStale && stale.addresses == ["203.0.113.1"])

@@ -27,7 +27,7 @@ struct ServiceRoutingTests {
             } ?? .noData(timeToLive: .seconds(60))
         var answer = HTTPDNSProviderAnswer(v4: v4)
         answer.httpsRecords = httpsRecords
-        try fixture.provider.say(.answer(answer), about: HTTPDNSName(host))
+        try fixture.provider.answer(.answer(answer), for: HTTPDNSName(host))
     }
 
     private func texts(_ resolution: HTTPDNSResolver.Resolution?) -> [String] {
@@ -106,7 +106,7 @@ struct ServiceRoutingTests {
         var binding = HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: try HTTPDNSName("edge.test"))
         binding.v4Hints = [try #require(HTTPDNSAddress(hint)), HTTPDNSAddress(v4: 203, 0, 113, 8)]
         try say(.bindings([binding], timeToLive: .seconds(30)), about: "one.test", in: fixture)
-        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("edge.test"))
+        try fixture.provider.answer(.failure(.unavailable), for: HTTPDNSName("edge.test"))
         let expected = (allowed.isEmpty ? [] : [hint]) + ["203.0.113.8", "203.0.113.1"]
         #expect(try await fixture.resolve("one.test").addresses == expected)
         #expect(try fixture.immediate("one.test")?.addresses == expected)
@@ -159,8 +159,8 @@ struct ServiceRoutingTests {
     @Test("HTTPS records have the whole limit when the system resolver has no answer")
     func afterSystem() async throws {
         let fixture = try fixture { $0.routes[0].action = .providers(["doh"], fallback: .system) }
-        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), about: HTTPDNSName("first.test"))
-        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("first.test"))
+        try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), for: HTTPDNSName("first.test"))
+        try fixture.provider.answer(.failure(.unavailable), for: HTTPDNSName("first.test"))
         #expect(try await fixture.resolve("first.test").source == .system)
         try say(.alias(try HTTPDNSName("edge.test"), timeToLive: .seconds(30)), about: "one.test", in: fixture)
         try say(HTTPDNSProviderAnswer.HTTPSRecords.none(timeToLive: nil), 2, about: "edge.test", in: fixture)

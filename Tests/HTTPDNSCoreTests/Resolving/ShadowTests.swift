@@ -14,7 +14,7 @@ struct ShadowTests {
             $0.routes[0].mode = .shadow
             try change(&$0)
         }
-        if let system { try fixture.system.say(system, about: HTTPDNSName("img.test")) }
+        if let system { try fixture.system.answer(system, for: HTTPDNSName("img.test")) }
         return fixture
     }
 
@@ -63,7 +63,7 @@ struct ShadowTests {
         _ = try await fixture.resolve("img.test")
         #expect(await counted(fixture) == [0, 6, 0])
         #expect(fixture.provider.queries.count == 1)
-        #expect(fixture.resolver.counters.questions == 6, "comparing is no question")
+        #expect(fixture.resolver.counters.queries == 6, "comparing is no query")
     }
 
     @Test("Answers with a common address agree")
@@ -77,7 +77,7 @@ struct ShadowTests {
     @Test("A failing provider is counted as failed, even while it is in quarantine")
     func failed() async throws {
         let fixture = try fixture()
-        fixture.provider.say(.failure(.unavailable), about: try HTTPDNSName("img.test"))
+        fixture.provider.answer(.failure(.unavailable), for: try HTTPDNSName("img.test"))
         for _ in 0..<3 { #expect(try await fixture.resolve("img.test").addresses == ["203.0.113.99"]) }
         #expect(await counted(fixture) == [0, 0, 3])
         #expect(fixture.system.questions.count == 1, "the fallback is not asked for the comparison")
@@ -119,7 +119,7 @@ struct ShadowTests {
     func rollout() async throws {
         let fixture = try fixture { $0.routes[0].rollout = HTTPDNSRoute.Rollout(percent: 0) }
         try fixture.say(["203.0.113.1"], about: "img.test")
-        #expect(try await fixture.resolve("img.test").systemReason == .heldBack)
+        #expect(try await fixture.resolve("img.test").systemReason == .outsideRollout)
         #expect(await counted(fixture) == [0, 0, 0])
         #expect(fixture.provider.queries.isEmpty)
     }

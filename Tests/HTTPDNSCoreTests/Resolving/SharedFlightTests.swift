@@ -100,7 +100,7 @@ struct SharedFlightTests {
     func failureFreesKey() async throws {
         let fixture = try ResolverFixture()
         let host = try HTTPDNSName("img.test")
-        fixture.provider.say(.failure(.unavailable), about: host)
+        fixture.provider.answer(.failure(.unavailable), for: host)
         fixture.provider.hold()
         let tasks = (0..<10).map { _ in Task { try await fixture.resolve("img.test") } }
         await fixture.provider.queries(atLeast: 1)
@@ -185,7 +185,7 @@ struct SharedFlightTests {
     func keepsApart() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1", "2001:db8::1"], about: "img.test")
-        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), about: HTTPDNSName("img.test"))
+        try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), for: HTTPDNSName("img.test"))
         fixture.provider.hold()
         async let both = fixture.resolve("img.test")
         async let v6 = fixture.resolve("img.test") { $0.families = .v6 }

@@ -188,7 +188,7 @@ struct SourceOrderTests {
             ]
         }
         for name in ["mapped.test", "pinned.test", "routed.shop.test", "img.shop.test", "other.test", "db"] {
-            try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName(name))
+            try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), for: HTTPDNSName(name))
         }
         let reasons: [String: HTTPDNSResolver.Resolution.SystemReason] = [
             "mapped.test": .mapping, "pinned.test": .request, "routed.shop.test": .route, "img.shop.test": .request,

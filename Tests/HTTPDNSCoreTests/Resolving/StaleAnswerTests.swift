@@ -21,7 +21,7 @@ struct StaleAnswerTests {
     }
 
     private func fail(_ fixture: ResolverFixture, _ name: String = "img.test") throws {
-        for provider in fixture.providers { try provider.say(.failure(.unavailable), about: HTTPDNSName(name)) }
+        for provider in fixture.providers { try provider.answer(.failure(.unavailable), for: HTTPDNSName(name)) }
     }
 
     @Test("While a provider is silent, a stale answer serves after 300 ms, flagged")
@@ -172,9 +172,9 @@ struct StaleAnswerTests {
         let fixture = try ResolverFixture()
         let outcome: HTTPDNSProviderAnswer.Family =
             isNameError ? .nameError(timeToLive: .seconds(10)) : .noData(timeToLive: .seconds(10))
-        try fixture.provider.say(
+        try fixture.provider.answer(
             .answer(HTTPDNSProviderAnswer(v4: outcome, v6: outcome)),
-            about: HTTPDNSName("img.test")
+            for: HTTPDNSName("img.test")
         )
         _ = try? await fixture.resolve("img.test")
         fixture.time.advance(by: .seconds(10))
@@ -187,7 +187,7 @@ struct StaleAnswerTests {
     @Test("A stale answer is preferred to the system resolver until it is too old")
     func beforeSystem() async throws {
         let fixture = try await warm(fallback: .system) { $0.cache.staleLimit = .seconds(60) }
-        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName("img.test"))
+        try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), for: HTTPDNSName("img.test"))
         try fail(fixture)
         fixture.time.advance(by: .seconds(69))
         let stale = try await fixture.resolve("img.test")
@@ -208,9 +208,9 @@ struct StaleAnswerTests {
     func contradicted(outcome: HTTPDNSProviderAnswer.Family) async throws {
         let fixture = try await warm()
         fixture.time.advance(by: .seconds(10))
-        try fixture.provider.say(
+        try fixture.provider.answer(
             .answer(HTTPDNSProviderAnswer(v4: outcome, v6: outcome)),
-            about: HTTPDNSName("img.test")
+            for: HTTPDNSName("img.test")
         )
         _ = try? await fixture.resolve("img.test")
         try fail(fixture)
@@ -232,9 +232,9 @@ struct StaleAnswerTests {
         var listener = fixture.resolver.listener
         try fixture.say(["203.0.113.1", "2001:db8::1"], timeToLive: .seconds(10), about: "img.test")
         _ = try await fixture.resolve("img.test")
-        try fixture.provider.say(
+        try fixture.provider.answer(
             .failure(HTTPDNSProviderError(code: code, message: "no")),
-            about: HTTPDNSName("img.test")
+            for: HTTPDNSName("img.test")
         )
         fixture.time.advance(by: .seconds(8))
         _ = try fixture.immediate("img.test")

@@ -14,15 +14,15 @@ struct SystemFallbackTests {
         let fixture = try ResolverFixture(fallback: .system)
         for name in ["a", "b", "c", "d", "e", "f"] {
             let host = try HTTPDNSName("\(name).test")
-            fixture.system.say(.success([Self.address]), about: host)
-            fixture.provider.say(.silence, about: host)
+            fixture.system.answer(.success([Self.address]), for: host)
+            fixture.provider.answer(.silence, for: host)
         }
         return fixture
     }
 
     /// Brings the provider into quarantine.
     private func quarantine(_ fixture: ResolverFixture) async throws {
-        fixture.provider.say(.failure(.unavailable), about: try HTTPDNSName("a.test"))
+        fixture.provider.answer(.failure(.unavailable), for: try HTTPDNSName("a.test"))
         #expect(try await fixture.resolve("a.test").source == .system)
         #expect(!fixture.resolver.providerHealth[0].isHealthy)
     }
@@ -121,9 +121,9 @@ struct SystemFallbackTests {
     func busy() async throws {
         let fixture = try ResolverFixture { $0.routes = [] }
         let host = try HTTPDNSName("a.test")
-        fixture.system.say(.failure(SystemResolverError(code: .overloaded, message: "no thread")), about: host)
+        fixture.system.answer(.failure(SystemResolverError(code: .overloaded, message: "no thread")), for: host)
         await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("a.test") }
-        fixture.system.say(.success([Self.address]), about: host)
+        fixture.system.answer(.success([Self.address]), for: host)
         #expect(try await fixture.resolve("a.test").source == .system)
     }
 }

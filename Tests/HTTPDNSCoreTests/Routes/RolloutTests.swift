@@ -21,7 +21,7 @@ struct RolloutTests {
     private func resolver(_ rollout: HTTPDNSRoute.Rollout?, place: UInt64 = 0) throws -> ResolverFixture {
         let fixture = try ResolverFixture(ticket: place) { $0.routes[0].rollout = rollout }
         try fixture.say(["203.0.113.1"], about: "img.test")
-        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName("img.test"))
+        try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), for: HTTPDNSName("img.test"))
         return fixture
     }
 
@@ -44,7 +44,7 @@ struct RolloutTests {
         #expect(try await within(fixture) == quarter)
         var counters = fixture.resolver.counters
         #expect(counters.rolledOut == 2 * quarter.count)
-        #expect(counters.heldBack == 20_000 - 2 * quarter.count)
+        #expect(counters.outsideRollout == 20_000 - 2 * quarter.count)
 
         var settings = fixture.settings
         settings.routes[0].rollout?.percent = 50
@@ -54,7 +54,7 @@ struct RolloutTests {
         #expect((4850...5150).contains(half.count), "\(half.count)")
         #expect(fixture.provider.queries.count == 1, "its answer stayed in use through the reload")
         counters = fixture.resolver.counters
-        #expect(counters.rolledOut + counters.heldBack == 30_000)
+        #expect(counters.rolledOut + counters.outsideRollout == 30_000)
 
         settings.routes[0].rollout = nil
         try fixture.resolver.reload(settings)
@@ -63,12 +63,12 @@ struct RolloutTests {
     }
 
     @Test("Outside of a rollout a lookup takes the system path, and the result says so")
-    func heldBack() async throws {
+    func outsideRollout() async throws {
         let fixture = try resolver(HTTPDNSRoute.Rollout(percent: 0))
         let resolution = try await fixture.resolve("img.test")
-        #expect(resolution.source == .system && resolution.systemReason == .heldBack && resolution.route == nil)
+        #expect(resolution.source == .system && resolution.systemReason == .outsideRollout && resolution.route == nil)
         #expect(fixture.provider.queries.isEmpty)
-        #expect(fixture.resolver.counters.heldBack == 1)
+        #expect(fixture.resolver.counters.outsideRollout == 1)
     }
 
     @Test("A rollout by process decides once for all lookups", arguments: [(0, true), (2499, true), (2500, false)])
@@ -84,7 +84,7 @@ struct RolloutTests {
     func withoutKey() async throws {
         let fixture = try resolver(HTTPDNSRoute.Rollout(percent: 50, by: .key))
         let place = RolloutPlace.of("img.test", in: .any)
-        #expect(try await fixture.resolve("img.test").systemReason == (place < 5000 ? nil : .heldBack))
+        #expect(try await fixture.resolve("img.test").systemReason == (place < 5000 ? nil : .outsideRollout))
         let share = Double(place + 1) / 100
         let within = try resolver(HTTPDNSRoute.Rollout(percent: share, by: .key))
         #expect(try await within.resolve("img.test").source == .provider)
@@ -97,7 +97,7 @@ struct RolloutTests {
         let fixture = try resolver(HTTPDNSRoute.Rollout(percent: 0))
         try fixture.resolver.mappings.apply { $0["img.test"] = .addresses(["203.0.113.7"]) }
         #expect(try fixture.immediate("img.test")?.source == .mapping)
-        #expect(fixture.resolver.counters.heldBack == 0)
+        #expect(fixture.resolver.counters.outsideRollout == 0)
     }
 
     @Test("A percentage that is out of range or too fine is refused", arguments: [-1, 100.01, 12.345, .nan, .infinity])

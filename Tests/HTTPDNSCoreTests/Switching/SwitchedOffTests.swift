@@ -24,7 +24,7 @@ struct SwitchedOffTests {
         }
         for name in ["img.shop.test", "pay.shop.test"] { try fixture.say(["203.0.113.1"], about: name) }
         for name in ["img.shop.test", "map.shop.test", "pay.shop.test"] {
-            try fixture.system.say(.success([Self.systemAddress]), about: HTTPDNSName(name))
+            try fixture.system.answer(.success([Self.systemAddress]), for: HTTPDNSName(name))
         }
         return fixture
     }
@@ -144,7 +144,7 @@ struct SwitchedOffTests {
         let fixture = try ResolverFixture()
         for number in 0..<200 {
             try fixture.say(["203.0.113.1"], about: "n\(number).test")
-            try fixture.system.say(.success([Self.systemAddress]), about: HTTPDNSName("n\(number).test"))
+            try fixture.system.answer(.success([Self.systemAddress]), for: HTTPDNSName("n\(number).test"))
             _ = try await fixture.resolve("n\(number).test")
         }
         fixture.system.hold()
@@ -202,7 +202,7 @@ struct SwitchedOffTests {
     @Test("Switching a name off moves the lookups of its via rules, and no others", .timeLimit(.minutes(1)))
     func viaWhileWaiting() async throws {
         let fixture = try fixture()
-        try fixture.system.say(.success([Self.systemAddress]), about: HTTPDNSName("alias.test"))
+        try fixture.system.answer(.success([Self.systemAddress]), for: HTTPDNSName("alias.test"))
         fixture.provider.hold()
         async let alias = fixture.resolve("alias.test")
         await fixture.provider.queries(atLeast: 1)
@@ -218,7 +218,7 @@ struct SwitchedOffTests {
     @Test("The names of via rules are looked up ahead when they are switched off", .timeLimit(.minutes(1)))
     func viaLookedUpAhead() async throws {
         let fixture = try fixture()
-        try fixture.system.say(.success([Self.systemAddress]), about: HTTPDNSName("alias.test"))
+        try fixture.system.answer(.success([Self.systemAddress]), for: HTTPDNSName("alias.test"))
         _ = try await fixture.resolve("alias.test")
         fixture.resolver.killSwitch.turnOff(.route(try HTTPDNSRoute.Pattern("alias.test")))
         await fixture.system.questions(atLeast: 1)

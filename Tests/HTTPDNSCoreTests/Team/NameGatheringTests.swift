@@ -14,7 +14,7 @@ struct NameGatheringTests {
 
     private func provider(_ limit: Int, known hosts: [HTTPDNSName]) -> ScriptedProvider {
         let provider = ScriptedProvider(name: "ali", batchLimit: limit, timeSource: FakeTimeSource())
-        for host in hosts { provider.say(.known, about: host) }
+        for host in hosts { provider.answer(.known, for: host) }
         return provider
     }
 

@@ -71,7 +71,7 @@ struct ProviderTeamTests {
             limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 8)]
         )
         let names = try (0..<5000).map { try HTTPDNSName("n\($0).test") }
-        for name in names { fixture.providers[0].say(.known, about: name) }
+        for name in names { fixture.providers[0].answer(.known, for: name) }
         fixture.providers[0].hold()
         let answered = await withTaskGroup(of: String.self) { group in
             for name in names {
@@ -221,7 +221,7 @@ struct ProviderTeamTests {
                     .known, .known, .silence, nil, .failure(.unavailable),
                     .failure(HTTPDNSProviderError(code: .serverFailure, message: "SERVFAIL")),
                 ]
-                provider.say(scripts.randomElement(using: &random) ?? nil, about: host)
+                provider.answer(scripts.randomElement(using: &random) ?? nil, for: host)
             }
         }
         let team = ProviderPool(

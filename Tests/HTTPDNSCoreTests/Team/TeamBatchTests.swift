@@ -15,7 +15,7 @@ struct TeamBatchTests {
     func batches() async throws {
         let fixture = TeamFixture(["ali"], batchLimit: 4)
         let hosts = try hosts(10)
-        for host in hosts.dropFirst() { fixture.providers[0].say(.known, about: host) }
+        for host in hosts.dropFirst() { fixture.providers[0].answer(.known, for: host) }
         let outcomes = await fixture.team.ask(try fixture.assignment(), batch: hosts + hosts)
         #expect(outcomes.count == 10)
         #expect(outcomes[hosts[0]]?.text == "ali: nothing")
@@ -30,9 +30,9 @@ struct TeamBatchTests {
     func leftOpen() async throws {
         let fixture = TeamFixture(batchLimit: 10)
         let hosts = try hosts(3)
-        fixture.providers[0].say(.known, about: hosts[0])
-        fixture.providers[0].say(.failure(.unavailable), about: hosts[1])
-        for host in hosts { fixture.providers[1].say(.known, about: host) }
+        fixture.providers[0].answer(.known, for: hosts[0])
+        fixture.providers[0].answer(.failure(.unavailable), for: hosts[1])
+        for host in hosts { fixture.providers[1].answer(.known, for: host) }
         let outcomes = await fixture.team.ask(try fixture.assignment(secondOpinion: true), batch: hosts)
         #expect(hosts.map { outcomes[$0]?.text } == ["ali: addresses", "backup: addresses", "backup: addresses"])
         #expect(fixture.providers[1].batches.isEmpty)
@@ -45,7 +45,7 @@ struct TeamBatchTests {
             limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 3)]
         )
         let hosts = try hosts(50)
-        for host in hosts { fixture.providers[0].say(.known, about: host) }
+        for host in hosts { fixture.providers[0].answer(.known, for: host) }
         let outcomes = await fixture.team.ask(try fixture.assignment(), batch: hosts)
         #expect(outcomes.values.allSatisfy { $0.text == "ali: addresses" })
         #expect(outcomes.count == 50)
@@ -60,7 +60,7 @@ struct TeamBatchTests {
         try fixture.say(.known, at: 1)
         _ = try await fixture.team.ask(fixture.assignment())
         let hosts = try hosts(3)
-        for host in hosts { fixture.providers[1].say(.known, about: host) }
+        for host in hosts { fixture.providers[1].answer(.known, for: host) }
         let outcomes = await fixture.team.ask(try fixture.assignment(), batch: hosts)
         #expect(outcomes.values.allSatisfy { $0.text == "backup: addresses" })
         #expect(fixture.providers[1].batches == [hosts])

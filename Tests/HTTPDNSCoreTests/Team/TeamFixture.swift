@@ -42,7 +42,7 @@ struct TeamFixture {
     var reports: [AttemptReport] { journal.reports.withLock { $0 } }
 
     func say(_ script: ScriptedProvider.Script?, about host: String = "img.test", at index: Int) throws {
-        try providers[index].say(script, about: HTTPDNSName(host))
+        try providers[index].answer(script, for: HTTPDNSName(host))
     }
 
     func assignment(

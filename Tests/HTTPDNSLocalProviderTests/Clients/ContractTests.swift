@@ -62,7 +62,7 @@ extension OverTheNetwork {
                     silentName: try HTTPDNSName("silent.test")
                 ) { try client.provider(serving.url) }
                 // Version 1 has no word for a name that does not exist.
-                fixture.tellsNameErrors = client != .alibabaV1
+                fixture.reportsNameErrors = client != .alibabaV1
                 fixture.timeLimit = .seconds(30)
                 fixture.patience = .seconds(30)
                 let violations = await ProviderCompatibility(fixture).violations()

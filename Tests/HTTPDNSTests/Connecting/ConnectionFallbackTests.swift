@@ -34,8 +34,8 @@ struct ConnectionFallbackTests {
         let rig = try Rig(wire: wire ?? scripted, timeToLive: .seconds(3600)) {
             $0.resolver.routes = [HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: fallback))]
         }
-        rig.system.say(.success(system), about: try HTTPDNSName("one.test"))
-        rig.system.say(.success([Self.good]), about: try HTTPDNSName("map.test"))
+        rig.system.answer(.success(system), for: try HTTPDNSName("one.test"))
+        rig.system.answer(.success([Self.good]), for: try HTTPDNSName("map.test"))
         return rig
     }
 
@@ -137,11 +137,11 @@ struct ConnectionFallbackTests {
         let rig = try rig(system: [newer])
         let bySystem = HTTPDNSClient.Request.Options.bySystem
         for address in [newer, old] {
-            rig.system.say(.success([address]), about: try HTTPDNSName("one.test"))
+            rig.system.answer(.success([address]), for: try HTTPDNSName("one.test"))
             rig.clock.advance(by: .seconds(31))
             _ = try await rig.client.execute(HTTPDNSClient.Request(url: "https://one.test/", options: bySystem))
         }
-        rig.system.say(.success([Self.good]), about: try HTTPDNSName("one.test"))
+        rig.system.answer(.success([Self.good]), for: try HTTPDNSName("one.test"))
         rig.clock.advance(by: .seconds(31))
         _ = try await rig.client.get("https://one.test/")
         #expect(rig.wire.requests.last?.endpoints.map(\.address) == [Self.good])
@@ -153,9 +153,9 @@ struct ConnectionFallbackTests {
         let rig = try Rig(timeToLive: .seconds(1))
         _ = try await rig.client.get("https://one.test/")
         func rotate(to last: UInt8, timeToLive: Duration) async throws -> HTTPDNSClient.Exchange? {
-            rig.provider.say(
+            rig.provider.answer(
                 .answer(.addresses([HTTPDNSAddress(v4: 203, 0, 113, last)], timeToLive: timeToLive)),
-                about: try HTTPDNSName("one.test")
+                for: try HTTPDNSName("one.test")
             )
             rig.clock.advance(by: .seconds(2))
             return try await rig.client.get("https://one.test/").exchanges.last
@@ -195,7 +195,7 @@ struct ConnectionFallbackTests {
         mayEnd[0].deliver(())
         _ = try await first
         let moved = HTTPDNSAddress(v4: 203, 0, 113, 7)
-        rig.provider.say(.answer(.addresses([moved], timeToLive: .seconds(60))), about: try HTTPDNSName("one.test"))
+        rig.provider.answer(.answer(.addresses([moved], timeToLive: .seconds(60))), for: try HTTPDNSName("one.test"))
         rig.clock.advance(by: .seconds(2))
         // The first to go there. Others would stay on a warm address meanwhile, and there is none.
         async let ahead = rig.client.get("https://one.test/")

@@ -28,12 +28,12 @@ struct ReachableNetworksTests {
             server = try RawServer(.readHead, .sendText(answer))
             provider = ScriptedProvider(answerScope: .loopback, timeSource: clock)
             let loopback = HTTPDNSAddress(v4: 127, 0, 0, 1)
-            provider.say(.answer(.addresses([loopback], timeToLive: .zero)), about: try HTTPDNSName("provider.test"))
+            provider.answer(.answer(.addresses([loopback], timeToLive: .zero)), for: try HTTPDNSName("provider.test"))
             for name in ["fallback.test", "resort.test"] {
-                provider.say(.failure(.unavailable), about: try HTTPDNSName(name))
+                provider.answer(.failure(.unavailable), for: try HTTPDNSName(name))
             }
             for name in ["fallback.test", "system.test", "free.example"] {
-                system.say(.success([loopback]), about: try HTTPDNSName(name))
+                system.answer(.success([loopback]), for: try HTTPDNSName(name))
             }
             var configuration = HTTPDNSClient.Configuration()
             configuration.environment = { _ in nil }
@@ -52,7 +52,7 @@ struct ReachableNetworksTests {
                 try HTTPDNSMapping.Key("resort.test"): .lastResort(["127.0.0.1"]),
                 try HTTPDNSMapping.Key("metadata.test"): .addresses(["169.254.169.254"]),
             ]
-            system.say(.success([loopback]), about: try HTTPDNSName("past.test"))
+            system.answer(.success([loopback]), for: try HTTPDNSName("past.test"))
             try change(&configuration)
             base = try await HTTPDNSClient(configuration: configuration)
             client = HTTPDNSClient(
@@ -136,7 +136,7 @@ struct ReachableNetworksTests {
         let addresses = [
             HTTPDNSAddress(v4: 127, 0, 0, 1), HTTPDNSAddress(v4: 203, 0, 113, 9), HTTPDNSAddress(v4: 10, 0, 0, 1),
         ]
-        inside.provider.say(.answer(.addresses(addresses, timeToLive: .seconds(60))), about: name)
+        inside.provider.answer(.answer(.addresses(addresses, timeToLive: .seconds(60))), for: name)
         let rewritten = try await inside.client.rewrite("http://mixed.test/")
         #expect(rewritten.addresses.map(\.address) == [addresses[1]])
         #expect(try await inside.client.resolve("mixed.test").endpoints.map(\.address) == [addresses[1]])
@@ -151,11 +151,11 @@ struct ReachableNetworksTests {
         var options = HTTPDNSClient.Request.Options()
         options.reachableNetworks = .publicInternet
         let answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 9)], timeToLive: .zero)
-        inside.provider.say(.answer(answer), about: name)
+        inside.provider.answer(.answer(answer), for: name)
         let rewritten = try await inside.client.rewrite(url, options: options)
         #expect(rewritten.addresses.count == 1)
         let inner = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 127, 0, 0, 1)], timeToLive: .zero)
-        inside.provider.say(.answer(inner), about: name)
+        inside.provider.answer(.answer(inner), for: name)
         inside.clock.advance(by: .seconds(2))
         let error = await clientError { try await inside.client.execute(rewritten) }
         #expect(error?.code == .policyRefused, "\(String(describing: error))")
@@ -201,8 +201,8 @@ struct ReachableNetworksTests {
         let inside = try await Inside()
         let name = try HTTPDNSName("sick.test")
         let answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 9)], timeToLive: .seconds(60))
-        inside.provider.say(.answer(answer), about: name)
-        inside.system.say(.success([HTTPDNSAddress(v4: 127, 0, 0, 1)]), about: name)
+        inside.provider.answer(.answer(answer), for: name)
+        inside.system.answer(.success([HTTPDNSAddress(v4: 127, 0, 0, 1)]), for: name)
         let error = await clientError { try await inside.get("http://sick.test:\(inside.server.port)/") }
         #expect(error?.message.contains("reachable_networks") == true, "\(String(describing: error))")
         #expect(inside.server.connections.isEmpty)
@@ -267,7 +267,7 @@ struct ReachableNetworksTests {
         }
         let name = try HTTPDNSName("public.test")
         let answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 9)], timeToLive: .seconds(60))
-        inside.provider.say(.answer(answer), about: name)
+        inside.provider.answer(.answer(answer), for: name)
         #expect(try await inside.get("http://public.test/").status == .ok)
         #expect(try await inside.get("http://198.51.100.4/").status == .ok)
         #expect(await clientError { try await inside.get("http://provider.test/") }?.code == .policyRefused)

@@ -30,9 +30,9 @@ struct DiagnosticsTests {
     func failures() async throws {
         let rig = try Rig()
         _ = try? await rig.client.resolve("nowhere.test")
-        rig.provider.say(
+        rig.provider.answer(
             .failure(HTTPDNSProviderError(code: .serverFailure, message: "no")),
-            about: try HTTPDNSName("sick.test")
+            for: try HTTPDNSName("sick.test")
         )
         _ = try? await rig.client.resolve("sick.test")
         let answers = rig.client.status().cache.answers
@@ -52,7 +52,7 @@ struct DiagnosticsTests {
         for number in 0..<20 {
             let addresses = [HTTPDNSAddress(v4: 203, 0, 113, 1)]
             let host = try HTTPDNSName("n\(number).test")
-            rig.provider.say(.answer(.addresses(addresses, timeToLive: .seconds(60))), about: host)
+            rig.provider.answer(.answer(.addresses(addresses, timeToLive: .seconds(60))), for: host)
             _ = try await rig.client.resolve("n\(number).test")
         }
         let few = rig.client.status(limit: 5)
@@ -99,7 +99,7 @@ struct DiagnosticsTests {
     func providersAndSwitch() async throws {
         let rig = try Rig()
         let error = HTTPDNSProviderError(code: .unreachable, message: "connection refused")
-        rig.provider.say(.failure(error), about: try HTTPDNSName("sick.test"))
+        rig.provider.answer(.failure(error), for: try HTTPDNSName("sick.test"))
         _ = try? await rig.client.resolve("sick.test")
         rig.client.killSwitch.turnOff(.route(try HTTPDNSRoute.Pattern("*.test")), by: .socket)
         rig.clock.advance(by: .milliseconds(500))

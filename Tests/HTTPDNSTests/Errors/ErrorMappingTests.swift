@@ -111,13 +111,13 @@ struct ErrorMappingTests {
         let rig = try Rig { configuration in
             configuration.resolver.mappings = [try HTTPDNSMapping.Key("meta.test"): .addresses(["169.254.169.254"])]
         }
-        rig.provider.say(
+        rig.provider.answer(
             .failure(HTTPDNSProviderError(code: .httpStatus, message: "503")),
-            about: try HTTPDNSName("down.test")
+            for: try HTTPDNSName("down.test")
         )
-        rig.provider.say(
+        rig.provider.answer(
             .answer(.addresses([HTTPDNSAddress(v4: 127, 0, 0, 1)], timeToLive: .seconds(5))),
-            about: try HTTPDNSName("inside.test")
+            for: try HTTPDNSName("inside.test")
         )
         for (host, code, phase) in [
             ("gone.test", Code.resolveFailed, Phase.resolve), ("down.test", .resolveFailed, .resolve),
@@ -135,7 +135,7 @@ struct ErrorMappingTests {
     @Test("A silent provider ends in a time-out of resolving")
     func resolveTimeout() async throws {
         let rig = try Rig()
-        rig.provider.say(.silence, about: try HTTPDNSName("one.test"))
+        rig.provider.answer(.silence, for: try HTTPDNSName("one.test"))
         async let failed = clientError { try await rig.client.get("https://one.test/", timeout: .unlimited) }
         await rig.provider.queries(atLeast: 1)
         await rig.clock.sleepers(atLeast: 1)

@@ -20,8 +20,8 @@ struct ProxyNameTests {
             proxy.resolvesLocally = local
             $0.proxy = .through(proxy)
         }
-        rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 80)]), about: try HTTPDNSName(Self.name))
-        rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 81)]), about: try HTTPDNSName("edge.corp.test"))
+        rig.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 80)]), for: try HTTPDNSName(Self.name))
+        rig.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 81)]), for: try HTTPDNSName("edge.corp.test"))
         return rig
     }
 
@@ -88,7 +88,7 @@ struct ProxyNameTests {
         }
         let first = try await send()
         let both = [HTTPDNSAddress(v4: 203, 0, 113, 80), HTTPDNSAddress(v4: 203, 0, 113, 82)]
-        rig.system.say(.success(both), about: try HTTPDNSName(Self.name))
+        rig.system.answer(.success(both), for: try HTTPDNSName(Self.name))
         rig.clock.advance(by: .seconds(3600))
         let second = try await send()
         #expect(rig.system.questions.map(\.description) == [Self.name, Self.name])

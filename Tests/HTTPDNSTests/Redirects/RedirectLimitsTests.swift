@@ -152,7 +152,7 @@ struct RedirectLimitsTests {
         let rig = try Rig(wire: ScriptedWire { request, _ in .redirect(302, to: location, from: request) }) {
             $0.resolver.routes.append(HTTPDNSRoute(try .init("metadata.sys.test"), .system))
         }
-        rig.system.say(.success([HTTPDNSAddress(v4: 169, 254, 169, 254)]), about: try HTTPDNSName("metadata.sys.test"))
+        rig.system.answer(.success([HTTPDNSAddress(v4: 169, 254, 169, 254)]), for: try HTTPDNSName("metadata.sys.test"))
         let error = await clientError { try await rig.client.get("http://one.test/") }
         #expect(error?.code == .policyRefused && error?.phase == .policy, "\(location): \(error as Any)")
         #expect(rig.wire.requests.count == 1)
@@ -176,7 +176,7 @@ struct RedirectLimitsTests {
                 $0.resolver.policy.allowed = try ["10.0.0.0/8", "127.0.0.0/8", "::1/128", "fd00::/8"]
                     .map { try #require(HTTPDNSAddressBlock($0)) }
             }
-            rig.system.say(.success([HTTPDNSAddress(v4: 10, 0, 0, 9)]), about: try HTTPDNSName("sys.test"))
+            rig.system.answer(.success([HTTPDNSAddress(v4: 10, 0, 0, 9)]), for: try HTTPDNSName("sys.test"))
             let error = await clientError { try await rig.client.get("http://8.8.8.8/") }
             #expect(error?.code == (isAllowed ? nil : .policyRefused), "\(location): \(error as Any)")
             #expect(rig.wire.requests.count == (isAllowed ? 2 : 1))
@@ -202,7 +202,7 @@ struct RedirectLimitsTests {
             if isAllowed { $0.resolver.policy.allowed = [try #require(HTTPDNSAddressBlock("10.0.0.0/8"))] }
         }
         let inside = HTTPDNSAddress(v4: 10, 0, 0, 5)
-        rig.system.say(.success([inside]), about: try HTTPDNSName("one.test"))
+        rig.system.answer(.success([inside]), for: try HTTPDNSName("one.test"))
         func isRefused() async -> Bool {
             let before = rig.wire.requests.count
             let error = await clientError { try await rig.client.post("http://8.8.8.8/", body: .text("x")) }
@@ -234,7 +234,7 @@ struct RedirectLimitsTests {
         }
         let (inside, outside) = (HTTPDNSAddress(v4: 10, 0, 0, 9), HTTPDNSAddress(v4: 203, 0, 113, 51))
         func own(after seconds: Int, known address: HTTPDNSAddress) async throws -> HTTPDNSClient.Exchange? {
-            rig.system.say(.success([address]), about: try HTTPDNSName("sys.test"))
+            rig.system.answer(.success([address]), for: try HTTPDNSName("sys.test"))
             rig.clock.advance(by: .seconds(seconds))
             return try await rig.client.get("http://sys.test/").exchanges.last
         }

@@ -42,19 +42,19 @@ struct OutageLogTests {
             }
             return successes
         }
-        for name in Self.names { provider.say(Self.answer(), about: try HTTPDNSName(name)) }
+        for name in Self.names { provider.answer(Self.answer(), for: try HTTPDNSName(name)) }
         #expect(try await ask() == Self.names.count)
         #expect(log.lines.filter(Self.expected.contains).isEmpty)
         for name in Self.names {
-            provider.say(
+            provider.answer(
                 .failure(HTTPDNSProviderError(code: .unreachable, message: "out")),
-                about: try HTTPDNSName(name)
+                for: try HTTPDNSName(name)
             )
         }
         clock.advance(by: .seconds(31))
         // Stale answers serve, and the failures behind them are the operator's to hear of.
         #expect(try await ask() == Self.names.count)
-        for name in Self.names { provider.say(Self.answer(), about: try HTTPDNSName(name)) }
+        for name in Self.names { provider.answer(Self.answer(), for: try HTTPDNSName(name)) }
         clock.advance(by: .seconds(120))
         #expect(try await ask() == Self.names.count)
         clock.advance(by: .seconds(31))

@@ -53,7 +53,7 @@ struct CompressedOnceTests {
         let rig = try Rig(wire: wire) {
             $0.resolver.routes = [HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .system))]
         }
-        rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 51)]), about: try HTTPDNSName("one.test"))
+        rig.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 51)]), for: try HTTPDNSName("one.test"))
         _ = try await rig.client.post("https://one.test/", body: Self.body)
         let places = places(rig)
         #expect(places.count == 2 && Set(places).count == 1 && places[0] != nil)

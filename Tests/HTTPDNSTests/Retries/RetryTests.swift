@@ -295,7 +295,7 @@ struct RetryTests {
         _ = try await rig.client.resolve("one.test")
         rig.clock.advance(by: .seconds(5))
         let moved = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 9)], timeToLive: .seconds(30))
-        rig.provider.say(.answer(moved), about: try HTTPDNSName("one.test"))
+        rig.provider.answer(.answer(moved), for: try HTTPDNSName("one.test"))
         return rig
     }
 
@@ -325,7 +325,7 @@ struct RetryTests {
         _ = try await rig.client.resolve("two.test")
         rig.clock.advance(by: .seconds(5))
         let moved = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 9)], timeToLive: .seconds(30))
-        rig.provider.say(.answer(moved), about: try HTTPDNSName("two.test"))
+        rig.provider.answer(.answer(moved), for: try HTTPDNSName("two.test"))
         let response = try await rig.client.get("https://one.test/")
         #expect(response.exchanges.last?.remote.address == HTTPDNSAddress(v4: 203, 0, 113, 9))
         // What was asked in the first try is new enough.
@@ -343,12 +343,12 @@ struct RetryTests {
             $0.retries = Self.atOnce
             $0.resolver.routes = [HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .system))]
         }
-        rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 51)]), about: host)
+        rig.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 51)]), for: host)
         var options = HTTPDNSClient.Request.Options()
         options.addresses = .system
         _ = try await rig.client.resolve("one.test", options: options)
         rig.clock.advance(by: .seconds(5))
-        rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 52)]), about: host)
+        rig.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 52)]), for: host)
         let exchange = try await rig.client.get("https://one.test/").exchanges.last
         #expect(exchange?.remote.address == HTTPDNSAddress(v4: 203, 0, 113, 52) && exchange?.usedSystemFallback == true)
         #expect(rig.system.questions == [host, host] && rig.wire.requests.count == 4)
@@ -370,7 +370,7 @@ struct RetryTests {
             return .ok(from: request)
         }
         let broken = HTTPDNSProviderError(code: .serverFailure, message: "broken")
-        rig.provider.say(.failure(broken), about: try HTTPDNSName("one.test"))
+        rig.provider.answer(.failure(broken), for: try HTTPDNSName("one.test"))
         let response = try await rig.client.get("https://one.test/")
         #expect(response.exchanges.last?.remote.address == HTTPDNSAddress(v4: 203, 0, 113, 1))
         #expect(rig.provider.queries.count == 2 && response.exchanges.last?.request.resolution.isStale == false)

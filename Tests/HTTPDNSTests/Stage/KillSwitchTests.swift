@@ -9,7 +9,7 @@ import Testing
 struct KillSwitchTests {
     private func rig(_ configure: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }) throws -> Rig {
         let rig = try Rig(configure: configure)
-        rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 60)]), about: try HTTPDNSName("one.test"))
+        rig.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 60)]), for: try HTTPDNSName("one.test"))
         return rig
     }
 

@@ -94,7 +94,7 @@ struct RewrittenRequestTests {
     @Test("A request for the system resolver and the kill switch lead there", arguments: [true, false])
     func system(byOption: Bool) async throws {
         let rig = try Rig { $0.isEnabled = byOption }
-        rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 61)]), about: try HTTPDNSName("map.test"))
+        rig.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 61)]), for: try HTTPDNSName("map.test"))
         var request = HTTPDNSClient.Request(url: "http://map.test/")
         if byOption { request.options.addresses = .system }
         let response = try await rig.client.execute(request)

@@ -160,7 +160,7 @@ struct TagTests {
     func killSwitch() async throws {
         let first = try Rig()
         let second = try Rig { $0.isEnabled = false }
-        second.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 60)]), about: try HTTPDNSName("one.test"))
+        second.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 60)]), for: try HTTPDNSName("one.test"))
         let response = try await second.client.execute(try await first.client.rewrite("https://one.test/"))
         #expect(response.exchanges.first?.request.source == .system)
         #expect(response.exchanges.first?.request.tag == nil)

@@ -159,7 +159,7 @@ struct CompareTests {
         "A route whose answers are not used yet is compared too",
         arguments: ["mode: shadow", "rollout: { percent: 0 }", "enabled: false"]
     )
-    func heldBack(setting: String) async throws {
+    func outsideRollout(setting: String) async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
         let file = try folder.write(

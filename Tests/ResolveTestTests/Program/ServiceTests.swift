@@ -24,7 +24,7 @@ struct ServiceTests {
                 [HTTPDNSAddress(v4: 203, 0, 113, 7), HTTPDNSAddress(v4: 203, 0, 113, 8)],
                 timeToLive: .seconds(3600)
             )
-            provider.say(.answer(answer), about: try HTTPDNSName("img.test"))
+            provider.answer(.answer(answer), for: try HTTPDNSName("img.test"))
             var configuration = HTTPDNSClient.Configuration()
             configuration.resolver.providers = [provider]
             configuration.resolver.routes = [
@@ -58,7 +58,7 @@ struct ServiceTests {
                 switch     ON
                 mappings   generation 2 (file 1, program 1)   2 rules
                 cache      1 of 4,096 answers   N bytes of 8,388,608
-                questions  hits 0   misses 1   stale 0   failures out of the cache 0   changes 0
+                queries    hits 0   misses 1   stale 0   failures out of the cache 0   changes 0
                 requests   0 in flight   0 open connections
                 limits     resolving 3 s   stale 60 min   in flight 16,384   idle connections 1,024
                 queue      0 waiting of 4,096   connections 64 for a host   at most 2 s

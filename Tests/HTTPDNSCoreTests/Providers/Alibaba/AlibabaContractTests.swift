@@ -75,7 +75,7 @@ struct AlibabaContractTests {
             return try AlibabaProvider(configuration, exchange: Service(version))
         }
         // Version 1 has no word for a name that does not exist.
-        fixture.tellsNameErrors = version == .v2
+        fixture.reportsNameErrors = version == .v2
         fixture.timeLimit = .seconds(30)
         fixture.patience = .seconds(30)
         let violations = await ProviderCompatibility(fixture).violations()

@@ -65,7 +65,7 @@ struct TencentContractTests {
             try TencentProvider(configuration(access), exchange: Service(access))
         }
         // The protocol has no word for a name that does not exist.
-        fixture.tellsNameErrors = false
+        fixture.reportsNameErrors = false
         fixture.timeLimit = .seconds(30)
         fixture.patience = .seconds(30)
         let violations = await ProviderCompatibility(fixture).violations()
