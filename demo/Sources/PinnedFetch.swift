@@ -54,7 +54,7 @@ struct PinnedFetch: DemoStep {
             ("connect", report.timings.connect, "\(report.remoteAddress):\(port)"),
             ("tls", report.timings.tls, certificate),
             (
-                "reply", report.timings.firstByte,
+                "first byte", report.timings.firstByte,
                 "\(report.status), \(report.httpVersion), \(report.bodyBytes.grouped) bytes"
             ),
         ]
@@ -70,7 +70,7 @@ struct PinnedFetch: DemoStep {
                 passed += seconds
             }
             let time = seconds.map { String(format: "%6.1f ms", $0 * 1000) } ?? "        -"
-            screen.detail(name.padded(to: 9) + bar.padded(to: 15) + time + "   " + what)
+            screen.detail(name.padded(to: 12) + bar.padded(to: 15) + time + "   " + what)
         }
     }
 }

@@ -120,7 +120,7 @@ extension SettingsReader {
             mistakes.add(
                 "\(path) has both \"last_resort\" and \"\(other)\"; allowed: last_resort alone",
                 at: node.position,
-                hint: other == "ttl" ? "last resorts are asked for anew each time" : nil
+                hint: other == "ttl" ? "last resorts are never cached" : nil
             )
         }
         return readTargets(node, path: "\(path).last_resort").map {

@@ -53,7 +53,7 @@ final class ReloadReports: Sendable {
         case .polling:
             state.withLock { $0.isPolling = true }
             logger?.notice(
-                "the system tells of no changes of the configuration file; it is looked at every two seconds",
+                "file change notifications are unavailable; the configuration file is checked every two seconds",
                 metadata: ["file": .string(file)]
             )
         }

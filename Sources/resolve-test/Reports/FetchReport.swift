@@ -110,7 +110,7 @@ struct FetchReport {
                 .init("tls", hop.timings.tls, name + "certificate \(hop.isVerified ? "verified" : "NOT verified")")
             )
         }
-        phases.append(.init("reply", hop.timings.firstByte, "\(hop.status), \(hop.version)"))
+        phases.append(.init("first byte", hop.timings.firstByte, "\(hop.status), \(hop.version)"))
         if isLast, bodyBytes > 0 || wireBytes > 0 {
             let wire = wireBytes == bodyBytes ? "" : ", \(Figures.bytes(wireBytes)) on the wire"
             phases.append(.init("body", bodyTime(hop), Figures.bytes(bodyBytes) + wire))
@@ -265,7 +265,7 @@ struct PhaseBars {
             let numbers = " " + time.paddedLeft(to: timeWidth)
             guard !phase.remark.isEmpty else { return (lead + painted + numbers).trimmingTrailingBlanks() + "\n" }
             let isNarrow = textWidth + barWidth + phase.remark.count > screen.width
-            let separator = isNarrow ? "\n" + String(repeating: " ", count: Self.margin + nameWidth + 2) : "   "
+            let separator = isNarrow ? "\n" + String(repeating: " ", count: Self.margin + 2) : "   "
             return lead + painted + numbers + separator + phase.remark + "\n"
         }.joined()
     }

@@ -285,7 +285,7 @@ struct MappingMistakeTests {
                 """,
                 """
                 f.yaml:3:50: mappings["a.example"] has both "last_resort" and "ttl"; allowed: last_resort alone (last \
-                resorts are asked for anew each time)
+                resorts are never cached)
                 f.yaml:4:48: mappings["b.example"] has both "last_resort" and "via"; allowed: last_resort alone
                 f.yaml:5:29: mappings["c.example"].last_resort: found an empty list; allowed: an address, a list of \
                 addresses, or system

@@ -13,7 +13,7 @@ struct OutageLogTests {
     private static let names = (0..<8).map { "n\($0).test" }
 
     /// What an operator must see of a provider that fails and answers again, at info level and above.
-    private static let expected = ["provider is left alone after failures", "provider answers again"]
+    private static let expected = ["provider is backing off after failures", "provider answers again"]
 
     private static func answer() -> ScriptedProvider.Script {
         .answer(.addresses([HTTPDNSAddress(v4: 127, 0, 0, 1)], timeToLive: .seconds(30)))

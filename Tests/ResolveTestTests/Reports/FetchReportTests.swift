@@ -40,11 +40,11 @@ struct FetchReportTests {
         #expect(
             report(try hop()).text(.plain) == """
                 hop 1  https://Api.Shop.example:8443/v1?q=1 -> 200, HTTP/2, 48,210 bytes, image/jpeg
-                       resolve  ####                  8.1 ms   doh backup, fresh, 41 s left
-                       connect      #                 0.3 ms   203.0.113.8:8443
-                       tls          ##########       21.0 ms   SNI api.shop.example, certificate verified
-                       reply                  #####   9.4 ms   200, HTTP/2
-                       body                        #  3.1 ms   48,210 bytes, 12,000 bytes on the wire
+                       resolve     ####                  8.1 ms   doh backup, fresh, 41 s left
+                       connect         #                 0.3 ms   203.0.113.8:8443
+                       tls             ##########       21.0 ms   SNI api.shop.example, certificate verified
+                       first byte                #####   9.4 ms   200, HTTP/2
+                       body                           #  3.1 ms   48,210 bytes, 12,000 bytes on the wire
                 ok total  42.0 ms   1 of 1 hop looked up   certificate verified
 
                 """
@@ -71,7 +71,7 @@ struct FetchReportTests {
     func narrow() throws {
         let text = report(try hop()).text(Screen(width: 60, style: .plain))
         let lines = text.split(separator: "\n").map(String.init)
-        #expect(lines.contains("                SNI api.shop.example, certificate verified"))
+        #expect(lines.contains("         SNI api.shop.example, certificate verified"))
         #expect(lines.dropFirst().allSatisfy { $0.count <= 60 })
     }
 
