@@ -11,7 +11,7 @@ struct ResolverMetricsTests {
     /// A resolver that does what a test makes it.
     private final class Resolver: ObservedResolver {
         let observation: ResolverObservation
-        init(_ time: FakeTimeSource) {
+        init(_ time: ManualClock) {
             observation = ResolverObservation(providers: ["doh"], timeSource: time, logger: nil)
         }
         var counters: HTTPDNSResolver.Counters { observation.counting.snapshot(cacheEntries: 12, cacheBytes: 3400) }
@@ -20,7 +20,7 @@ struct ResolverMetricsTests {
         var status: HTTPDNSResolver.Status { held.withLock { $0 } }
     }
 
-    private let time = FakeTimeSource()
+    private let time = ManualClock()
     private let backend = TestMetrics()
     private let resolver: Resolver
     private let metrics: ResolverMetrics

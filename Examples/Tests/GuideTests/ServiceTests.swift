@@ -5,7 +5,7 @@ import Testing
 struct ServiceTests {
     @Test("An answer is used until its time to live is over")
     func timeToLive() async throws {
-        let clock = FakeTimeSource()
+        let clock = ManualClock()
         let host = try HTTPDNSName("img.shop.example")
         let address = HTTPDNSAddress(v4: 203, 0, 113, 7)
         let provider = ScriptedProvider(

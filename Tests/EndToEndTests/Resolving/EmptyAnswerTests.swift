@@ -25,7 +25,7 @@ struct EmptyAnswerTests {
         let empty = try RawServer(.repeatForever([.readHead, .send(DNSReply.http(message))]))
         defer { empty.stop() }
 
-        let clock = FakeTimeSource()
+        let clock = ManualClock()
         var configuration = try rig.settings()
         configuration.resolver.timeSource = clock
         configuration.resolver.families = .v4

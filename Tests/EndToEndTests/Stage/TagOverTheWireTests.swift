@@ -45,7 +45,7 @@ struct TagOverTheWireTests {
     func secondClient() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
-        let clock = FakeTimeSource()
+        let clock = ManualClock()
         let (firstCount, secondCount) = (RewriteCounter(), RewriteCounter())
         let name = "tag-life.wild.test"
         let url = "https://\(name):\(rig.tlsPort)/echo?tag-life"

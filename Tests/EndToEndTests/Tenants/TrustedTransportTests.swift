@@ -6,9 +6,9 @@ import ServerRig
 import Testing
 
 /// When files are looked at, and what a bad one costs, on a clock that stands still.
-@Suite("Changed certificates, on a fake clock", .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])))
+@Suite("Changed certificates, on a manual clock", .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])))
 struct TrustedTransportTests {
-    private let clock = FakeTimeSource()
+    private let clock = ManualClock()
     private let log = LogRecorder()
 
     private func transport(

@@ -14,7 +14,7 @@ struct ConfigurationWatcherTests {
         + "(check the path; it is as seen from the working directory)"
 
     private let file = ScriptedFile("one")
-    private let clock = FakeTimeSource()
+    private let clock = ManualClock()
     private let reports = ReportList()
 
     private func watcher(
@@ -71,7 +71,7 @@ struct ConfigurationWatcherTests {
 
     /// A clock that is looked at, right after a look at the file has ended, by somebody who then moves a new file into place.
     private final class BusyClock: TimeSource {
-        private let clock = FakeTimeSource()
+        private let clock = ManualClock()
         private let file: ScriptedFile
         private let isMoved = Lock(false)
 

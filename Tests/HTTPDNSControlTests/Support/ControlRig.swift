@@ -6,12 +6,12 @@ import HTTPDNSTesting
 
 @testable import HTTPDNSControl
 
-/// A client with a scripted provider and a fake clock, and a folder for its sockets.
+/// A client with a scripted provider and a manual clock, and a folder for its sockets.
 ///
 /// `one.test` is at 203.0.113.1 for 30 s by the provider, and `map.test` mapped to 203.0.113.7.
 final class ControlRig: Sendable {
     let folder: String
-    let clock = FakeTimeSource()
+    let clock = ManualClock()
     let provider: ScriptedProvider
     let client: HTTPDNSClient
 

@@ -134,7 +134,7 @@ struct ReloadTests {
                 $0.cache.maximumTimeToLive = .seconds(5)
             },
             Change(testDescription: "another provider of the same name", keeps: (false, false)) {
-                $0.providers = [ScriptedProvider(name: "doh", timeSource: FakeTimeSource())]
+                $0.providers = [ScriptedProvider(name: "doh", timeSource: ManualClock())]
             },
         ]
     )
@@ -161,7 +161,7 @@ struct ReloadTests {
     @Test("A lookup in flight ends by its old settings, and later lookups do not join it")
     func flights() async throws {
         let fixture = try fixture()
-        let fresh = ScriptedProvider(name: "doh", timeSource: FakeTimeSource())
+        let fresh = ScriptedProvider(name: "doh", timeSource: ManualClock())
         let host = try HTTPDNSName("img.shop.test")
         fresh.answer(.answer(.addresses([HTTPDNSAddress(v4: 203, 0, 113, 2)], timeToLive: .seconds(60))), for: host)
         fixture.provider.hold()
@@ -200,7 +200,7 @@ struct ReloadTests {
         fixture.provider.hold()
         let early = Task { try await fixture.resolve("img.shop.test") }
         await fixture.provider.queries(atLeast: 1)
-        _ = try reload(fixture) { $0.providers = [ScriptedProvider(name: "doh", timeSource: FakeTimeSource())] }
+        _ = try reload(fixture) { $0.providers = [ScriptedProvider(name: "doh", timeSource: ManualClock())] }
         await fixture.resolver.shutdown()
         #expect(fixture.provider.isShutDown)
         await #expect(throws: HTTPDNSResolver.Error.self) { try await early.value }
@@ -229,7 +229,7 @@ struct ReloadTests {
         #expect(fixture.resolver.providerHealth.map(\.queries) == before)
         #expect(fixture.resolver.counters.providers["doh"]?.failures.isEmpty == false)
         _ = try reload(fixture) {
-            $0.providers = [ScriptedProvider(name: "doh", timeSource: FakeTimeSource()), $0.providers[1]]
+            $0.providers = [ScriptedProvider(name: "doh", timeSource: ManualClock()), $0.providers[1]]
         }
         #expect(!isResting(), "another provider of that name begins anew")
         #expect(fixture.resolver.providerHealth.map(\.queries)[1] == before[1])

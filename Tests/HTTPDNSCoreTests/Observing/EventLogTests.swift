@@ -29,7 +29,7 @@ struct EventLogTests {
 
     private func observation(_ level: Logger.Level) -> ResolverObservation {
         let logger = Logger(label: "test") { [lines] _ in Recorder(lines: lines, logLevel: level) }
-        return ResolverObservation(providers: [], timeSource: FakeTimeSource(), logger: logger)
+        return ResolverObservation(providers: [], timeSource: ManualClock(), logger: logger)
     }
 
     /// The lines report quarantine, store, reload and switch.

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Counters by route")
 struct RouteCountersTests {
-    private let clock = FakeTimeSource()
+    private let clock = ManualClock()
     private let provider: ScriptedProvider
 
     init() throws {

@@ -8,10 +8,10 @@ import Testing
 @Suite("One family answers, the other is silent", .timeLimit(.minutes(10)))
 struct DoHFamilyPatienceTests {
     /// A service that says nothing about one type of record for as long as someone waits.
-    private func provider(silentAbout silent: DNSRecordType, on time: FakeTimeSource) throws -> HTTPDNSDoHProvider {
+    private func provider(silentAbout silent: DNSRecordType, on time: ManualClock) throws -> HTTPDNSDoHProvider {
         let exchange = ScriptedExchange { sent in
             guard sent.question.type == silent else { return .loopback(to: sent) }
-            try await FakeTimeSource().sleep(until: MonotonicTime(nanoseconds: .max))
+            try await ManualClock().sleep(until: MonotonicTime(nanoseconds: .max))
             throw CancellationError()
         }
         var configuration = HTTPDNSDoHProvider.Configuration(name: "doh", url: "https://doh.test/dns-query")
@@ -25,7 +25,7 @@ struct DoHFamilyPatienceTests {
         arguments: [.a, .aaaa] as [DNSRecordType]
     )
     func givesUp(silent: DNSRecordType) async throws {
-        let time = FakeTimeSource()
+        let time = ManualClock()
         let provider = try provider(silentAbout: silent, on: time)
         let query = HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: .both, timeLimit: .seconds(3))
         async let answer = provider.resolve(query)
@@ -42,7 +42,7 @@ struct DoHFamilyPatienceTests {
 
     @Test("Through a resolver the addresses arrive long before its time limit")
     func resolves() async throws {
-        let time = FakeTimeSource()
+        let time = ManualClock()
         var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [try provider(silentAbout: .aaaa, on: time)]
         configuration.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
@@ -59,7 +59,7 @@ struct DoHFamilyPatienceTests {
 
     @Test("Without an address the other family is awaited until the time limit")
     func keepsWaiting() async throws {
-        let time = FakeTimeSource()
+        let time = ManualClock()
         let gate = Meeting(of: 2)
         let exchange = ScriptedExchange { sent in
             guard sent.question.type == .aaaa else { return .message(to: sent) }
@@ -82,7 +82,7 @@ struct DoHFamilyPatienceTests {
 
     @Test("Cancelling the wait for a silent family is a cancellation")
     func cancels() async throws {
-        let time = FakeTimeSource()
+        let time = ManualClock()
         let provider = try provider(silentAbout: .aaaa, on: time)
         let query = HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: .both, timeLimit: .seconds(3))
         let task = Task { try await provider.resolve(query) }

@@ -4,7 +4,7 @@ import HTTPDNSTesting
 
 /// A resolver on a hand-driven clock, with scripted sources.
 struct ResolverFixture {
-    let time = FakeTimeSource()
+    let time = ManualClock()
     let system = ScriptedSystemResolver()
     let providers: [ScriptedProvider]
     let resolver: HTTPDNSResolver
@@ -31,7 +31,7 @@ struct ResolverFixture {
                 answerScope: scope,
                 isStubborn: isStubborn,
                 batchLimit: batchLimit,
-                timeSource: FakeTimeSource()
+                timeSource: ManualClock()
             )
         }
         var configuration = HTTPDNSResolver.Configuration()

@@ -20,7 +20,7 @@ struct KillSwitchTests {
     )
     func origins(off: HTTPDNSResolver.KillSwitch.Origin, on: HTTPDNSResolver.KillSwitch.Origin) {
         let operators: Set<HTTPDNSResolver.KillSwitch.Origin> = [.api, .socket]
-        let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: FakeTimeSource())
+        let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: ManualClock())
         killSwitch.turnOff(by: off)
         #expect(!killSwitch.isOn && !killSwitch.isFullyOn)
         killSwitch.turnOn(by: on)
@@ -32,7 +32,7 @@ struct KillSwitchTests {
     /// A turn that changes nothing does not count.
     @Test("The kill switch is on by default, and each turn that changes it counts")
     func generations() throws {
-        let time = FakeTimeSource()
+        let time = ManualClock()
         let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: time)
         #expect(killSwitch.isOn && killSwitch.offs.isEmpty && killSwitch.generation == 0)
         let first = time.now()
@@ -83,7 +83,7 @@ struct KillSwitchTests {
         ]
     )
     func patterns(row: Case) throws {
-        let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: FakeTimeSource())
+        let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: ManualClock())
         for text in row.off { killSwitch.turnOff(try pattern(text)) }
         let off = killSwitch.off(
             for: try HTTPDNSName(row.host),
@@ -94,7 +94,7 @@ struct KillSwitchTests {
 
     @Test("A watcher is called once for each turn of the kill switch that changes it")
     func changes() throws {
-        let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: FakeTimeSource())
+        let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: ManualClock())
         let seen = Lock<[String]>([])
         killSwitch.onChange { change in
             // Outside of all locks: it can be asked.

@@ -258,7 +258,7 @@ private final class TurningClock: TimeSource {
         var hasTurned = false
     }
 
-    private let clock = FakeTimeSource()
+    private let clock = ManualClock()
     private let state: Lock<State>
 
     init(at reading: Int) { state = Lock(State(left: reading)) }

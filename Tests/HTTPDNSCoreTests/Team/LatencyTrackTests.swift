@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Latencies, budgets and queues of a pool")
 struct LatencyTrackTests {
-    private let start = FakeTimeSource().now()
+    private let start = ManualClock().now()
 
     @Test(
         "The 95th percentile is at most a quarter too high, and never too low",

@@ -13,7 +13,7 @@ struct MemberHealthTests {
         private var lastQuery: UInt64 = 0
 
         init() {
-            now = FakeTimeSource().now()
+            now = ManualClock().now()
             health = MemberHealth(hedgeAfter: .milliseconds(50), attemptLimit: .seconds(1), at: now)
         }
 

@@ -6,14 +6,14 @@ import Testing
 
 @Suite("Concurrent lookups gathered into batches", .timeLimit(.minutes(10)))
 struct NameGatheringTests {
-    private let time = FakeTimeSource()
+    private let time = ManualClock()
 
     private func hosts(_ count: Int) throws -> [HTTPDNSName] {
         try (0..<count).map { try HTTPDNSName("n\($0).test") }
     }
 
     private func provider(_ limit: Int, known hosts: [HTTPDNSName]) -> ScriptedProvider {
-        let provider = ScriptedProvider(name: "ali", batchLimit: limit, timeSource: FakeTimeSource())
+        let provider = ScriptedProvider(name: "ali", batchLimit: limit, timeSource: ManualClock())
         for host in hosts { provider.answer(.known, for: host) }
         return provider
     }
@@ -24,7 +24,7 @@ struct NameGatheringTests {
             limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(queriesPerSecond: perSecond)],
             hedgeAfter: .milliseconds(50),
             attemptLimit: .seconds(1),
-            timeSource: FakeTimeSource(),
+            timeSource: ManualClock(),
             gatheringTime: time,
             random: { $0 - 1 }
         )
@@ -40,7 +40,7 @@ struct NameGatheringTests {
                 ProviderPool.PoolAttempt(
                     providers: ["ali"],
                     query: HTTPDNSProviderQuery(host: host, families: families, timeLimit: .zero),
-                    deadline: FakeTimeSource().now() + .seconds(3)
+                    deadline: ManualClock().now() + .seconds(3)
                 )
             )
         }

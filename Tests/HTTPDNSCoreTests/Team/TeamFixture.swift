@@ -5,7 +5,7 @@ import HTTPDNSTesting
 
 /// A team of scripted providers on one hand-driven clock.
 struct TeamFixture {
-    let time = FakeTimeSource()
+    let time = ManualClock()
     let providers: [ScriptedProvider]
     let team: ProviderPool
     private let journal: Journal

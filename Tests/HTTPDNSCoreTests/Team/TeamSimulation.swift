@@ -39,7 +39,7 @@ struct TeamSimulation {
         hedgeAfter: Duration = .milliseconds(50),
         attemptLimit: Duration = .seconds(1)
     ) {
-        let start = FakeTimeSource().now()
+        let start = ManualClock().now()
         self.start = start
         now = start
         self.behaviours = Dictionary(uniqueKeysWithValues: behaviours)

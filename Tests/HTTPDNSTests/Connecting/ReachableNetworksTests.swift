@@ -13,7 +13,7 @@ struct ReachableNetworksTests {
     /// A listener that must not be reached, and a client with all sources of addresses that could lead there.
     struct Inside {
         let server: RawServer
-        let clock = FakeTimeSource()
+        let clock = ManualClock()
         let provider: ScriptedProvider
         let system = ScriptedSystemResolver()
         let client: HTTPDNSClient

@@ -22,7 +22,7 @@ struct OutageLogTests {
     @Test("The client's logger alone reports a provider's outage, and its end", arguments: [false, true])
     func outage(isReloaded: Bool) async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
-        let clock = FakeTimeSource()
+        let clock = ManualClock()
         let provider = ScriptedProvider(answerScope: .loopback, timeSource: clock)
         let log = WatchedLog()
         var configuration = HTTPDNSClient.Configuration()

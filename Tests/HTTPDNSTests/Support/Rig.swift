@@ -5,12 +5,12 @@ import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPTypes
 
-/// A client on a scripted wire, a scripted provider and a fake clock.
+/// A client on a scripted wire, a scripted provider and a manual clock.
 ///
 /// `one.test` is at 203.0.113.1 for 30 s and `two.test` at 203.0.113.2, both by the provider; `map.test` is mapped to
 /// 203.0.113.7 and 2001:db8::7; `sys.test` is known to the system resolver alone.
 struct Rig {
-    let clock = FakeTimeSource()
+    let clock = ManualClock()
     let provider: ScriptedProvider
     let system: ScriptedSystemResolver
     let wire: ScriptedWire

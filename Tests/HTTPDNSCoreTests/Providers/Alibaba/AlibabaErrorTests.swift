@@ -150,7 +150,7 @@ struct AlibabaErrorTests {
         var settings = HTTPDNSResolver.Configuration()
         settings.providers = [scripted.provider]
         settings.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .none))]
-        settings.timeSource = FakeTimeSource()
+        settings.timeSource = ManualClock()
         let resolver = try HTTPDNSResolver(settings, systemResolver: ScriptedSystemResolver())
         #expect(try await scripted.error() != nil)
         var faulty = settings
@@ -180,7 +180,7 @@ struct AlibabaErrorTests {
         var settings = HTTPDNSResolver.Configuration()
         settings.providers = [scripted.provider]
         settings.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .none))]
-        settings.timeSource = FakeTimeSource()
+        settings.timeSource = ManualClock()
         let resolver = try HTTPDNSResolver(settings, systemResolver: ScriptedSystemResolver())
         let question = HTTPDNSResolver.Query(.name(try HTTPDNSName("www.example.com")), port: 443)
         await #expect(throws: HTTPDNSResolver.Error.self) { try await resolver.resolve(question) }

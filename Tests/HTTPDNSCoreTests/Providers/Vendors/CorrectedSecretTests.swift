@@ -15,7 +15,7 @@ final class CorrectedSecretTests: Sendable {
     }
 
     private let word = Lock(Word.good)
-    private let time = FakeTimeSource()
+    private let time = ManualClock()
 
     private func scripted() throws -> ScriptedTencent {
         let secret = HTTPDNSSecret { [self] in

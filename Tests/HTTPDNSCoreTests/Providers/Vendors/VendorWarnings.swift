@@ -10,7 +10,7 @@ enum VendorWarnings {
     static func told(about provider: any HTTPDNSProvider) async throws -> [String] {
         let host = try HTTPDNSName("www.example.com")
         let address = HTTPDNSAddress(v4: 198, 51, 100, 99)
-        let time = FakeTimeSource()
+        let time = ManualClock()
         let good = ScriptedProvider(
             name: "good",
             scripts: [

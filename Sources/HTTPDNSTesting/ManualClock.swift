@@ -5,7 +5,7 @@ public import HTTPDNSPrimitives
 ///
 /// Sleeping tasks are resumed in the order of their deadlines; with equal deadlines, in the order in which they began to sleep.
 /// Before a test moves the clock to a time limit, it awaits the sleeper of that limit: ``sleepers(atLeast:)``.
-public final class FakeTimeSource: TimeSource {
+public final class ManualClock: TimeSource {
     private struct Sleeper: Sendable {
         var number: UInt64
         var deadline: MonotonicTime

@@ -2,11 +2,11 @@ import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 
-@Suite("The hand-driven clock", .timeLimit(.minutes(10)))
-struct FakeTimeSourceTests {
+@Suite("The manual clock", .timeLimit(.minutes(10)))
+struct ManualClockTests {
     @Test("The clock stands still until it is moved, and never goes back")
     func moves() {
-        let time = FakeTimeSource(start: MonotonicTime(nanoseconds: 5))
+        let time = ManualClock(start: MonotonicTime(nanoseconds: 5))
         #expect(time.now() == MonotonicTime(nanoseconds: 5))
         time.advance(by: .nanoseconds(7))
         time.advance(by: .seconds(-1))
@@ -15,7 +15,7 @@ struct FakeTimeSourceTests {
 
     @Test("A sleeper wakes at its deadline and not before")
     func wakes() async throws {
-        let time = FakeTimeSource()
+        let time = ManualClock()
         let start = time.now()
         try await withThrowingTaskGroup(of: Int.self) { group in
             for number in [3, 1, 2] {
@@ -38,7 +38,7 @@ struct FakeTimeSourceTests {
 
     @Test("A cancelled sleeper ends immediately, and leaves the clock")
     func cancels() async {
-        let time = FakeTimeSource()
+        let time = ManualClock()
         let task = Task { try await time.sleep(until: time.now() + .seconds(1)) }
         await time.sleepers(atLeast: 1)
         task.cancel()
