@@ -325,8 +325,8 @@ extension HTTPDNSClient.Configuration.OutlierEjection {
                 "consecutive is \(consecutive); 1 is the least"
             } else if statuses.isEmpty || !statuses.allSatisfy((400...599).contains) {
                 "statuses must be some of 400 to 599"
-            } else if rest < .seconds(1) || longestRest < rest {
-                "rest is \(rest.shortText) and longestRest \(longestRest.shortText); from 1s, the longest last"
+            } else if duration < .seconds(1) || maximumDuration < duration {
+                "duration is \(duration.shortText) and maximumDuration \(maximumDuration.shortText); from 1s, the maximum last"
             } else {
                 nil
             }
@@ -336,9 +336,9 @@ extension HTTPDNSClient.Configuration.OutlierEjection {
 
 extension HTTPDNSClient.Configuration.ActiveProbing {
     fileprivate func validate() throws(HTTPDNSClientError) {
-        guard interval >= .seconds(1), maximumAtOnce >= 1 else {
+        guard interval >= .seconds(1), maximumConcurrent >= 1 else {
             throw .configuration(
-                "connections.activeProbing: the interval is \(interval.shortText), at once \(maximumAtOnce)",
+                "connections.activeProbing: the interval is \(interval.shortText), maximumConcurrent \(maximumConcurrent)",
                 hint: "1s and 1 are the least"
             )
         }

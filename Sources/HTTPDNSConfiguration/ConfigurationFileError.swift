@@ -3,7 +3,7 @@ public import HTTPDNSPrimitives
 /// The mistakes found in a configuration file, at most 20 per error.
 public struct ConfigurationFileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A mistake in a configuration file.
-    public struct Mistake: Hashable, Sendable, CustomStringConvertible {
+    public struct Issue: Hashable, Sendable, CustomStringConvertible {
         /// File, line and column. The line is missing when the file could not be read at all.
         public var location: HTTPDNSSourceLocation
         /// The value that was found, and the values that are allowed.
@@ -18,13 +18,13 @@ public struct ConfigurationFileError: Error, Hashable, Sendable, CustomStringCon
     }
 
     /// The mistakes, in the order of the file. Never empty.
-    public var mistakes: [Mistake]
+    public var issues: [Issue]
     /// The number of further mistakes that are not listed.
     public var omitted: Int
 
     /// One line for each mistake.
     public var description: String {
-        (mistakes.map(\.description) + (omitted > 0 ? ["and \(counted(omitted, "more mistake"))"] : []))
+        (issues.map(\.description) + (omitted > 0 ? ["and \(counted(omitted, "more mistake"))"] : []))
             .joined(separator: "\n")
     }
 }
@@ -33,6 +33,6 @@ extension ConfigurationFileError {
     /// Creates an error with one mistake.
     init(_ file: String, _ message: String, at position: Position? = nil, hint: String? = nil) {
         let location = HTTPDNSSourceLocation(file: file, line: position?.line, column: position?.column)
-        self.init(mistakes: [Mistake(location: location, message: message, hint: hint)], omitted: 0)
+        self.init(issues: [Issue(location: location, message: message, hint: hint)], omitted: 0)
     }
 }

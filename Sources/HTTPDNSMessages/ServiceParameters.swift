@@ -48,7 +48,7 @@ package struct ServiceParameters: Hashable, Sendable {
     package var excludesDefaultProtocol: Bool { keys.contains(.noDefaultALPN) }
 
     /// Whether `ech` is present.
-    package var offersEncryptedHello: Bool { keys.contains(.ech) }
+    package var offersEncryptedClientHello: Bool { keys.contains(.ech) }
 
     private mutating func read(
         _ key: ServiceParameterKey,

@@ -100,7 +100,7 @@ extension HTTPDNSTransfer {
         /// The state of the endpoint.
         public var state: State
         /// The number of failures to connect, or of error responses, since the last success.
-        public var failuresInARow: Int
+        public var consecutiveFailures: Int
         /// The end of its cool-down or ejection on `SystemTimeSource`, or the time at which a suspect is tried again.
         ///
         /// Nil for a healthy endpoint.
@@ -114,7 +114,7 @@ extension HTTPDNSTransfer {
             endpoint: HTTPDNSEndpoint,
             host: String?,
             state: State,
-            failuresInARow: Int,
+            consecutiveFailures: Int,
             until: MonotonicTime? = nil,
             connectedAt: MonotonicTime? = nil,
             connectTime: Duration? = nil
@@ -122,7 +122,7 @@ extension HTTPDNSTransfer {
             self.endpoint = endpoint
             self.host = host
             self.state = state
-            self.failuresInARow = failuresInARow
+            self.consecutiveFailures = consecutiveFailures
             self.until = until
             self.connectedAt = connectedAt
             self.connectTime = connectTime
@@ -142,9 +142,9 @@ extension HTTPDNSTransfer {
         public var consecutive = 5
         /// The duration of the first ejection, at least 1 s. Each further ejection lasts twice as long, until a response is no
         /// error.
-        public var rest: Duration = .seconds(30)
+        public var duration: Duration = .seconds(30)
         /// The maximum duration of an ejection.
-        public var longestRest: Duration = .seconds(300)
+        public var maximumDuration: Duration = .seconds(300)
 
         /// Creates the defaults.
         public init() {}
@@ -157,7 +157,7 @@ extension HTTPDNSTransfer {
         /// The interval between connections to an address, less up to a quarter; at least 1 s.
         public var interval: Duration = .seconds(15)
         /// The maximum number of concurrent probe connections, at least 1.
-        public var maximumAtOnce = 4
+        public var maximumConcurrent = 4
 
         /// Creates the defaults.
         public init() {}

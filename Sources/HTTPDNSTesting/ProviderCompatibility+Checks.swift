@@ -71,7 +71,7 @@ extension ProviderCompatibility {
         case .succeeded(let answer) where answer.isWhollyTimedOut: return nil
         case .succeeded(let answer): return "it answered \(answer) about a name on which its service is silent"
         case .failed(let error): return "it threw \(error)"
-        case .timedOut, .cancelled: return "it was not back \(fixture.patience) after its limit"
+        case .timedOut, .cancelled: return "it was not back \(fixture.gracePeriod) after its limit"
         }
     }
 
@@ -86,7 +86,7 @@ extension ProviderCompatibility {
         case .failed(is CancellationError): return nil
         case .failed(let error): return "it threw \(error)"
         case .succeeded(let answer): return "it answered \(answer)"
-        case .timedOut, .cancelled: return "it was not back after \(fixture.patience)"
+        case .timedOut, .cancelled: return "it was not back after \(fixture.gracePeriod)"
         }
     }
 
@@ -97,16 +97,16 @@ extension ProviderCompatibility {
         try? await Task.sleep(for: fixture.shortTimeLimit)
         switch await patiently(.zero, { await provider.shutdown() }) {
         case .succeeded, .failed: break
-        case .timedOut, .cancelled: return "the shutdown was not done after \(fixture.patience)"
+        case .timedOut, .cancelled: return "the shutdown was not done after \(fixture.gracePeriod)"
         }
         switch await patiently(.zero, { try await task.value }) {
         case .failed: break
         case .succeeded(let answer): return "a query during the shutdown answered \(answer)"
-        case .timedOut, .cancelled: return "a query was not back \(fixture.patience) after the shutdown"
+        case .timedOut, .cancelled: return "a query was not back \(fixture.gracePeriod) after the shutdown"
         }
         switch await patiently(.zero, { await provider.shutdown() }) {
         case .succeeded, .failed: break
-        case .timedOut, .cancelled: return "a second shutdown was not done after \(fixture.patience)"
+        case .timedOut, .cancelled: return "a second shutdown was not done after \(fixture.gracePeriod)"
         }
         return await refusesAfterShutdown(provider)
     }
@@ -117,7 +117,8 @@ extension ProviderCompatibility {
         case .failed(let error as HTTPDNSProviderError) where error.code == .shutDown: return nil
         case .failed(let error): return "a query after it threw \(error)"
         case .succeeded(let answer): return "a query after it answered \(answer)"
-        case .timedOut, .cancelled: return "a query after it was not back after \(fixture.timeLimit + fixture.patience)"
+        case .timedOut, .cancelled:
+            return "a query after it was not back after \(fixture.timeLimit + fixture.gracePeriod)"
         }
     }
 
@@ -132,17 +133,17 @@ extension ProviderCompatibility {
         switch await patiently(fixture.timeLimit, { try await provider.resolve(query) }) {
         case .succeeded(let answer): return verdict(answer)
         case .failed(let error): return "it threw \(error)"
-        case .timedOut, .cancelled: return "it was not back \(fixture.patience) after its limit"
+        case .timedOut, .cancelled: return "it was not back \(fixture.gracePeriod) after its limit"
         }
     }
 
-    /// Runs an operation, and abandons it after its limit and the fixture's patience.
+    /// Runs an operation, and abandons it after its limit and the fixture's grace period.
     func patiently<Success: Sendable>(
         _ limit: Duration,
         _ work: @escaping @Sendable () async throws -> Success
     ) async -> LimitedWork<Success> {
         let clock = SystemTimeSource()
-        return await .run(until: clock.now() + limit + fixture.patience, on: clock, operation: work)
+        return await .run(until: clock.now() + limit + fixture.gracePeriod, on: clock, operation: work)
     }
 }
 

@@ -36,7 +36,7 @@ public struct ProviderCompatibility: Sendable {
         /// The time limit of the query that is meant to exceed it.
         public var shortTimeLimit: Duration = .milliseconds(200)
         /// The time that a query may still take after a time limit, a cancellation or a shutdown, on a busy machine.
-        public var patience: Duration = .seconds(10)
+        public var gracePeriod: Duration = .seconds(10)
 
         /// Creates a fixture with the limits above.
         public init(

@@ -22,7 +22,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
         var batches: [[HTTPDNSName]] = []
         var latency = Duration.zero
         var underWay = 0
-        var greatestUnderWay = 0
+        var peakInFlight = 0
         var isHeld = false
         var heldNames: Set<HTTPDNSName> = []
         var held: [(host: HTTPDNSName, gate: OneShot<Void>)] = []
@@ -46,7 +46,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
     public let answerScope: HTTPDNSAddressPolicy.Scope
     /// The maximum number of names in one batch.
     public let batchLimit: Int
-    private let isStubborn: Bool
+    private let ignoresCancellation: Bool
     private let timeSource: any TimeSource
     private let state: Lock<State>
 
@@ -55,20 +55,20 @@ public final class ScriptedProvider: HTTPDNSProvider {
     ///   - name: The provider's name.
     ///   - answerScope: The most private scope of addresses that its answers may have.
     ///   - scripts: The scripted answers, by name.
-    ///   - isStubborn: Whether it ignores time limit and cancellation while it waits, as a bad provider would.
+    ///   - ignoresCancellation: Whether it ignores time limit and cancellation while it waits, as a bad provider would.
     ///   - batchLimit: The maximum number of names in one batch.
     ///   - timeSource: The clock of its time limits and of its latency.
     public init(
         name: String = "scripted",
         answerScope: HTTPDNSAddressPolicy.Scope = .public,
         scripts: [HTTPDNSName: Script] = [:],
-        isStubborn: Bool = false,
+        ignoresCancellation: Bool = false,
         batchLimit: Int = 1,
         timeSource: any TimeSource = SystemTimeSource()
     ) {
         self.name = name
         self.answerScope = answerScope
-        self.isStubborn = isStubborn
+        self.ignoresCancellation = ignoresCancellation
         self.batchLimit = max(1, batchLimit)
         self.timeSource = timeSource
         state = Lock(State(scripts: scripts))
@@ -81,7 +81,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
     public var batches: [[HTTPDNSName]] { state.withLock { $0.batches } }
 
     /// The maximum number of queries that were ever in flight at the same time.
-    public var greatestUnderWay: Int { state.withLock { $0.greatestUnderWay } }
+    public var peakInFlight: Int { state.withLock { $0.peakInFlight } }
 
     /// Whether ``shutdown()`` was called.
     public var isShutDown: Bool { state.withLock { $0.isShutDown } }
@@ -186,7 +186,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
             state.queries.append(query)
             if let batch { state.batches.append(batch) }
             state.underWay += 1
-            state.greatestUnderWay = max(state.greatestUnderWay, state.underWay)
+            state.peakInFlight = max(state.peakInFlight, state.underWay)
             let reached = state.watchers.filter { $0.count <= state.queries.count }
             state.watchers.removeAll { $0.count <= state.queries.count }
             let isHeld = state.isHeld || state.heldNames.contains(query.host)
@@ -244,7 +244,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
 
     /// Waits until a gate opens, the time limit passes, the task is cancelled or the provider is shut down.
     private func wait(for gate: OneShot<Void>, _ query: HTTPDNSProviderQuery) async throws {
-        if isStubborn { return await gate.value() }
+        if ignoresCancellation { return await gate.value() }
         let ending = OneShot<Ending>()
         let (number, isShutDown): (UInt64, Bool) = state.withLock { state in
             state.lastNumber += 1

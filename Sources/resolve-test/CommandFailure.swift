@@ -33,11 +33,11 @@ struct CommandFailure: Error, Sendable {
     /// Whether the origin may have received the request; nil for commands without a request.
     var requestMayHaveBeenSent: Bool?
     /// The mistakes of a configuration file.
-    var mistakes: [ConfigurationFileError.Mistake] = []
+    var issues: [ConfigurationFileError.Issue] = []
     /// The exit status of a run that a signal ended.
     var signalStatus: Int32?
     /// The number of further mistakes.
-    var omittedMistakes = 0
+    var omittedIssues = 0
 
     init(kind: Kind, code: String, message: String, hint: String? = nil) {
         self.kind = kind
@@ -139,16 +139,16 @@ extension CommandFailure {
 
     /// Creates a failure with one line that names the command which lists all mistakes.
     private init(_ error: ConfigurationFileError) {
-        let first = error.mistakes.first
-        let more = error.mistakes.count + error.omitted - 1
+        let first = error.issues.first
+        let more = error.issues.count + error.omitted - 1
         self.init(
             kind: .usage,
             code: "configuration",
             message: first.map { "\($0.location): \($0.message)" } ?? "\(error)",
             hint: first?.hint
         )
-        mistakes = error.mistakes
-        omittedMistakes = error.omitted
+        issues = error.issues
+        omittedIssues = error.omitted
         if more > 0, let file = first?.location.file {
             let count = more == 1 ? "1 more mistake" : "\(more) more mistakes"
             hint = [hint, "\(count): see resolve-test check \(ShellText.quoted(file))"].compactMap { $0 }.joined(

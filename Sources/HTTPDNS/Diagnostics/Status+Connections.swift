@@ -49,9 +49,9 @@ extension HTTPDNSClient.Status {
         /// The state: `healthy`, `suspect` or `cooling`.
         public var state: String
         /// The number of consecutive failures to connect.
-        public var failuresInARow: Int
+        public var consecutiveFailures: Int
         /// The time until it is tried like the others again; nil for a healthy endpoint.
-        public var restSeconds: Double?
+        public var backOffSeconds: Double?
         /// The time that the last connection took, TLS included.
         public var connectSeconds: Double?
     }
@@ -110,8 +110,8 @@ extension HTTPDNSClient.Status.Endpoint {
         endpoint = record.endpoint.description
         host = record.host
         state = record.state.description
-        failuresInARow = record.failuresInARow
-        restSeconds = record.until.map { max($0 - now, .zero).inSeconds }
+        consecutiveFailures = record.consecutiveFailures
+        backOffSeconds = record.until.map { max($0 - now, .zero).inSeconds }
         connectSeconds = record.connectTime?.inSeconds
     }
 }

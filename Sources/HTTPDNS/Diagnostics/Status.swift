@@ -181,7 +181,7 @@ extension HTTPDNSClient.Status {
         /// The reason for the quarantine.
         public var reason: String?
         /// The remaining time of the quarantine.
-        public var restSeconds: Double?
+        public var backOffSeconds: Double?
         /// The mean latency of its answers.
         public var latencySeconds: Double?
         /// The 95th percentile of the latency.

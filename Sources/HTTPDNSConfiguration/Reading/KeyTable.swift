@@ -118,9 +118,9 @@ package struct KeyTable: Sendable {
     package static let retryBudget = KeyTable(name: "client.retries.budget", keys: ["percent", "per_second"])
     package static let ejection = KeyTable(
         name: "client.connections.ejection",
-        keys: ["statuses", "consecutive", "rest", "longest_rest"]
+        keys: ["statuses", "consecutive", "duration", "max_duration"]
     )
-    package static let probing = KeyTable(name: "client.connections.probing", keys: ["interval", "at_once"])
+    package static let probing = KeyTable(name: "client.connections.probing", keys: ["interval", "max_concurrent"])
     package static let metrics = KeyTable(name: "metrics", keys: ["host_label"])
 
     package static let serve = KeyTable(name: "serve", keys: ["ttl", "alibaba", "tencent", "alidns", "hosts"])

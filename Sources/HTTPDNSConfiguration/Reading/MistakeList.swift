@@ -22,7 +22,7 @@ struct MistakeList {
     private static let kept = 1000
 
     private let file: String
-    private var mistakes: [(position: Position?, mistake: ConfigurationFileError.Mistake)] = []
+    private var mistakes: [(position: Position?, mistake: ConfigurationFileError.Issue)] = []
     private var uncounted = 0
 
     init(file: String) { self.file = file }
@@ -35,7 +35,7 @@ struct MistakeList {
             return
         }
         let location = HTTPDNSSourceLocation(file: file, line: position?.line, column: position?.column)
-        let mistake = ConfigurationFileError.Mistake(location: location, message: message, hint: hint.map(oneLine))
+        let mistake = ConfigurationFileError.Issue(location: location, message: message, hint: hint.map(oneLine))
         mistakes.append((position, mistake))
     }
 
@@ -47,7 +47,7 @@ struct MistakeList {
             (left.element.position ?? start, left.offset) < (right.element.position ?? start, right.offset)
         }
         return ConfigurationFileError(
-            mistakes: sorted.prefix(Self.listed).map(\.element.mistake),
+            issues: sorted.prefix(Self.listed).map(\.element.mistake),
             omitted: max(0, sorted.count - Self.listed) + uncounted
         )
     }

@@ -105,15 +105,15 @@ extension SettingsReader {
         {
             ejection.consecutive = number
         }
-        let rests: ClosedRange<Duration> = .seconds(1)...(.seconds(24 * 3600))
-        if let node = fields["rest"], let rest = duration(of: node, in: rests, path: "\(path).rest") {
-            ejection.rest = rest
-            ejection.longestRest = max(ejection.longestRest, rest)
+        let durations: ClosedRange<Duration> = .seconds(1)...(.seconds(24 * 3600))
+        if let node = fields["duration"], let value = duration(of: node, in: durations, path: "\(path).duration") {
+            ejection.duration = value
+            ejection.maximumDuration = max(ejection.maximumDuration, value)
         }
-        if let node = fields["longest_rest"],
-            let rest = duration(of: node, in: ejection.rest...rests.upperBound, path: "\(path).longest_rest")
+        if let node = fields["max_duration"],
+            let value = duration(of: node, in: ejection.duration...durations.upperBound, path: "\(path).max_duration")
         {
-            ejection.longestRest = rest
+            ejection.maximumDuration = value
         }
         return ejection
     }
@@ -128,10 +128,10 @@ extension SettingsReader {
         {
             probing.interval = interval
         }
-        if let node = fields["at_once"],
-            let number = number(of: node, in: Self.probesAtOnce, path: "\(path).at_once")
+        if let node = fields["max_concurrent"],
+            let number = number(of: node, in: Self.probesAtOnce, path: "\(path).max_concurrent")
         {
-            probing.maximumAtOnce = number
+            probing.maximumConcurrent = number
         }
         return probing
     }

@@ -87,12 +87,12 @@ final class ReloadReports: Sendable {
 
     private func metadata(of error: any Error) -> Logger.Metadata {
         var metadata: Logger.Metadata = ["file": .string(file)]
-        if let error = error as? ConfigurationFileError, let first = error.mistakes.first {
+        if let error = error as? ConfigurationFileError, let first = error.issues.first {
             metadata["line"] = first.location.line.map { .stringConvertible($0) }
             metadata["column"] = first.location.column.map { .stringConvertible($0) }
             metadata["error"] = .string(first.message + (first.hint.map { " (\($0))" } ?? ""))
-            let count = error.mistakes.count + error.omitted
-            if count > 1 { metadata["mistakes"] = .stringConvertible(count) }
+            let count = error.issues.count + error.omitted
+            if count > 1 { metadata["issues"] = .stringConvertible(count) }
         } else {
             metadata["error"] = .string(Self.message(of: error))
         }

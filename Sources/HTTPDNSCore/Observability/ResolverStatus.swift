@@ -68,7 +68,7 @@ extension HTTPDNSResolver.Status {
             ///
             /// It is queried only when no other provider and no system resolver has an answer. After `until` one query is
             /// copied to it, and an answer makes it healthy again.
-            case quarantined(until: MonotonicTime, why: String)
+            case quarantined(until: MonotonicTime, reason: String)
         }
 
         /// The provider's name.

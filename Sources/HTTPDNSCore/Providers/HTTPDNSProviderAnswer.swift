@@ -86,7 +86,7 @@ extension HTTPDNSProviderAnswer {
         /// The hinted IPv6 addresses of the target.
         public var v6Hints: [HTTPDNSAddress]
         /// Whether the service offers Encrypted ClientHello, which this library does not speak.
-        public var offersEncryptedHello = false
+        public var offersEncryptedClientHello = false
 
         /// Creates a record.
         public init(

@@ -23,7 +23,7 @@ struct EndpointHealth {
 
     struct Entry {
         var standing = Standing.healthy
-        var failuresInARow = 0
+        var consecutiveFailures = 0
         /// The end of the cool-down, or the time when a suspect may be tried again.
         var until = MonotonicTime(nanoseconds: 0)
         /// The end of a probe in progress.
@@ -114,8 +114,8 @@ struct EndpointHealth {
         entry.probedUntil = nil
         if entry.standing != .cooling || now >= entry.until {
             entry.standing = .cooling
-            entry.failuresInARow += 1
-            entry.until = now + EndpointHealth.rest(afterFailures: entry.failuresInARow, random: random)
+            entry.consecutiveFailures += 1
+            entry.until = now + EndpointHealth.rest(afterFailures: entry.consecutiveFailures, random: random)
         }
         set(entry, for: key)
     }
@@ -210,7 +210,7 @@ struct OutlierTable {
     static func rest(_ settings: HTTPDNSTransfer.OutlierEjection, ejections: Int) -> Duration {
         // 2^9 s is longer than any useful ejection.
         let factor = 1 << min(max(0, ejections - 1), 9)
-        return min(max(settings.rest, .seconds(1)) * factor, max(settings.longestRest, settings.rest))
+        return min(max(settings.duration, .seconds(1)) * factor, max(settings.maximumDuration, settings.duration))
     }
 
     /// Returns the records of the ejected endpoints.
@@ -235,7 +235,7 @@ extension HTTPDNSTransfer.EndpointRecord {
             endpoint: key.endpoint,
             host: HTTPDNSTransfer.EndpointRecord.text(key.host),
             state: state,
-            failuresInARow: entry.failuresInARow,
+            consecutiveFailures: entry.consecutiveFailures,
             until: entry.standing == .healthy ? nil : entry.until,
             connectedAt: entry.connectedAt,
             connectTime: entry.connectTime
@@ -248,7 +248,7 @@ extension HTTPDNSTransfer.EndpointRecord {
             endpoint: key.endpoint,
             host: HTTPDNSTransfer.EndpointRecord.text(key.host),
             state: .ejected,
-            failuresInARow: failures,
+            consecutiveFailures: failures,
             until: end
         )
     }

@@ -59,7 +59,7 @@ struct ProbeSchedule {
     static let maximumTargets = 1024
 
     private let interval: Int64
-    private let maximumAtOnce: Int
+    private let maximumConcurrent: Int
     private var entries: [ProbeTarget: Entry] = [:]
     private var running = 0
     /// The time of the next probe; `Int64.max` without one.
@@ -67,7 +67,7 @@ struct ProbeSchedule {
 
     init(_ settings: HTTPDNSTransfer.ActiveProbing) {
         interval = max(1_000_000_000, settings.interval.wholeNanoseconds)
-        maximumAtOnce = max(1, settings.maximumAtOnce)
+        maximumConcurrent = max(1, settings.maximumConcurrent)
     }
 
     var count: Int { entries.count }
@@ -82,7 +82,7 @@ struct ProbeSchedule {
             } else if entries.count < Self.maximumTargets {
                 let next = next(after: now, random)
                 entries[target] = Entry(nextAt: next, usedAt: now)
-                if running < maximumAtOnce { nextAt = min(nextAt, next) }
+                if running < maximumConcurrent { nextAt = min(nextAt, next) }
             }
         }
     }
@@ -96,7 +96,7 @@ struct ProbeSchedule {
                 entries[target] = nil
                 continue
             }
-            guard !entry.isRunning, running < maximumAtOnce else { continue }
+            guard !entry.isRunning, running < maximumConcurrent else { continue }
             let next = next(after: now, random)
             entries[target]?.isRunning = true
             entries[target]?.nextAt = next
@@ -116,7 +116,7 @@ struct ProbeSchedule {
     }
 
     private mutating func schedule() {
-        guard running < maximumAtOnce else {
+        guard running < maximumConcurrent else {
             // The end of a running probe schedules the next one.
             nextAt = .max
             return

@@ -21,7 +21,7 @@ extension HTTPDNSJSONProvider.Service {
         HTTPDNSJSONProvider.Service(
             url: "https://223.5.5.5/resolve",
             bootstrap: HTTPDNSJSONProvider.Service.alidns.bootstrap,
-            takesClientSubnet: true,
+            acceptsClientSubnet: true,
             signature: AlidnsSignature(account: account, accessKey: accessKey, secret: secret)
         )
     }

@@ -127,9 +127,9 @@ struct CheckReport {
 
     /// Returns each mistake on a line, and their number.
     static func mistakes(_ error: ConfigurationFileError, style: Style) -> String {
-        let lines = error.mistakes.map { PrintableText.line("\($0)") }
-        let more = error.omitted > 0 ? ", \(error.mistakes.count) shown" : ""
-        let total = count(error.mistakes.count + error.omitted, "mistake")
+        let lines = error.issues.map { PrintableText.line("\($0)") }
+        let more = error.omitted > 0 ? ", \(error.issues.count) shown" : ""
+        let total = count(error.issues.count + error.omitted, "mistake")
         let last = "\(style.bad("resolve-test:")) \(total)\(more); nothing of the file is used"
         return (lines + [last]).map { $0 + "\n" }.joined()
     }

@@ -117,7 +117,7 @@ struct DumpReport {
     private func provider(_ provider: HTTPDNSClient.Status.Provider) -> [String] {
         var state = provider.state
         if provider.state == "quarantined" {
-            let rest = provider.restSeconds.map { " \(lifetime($0))" } ?? ""
+            let rest = provider.backOffSeconds.map { " \(lifetime($0))" } ?? ""
             state = "QUARANTINED\(rest)\(provider.reason.map { " (\($0))" } ?? "")"
         }
         let latency = provider.percentile95Seconds.map { "p95 \(Figures.phase(.seconds($0)))" } ?? "-"
@@ -160,8 +160,8 @@ struct DumpReport {
 
     private func endpoint(_ endpoint: HTTPDNSClient.Status.Endpoint) -> [String] {
         [
-            endpoint.endpoint, endpoint.state, endpoint.restSeconds.map { "for \(lifetime($0))" } ?? "",
-            Self.count(endpoint.failuresInARow, "failure") + " in a row",
+            endpoint.endpoint, endpoint.state, endpoint.backOffSeconds.map { "for \(lifetime($0))" } ?? "",
+            Self.count(endpoint.consecutiveFailures, "failure") + " in a row",
             endpoint.host.map { "TLS of \($0)" } ?? "",
         ]
     }

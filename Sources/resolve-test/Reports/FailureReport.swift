@@ -37,9 +37,9 @@ enum FailureReport {
         if !failure.providerAttempts.isEmpty {
             members.append(("providers", .array(failure.providerAttempts.map(ProviderAttemptReport.json))))
         }
-        if !failure.mistakes.isEmpty {
-            members.append(("mistakes", .array(failure.mistakes.map(mistake))))
-            members.append(("omittedMistakes", .integer(failure.omittedMistakes)))
+        if !failure.issues.isEmpty {
+            members.append(("issues", .array(failure.issues.map(mistake))))
+            members.append(("omittedIssues", .integer(failure.omittedIssues)))
         }
         return .object([("error", .object(members))])
     }
@@ -54,7 +54,7 @@ enum FailureReport {
         ])
     }
 
-    private static func mistake(_ mistake: ConfigurationFileError.Mistake) -> JSONValue {
+    private static func mistake(_ mistake: ConfigurationFileError.Issue) -> JSONValue {
         .object([
             ("file", .text(mistake.location.file)),
             ("line", mistake.location.line.map(JSONValue.integer) ?? .null),

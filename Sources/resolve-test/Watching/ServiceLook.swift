@@ -19,7 +19,7 @@ struct ServiceLook {
                 switch provider.state {
                 case "suspect": .suspect
                 case "quarantined":
-                    .quarantined(until: time + .seconds(provider.restSeconds ?? 0), why: provider.reason ?? "")
+                    .quarantined(until: time + .seconds(provider.backOffSeconds ?? 0), reason: provider.reason ?? "")
                 default: .healthy
                 }
             return HTTPDNSResolver.Status.Provider(

@@ -77,7 +77,7 @@ struct WatchModel: Sendable {
         switch health.state {
         case .healthy: return ("ok\(latency)", true)
         case .suspect: return ("suspect\(latency)", false)
-        case .quarantined(let until, why: _): return ("resting \(Figures.lifetime(rest(until: until)))", false)
+        case .quarantined(let until, reason: _): return ("resting \(Figures.lifetime(rest(until: until)))", false)
         }
     }
 

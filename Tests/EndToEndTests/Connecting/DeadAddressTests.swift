@@ -255,8 +255,8 @@ struct DeadAddressTests {
             (
                 {
                     $0.connections.ejection = HTTPDNSClient.Configuration.OutlierEjection();
-                    $0.connections.ejection?.rest = .seconds(900)
-                }, "rest"
+                    $0.connections.ejection?.duration = .seconds(900)
+                }, "duration"
             ),
             (
                 {

@@ -131,7 +131,7 @@ struct FileLinesTests {
         let error = #expect(throws: ConfigurationFileError.self) {
             try ConfigurationFile.parse(text, name: "lines.yaml")
         }
-        let mistakes = error?.mistakes ?? []
+        let mistakes = error?.issues ?? []
         #expect(mistakes.count == 20 && error?.omitted == 0)
         for (index, (mistake, bad)) in zip(mistakes, Self.badLines).enumerated() {
             #expect(mistake.location.line == index + 3, "\(mistake)")

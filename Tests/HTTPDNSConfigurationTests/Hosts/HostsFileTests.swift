@@ -69,7 +69,7 @@ struct HostsFileTests {
         let error = #expect(throws: ConfigurationFileError.self) {
             try ConfigurationFile.importHosts(text, name: "hosts")
         }
-        #expect(error?.mistakes.map(\.location.line) == [4])
+        #expect(error?.issues.map(\.location.line) == [4])
         #expect(error?.description.hasPrefix("hosts:4:") == true)
     }
 

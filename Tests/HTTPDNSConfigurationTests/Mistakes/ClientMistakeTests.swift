@@ -216,8 +216,8 @@ struct ClientMistakeTests {
                   connections:
                     selection: fast
                     hedge_after: 1ms
-                    ejection: { statuses: [200, 503, 503], consecutive: 0, rest: 1m, longest_rest: 30s }
-                    probing: { interval: 1ms, at_once: many }
+                    ejection: { statuses: [200, 503, 503], consecutive: 0, duration: 1m, max_duration: 30s }
+                    probing: { interval: 1ms, max_concurrent: many }
                     peer_certificates: yes
                 """,
                 """
@@ -229,9 +229,9 @@ struct ClientMistakeTests {
                 f.yaml:6:38: client.connections.ejection.statuses: 503 is listed twice
                 f.yaml:6:57: client.connections.ejection.consecutive: "0" is out of range; allowed: a whole number from 1 to \
                 1000
-                f.yaml:6:84: client.connections.ejection.longest_rest: "30s" is out of range; allowed: 1m to 24h
+                f.yaml:6:88: client.connections.ejection.max_duration: "30s" is out of range; allowed: 1m to 24h
                 f.yaml:7:26: client.connections.probing.interval: "1ms" is out of range; allowed: 1s to 24h
-                f.yaml:7:40: client.connections.probing.at_once: "many" is not a whole number; allowed: a whole number from \
+                f.yaml:7:47: client.connections.probing.max_concurrent: "many" is not a whole number; allowed: a whole number from \
                 1 to 1000
                 f.yaml:8:24: client.connections.peer_certificates: found "yes"; allowed: true, false (write true)
                 """

@@ -230,7 +230,7 @@ struct ProviderSettingsTests {
                 name: "f.yaml"
             )
         }
-        #expect(error?.mistakes.map(\.location.line) == [3])
+        #expect(error?.issues.map(\.location.line) == [3])
         #expect(error?.description.hasPrefix("f.yaml:3:3: providers[\"a\"]: ") == true)
     }
 }

@@ -314,7 +314,7 @@ struct SettingsTests {
                 tcp_user_timeout: none
                 selection: round_robin
                 hedge_after: 80ms
-                ejection: { statuses: 503, consecutive: 2, rest: 10m }
+                ejection: { statuses: 503, consecutive: 2, duration: 10m }
                 probing: {}
                 peer_certificates: true
             """,
@@ -328,7 +328,7 @@ struct SettingsTests {
         var ejection = HTTPDNSClient.Configuration.OutlierEjection()
         ejection.statuses = [503]
         ejection.consecutive = 2
-        (ejection.rest, ejection.longestRest) = (.seconds(600), .seconds(600))
+        (ejection.duration, ejection.maximumDuration) = (.seconds(600), .seconds(600))
         connections.ejection = ejection
         connections.activeProbing = HTTPDNSClient.Configuration.ActiveProbing()
         connections.keepsPeerCertificates = true

@@ -127,7 +127,7 @@ struct SchemaTests {
             "client: { connections: { ejection: { statuses: [200] } } }",
             "client: { connections: { ejection: { statuses: [500, 500] } } }",
             "client: { connections: { ejection: { consecutive: 0 } } }",
-            "client: { connections: { probing: { at_once: 0 } } }",
+            "client: { connections: { probing: { max_concurrent: 0 } } }",
             "client: { connections: { probing: { every: 5s } } }",
             "client: { connections: { peer_certificates: all } }",
             "client: { proxy: ftp://192.0.2.1 }", "client: { proxy: \"http://me:x@192.0.2.1\" }",

@@ -23,9 +23,9 @@ struct ConfigurationCorpusTests {
                 read += 1
             } catch {
                 refused += 1
-                #expect((1...20).contains(error.mistakes.count), "\(file.lastPathComponent)")
+                #expect((1...20).contains(error.issues.count), "\(file.lastPathComponent)")
                 let isUTF16 = octets.starts(with: [0xff, 0xfe]) || octets.starts(with: [0xfe, 0xff])
-                for mistake in error.mistakes {
+                for mistake in error.issues {
                     let isOneLine = mistake.description.unicodeScalars.allSatisfy { $0.value >= 0x20 }
                     #expect(isOneLine && !mistake.message.isEmpty, "\(file.lastPathComponent): \(mistake)")
                     let line = mistake.location.line ?? 0

@@ -21,8 +21,8 @@ struct HostileTextTests {
             _ = try ConfigurationFile.settings(text, name: "f.yaml")
             return true
         } catch {
-            #expect(!error.mistakes.isEmpty)
-            #expect(error.mistakes.allSatisfy { $0.location.line != nil && !$0.message.isEmpty }, "\(text)")
+            #expect(!error.issues.isEmpty)
+            #expect(error.issues.allSatisfy { $0.location.line != nil && !$0.message.isEmpty }, "\(text)")
             return false
         }
     }
@@ -65,7 +65,7 @@ struct HostileTextTests {
         let error = #expect(throws: ConfigurationFileError.self) {
             try ConfigurationFile.settings(text, name: "f.yaml")
         }
-        let first = try #require(error?.mistakes.first)
+        let first = try #require(error?.issues.first)
         #expect(first.location.line == 3)
         #expect(first.message == "\"*a0\" is a YAML alias; anchors and aliases are not supported")
     }
@@ -81,7 +81,7 @@ struct HostileTextTests {
         let error = try #require(
             #expect(throws: ConfigurationFileError.self) { try ConfigurationFile.settings(text, name: "f.yaml") }
         )
-        #expect(error.mistakes.count == 1)
+        #expect(error.issues.count == 1)
         #expect(error.description.contains("is a YAML alias; anchors and aliases are not supported"), "\(error)")
     }
 

@@ -47,7 +47,7 @@ struct ServiceRecordTests {
             v4Hints: [HTTPDNSAddress(v4: 203, 0, 113, 7), HTTPDNSAddress(v4: 203, 0, 113, 8)],
             v6Hints: [try #require(HTTPDNSAddress("2001:db8::7"))]
         )
-        expected.offersEncryptedHello = true
+        expected.offersEncryptedClientHello = true
         #expect(try binding(parameters) == expected)
     }
 

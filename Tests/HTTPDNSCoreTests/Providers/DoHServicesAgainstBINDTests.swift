@@ -137,7 +137,7 @@ struct DoHServicesAgainstBINDTests {
 
     private static func encrypted(_ binding: HTTPDNSProviderAnswer.HTTPSRecord) -> HTTPDNSProviderAnswer.HTTPSRecord {
         var binding = binding
-        binding.offersEncryptedHello = true
+        binding.offersEncryptedClientHello = true
         return binding
     }
 

@@ -110,7 +110,7 @@ struct ProviderOrderTests {
 
     @Test("A provider that ignores cancellation is left behind at the time limit")
     func leavesStubborn() async throws {
-        let fixture = try ResolverFixture(isStubborn: true)
+        let fixture = try ResolverFixture(ignoresCancellation: true)
         try fixture.provider.answer(.silence, for: HTTPDNSName("pay.test"))
         let pending = Task { try await fixture.resolve("pay.test") }
         await fixture.time.sleepers(atLeast: 2)

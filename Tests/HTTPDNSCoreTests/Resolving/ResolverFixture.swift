@@ -17,7 +17,7 @@ struct ResolverFixture {
     init(
         providers names: [String] = ["doh"],
         scope: HTTPDNSAddressPolicy.Scope = .public,
-        isStubborn: Bool = false,
+        ignoresCancellation: Bool = false,
         batchLimit: Int = 1,
         fallback: HTTPDNSRoute.Fallback = .none,
         ticket: UInt64 = 0,
@@ -29,7 +29,7 @@ struct ResolverFixture {
             ScriptedProvider(
                 name: $0,
                 answerScope: scope,
-                isStubborn: isStubborn,
+                ignoresCancellation: ignoresCancellation,
                 batchLimit: batchLimit,
                 timeSource: ManualClock()
             )

@@ -42,7 +42,7 @@ struct ProviderTeamTests {
         while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
         #expect(
             fixture.team.health[0].state
-                == .quarantined(until: fixture.time.now() + .seconds(1), why: "no answer")
+                == .quarantined(until: fixture.time.now() + .seconds(1), reason: "no answer")
         )
         #expect(fixture.team.health[0].failures == 1)
         #expect(fixture.team.mayAsk(["ali", "backup"]))
@@ -90,7 +90,7 @@ struct ProviderTeamTests {
             return await group.reduce(into: 0) { $0 += $1 == "ali: addresses" ? 1 : 0 }
         }
         #expect(answered == 5000)
-        #expect(fixture.providers[0].greatestUnderWay == 8)
+        #expect(fixture.providers[0].peakInFlight == 8)
         #expect(Set(fixture.providers[0].queries.map(\.host)).count == 5000)
         #expect(fixture.providers[0].queries.count == 5000)
         while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
@@ -118,8 +118,8 @@ struct ProviderTeamTests {
     /// Also at a provider that ignores the cancellation.
     @Test("A cancelled caller returns immediately, and its queries end")
     func cancels() async throws {
-        for isStubborn in [false, true] {
-            let fixture = TeamFixture(["ali"], isStubborn: isStubborn)
+        for ignoresCancellation in [false, true] {
+            let fixture = TeamFixture(["ali"], ignoresCancellation: ignoresCancellation)
             fixture.providers[0].hold()
             let assignment = try fixture.assignment()
             let task = Task { await fixture.team.ask(assignment) }
@@ -127,7 +127,7 @@ struct ProviderTeamTests {
             task.cancel()
             #expect(await task.value.text == "cancelled")
             #expect(fixture.team.health[0].failures == 0)
-            if !isStubborn {
+            if !ignoresCancellation {
                 while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
             }
             fixture.providers[0].release()
@@ -147,7 +147,7 @@ struct ProviderTeamTests {
         let fixture = TeamFixture(
             ["ali"],
             limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)],
-            isStubborn: true
+            ignoresCancellation: true
         )
         fixture.providers[0].hold()
         async let first = fixture.team.ask(fixture.assignment())
@@ -260,8 +260,8 @@ struct ProviderTeamTests {
         #expect(outcomes.count == cancelAfter.count)
         while team.health.contains(where: { $0.inFlight > 0 }), !Task.isCancelled { await Task.yield() }
         #expect(team.health.allSatisfy { $0.queued == 0 })
-        #expect(providers[0].greatestUnderWay <= 3)
-        #expect(providers[1].greatestUnderWay <= 5)
+        #expect(providers[0].peakInFlight <= 3)
+        #expect(providers[1].peakInFlight <= 5)
         // A query that was given up before its task began does not reach the provider.
         for (health, provider) in zip(team.health, providers) { #expect(health.queries >= provider.queries.count) }
     }

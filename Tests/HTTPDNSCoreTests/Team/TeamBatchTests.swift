@@ -50,7 +50,7 @@ struct TeamBatchTests {
         #expect(outcomes.values.allSatisfy { $0.text == "ali: addresses" })
         #expect(outcomes.count == 50)
         #expect(fixture.providers[0].queries.count == 50)
-        #expect(fixture.providers[0].greatestUnderWay <= 3)
+        #expect(fixture.providers[0].peakInFlight <= 3)
     }
 
     @Test("A batch skips a first provider in quarantine for the next available one")

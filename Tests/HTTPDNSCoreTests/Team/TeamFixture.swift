@@ -18,14 +18,19 @@ struct TeamFixture {
     init(
         _ names: [String] = ["ali", "backup"],
         limits: [String: HTTPDNSResolver.Configuration.ProviderLimits] = [:],
-        isStubborn: Bool = false,
+        ignoresCancellation: Bool = false,
         batchLimit: Int = 1,
         ticket: UInt64 = 0
     ) {
         let time = time
         let journal = Journal()
         providers = names.map {
-            ScriptedProvider(name: $0, isStubborn: isStubborn, batchLimit: batchLimit, timeSource: time)
+            ScriptedProvider(
+                name: $0,
+                ignoresCancellation: ignoresCancellation,
+                batchLimit: batchLimit,
+                timeSource: time
+            )
         }
         team = ProviderPool(
             providers.map { ProviderLease($0) },

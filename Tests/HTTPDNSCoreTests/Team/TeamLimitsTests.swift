@@ -18,7 +18,7 @@ struct TeamLimitsTests {
         #expect(team.state.members[0].report(at: team.now).queued == 4)
         team.run(for: .seconds(1))
         #expect(ids.map { team.text($0) } == [10, 10, 20, 20, 30, 30].map { "a at \($0) ms: addresses" })
-        #expect(team.greatestUnderWay == ["a": 2])
+        #expect(team.peakInFlight == ["a": 2])
         #expect(team.reports.map(\.queued) == [0, 0, 10, 10, 20, 20].map { .milliseconds($0) })
         #expect(
             team.state.members[0].health.latency.mean == .milliseconds(10),
@@ -192,7 +192,7 @@ struct TeamLimitsTests {
         for question in held { texts.append(await fixture.team.outcome(of: question).text) }
         let lost = "failed: ali: no answer, and others waited for its place in 250 ms"
         #expect(texts.filter { $0 == lost }.count == 2 && texts.filter { $0 == "ali: nothing" }.count == 2, "\(texts)")
-        #expect(provider.greatestUnderWay <= 4)
+        #expect(provider.peakInFlight <= 4)
         fixture.team.shutdown()
     }
 
@@ -285,8 +285,8 @@ struct TeamLimitsTests {
         #expect(team.state.asks.isEmpty)
         #expect(team.state.queries.isEmpty)
         #expect(team.state.members.allSatisfy { $0.report(at: team.now).queued == 0 && $0.inFlight == 0 })
-        #expect(team.greatestUnderWay["a"] ?? 0 <= 2)
-        #expect(team.greatestUnderWay["b"] ?? 0 <= 1)
+        #expect(team.peakInFlight["a"] ?? 0 <= 2)
+        #expect(team.peakInFlight["b"] ?? 0 <= 1)
         #expect(
             team.sent.count == team.reports.filter { $0.outcome != .failed(.overBudget) }.count
         )

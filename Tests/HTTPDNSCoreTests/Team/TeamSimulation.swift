@@ -26,7 +26,7 @@ struct TeamSimulation {
     private(set) var sent: [Sent] = []
     private(set) var endings: [PoolRequest.ID: (ending: PoolSelector.Ending, at: Duration)] = [:]
     private(set) var reports: [AttemptReport] = []
-    private(set) var greatestUnderWay: [String: Int] = [:]
+    private(set) var peakInFlight: [String: Int] = [:]
     var jitter = (MemberHealth.jitterSteps - 1) / 2
     private var behaviours: [String: Behaviour]
     private var events: [(at: MonotonicTime, number: Int, event: Event)] = []
@@ -118,7 +118,7 @@ struct TeamSimulation {
                 }
                 schedule(.expired(query.id), at: now + limit)
                 let underWay = state.queries.values.filter { $0.member == query.member && $0.sentAt != nil }.count
-                greatestUnderWay[name] = max(greatestUnderWay[name] ?? 0, underWay)
+                peakInFlight[name] = max(peakInFlight[name] ?? 0, underWay)
             case .cancel(let id):
                 // A provider that listens comes back at once. What it had to say comes too late.
                 schedule(.returned(id, .cancelled), at: now)

@@ -53,7 +53,7 @@ struct ProviderCompatibilityTests {
         HTTPDNSProviderAnswer]
 
     private func violations(
-        isStubborn: Bool = false,
+        ignoresCancellation: Bool = false,
         name: String = "scripted",
         batchLimit: Int = 1,
         keepsTimeLimits: Bool = true,
@@ -81,7 +81,7 @@ struct ProviderCompatibilityTests {
                     single: .answer(.addresses(Array(addresses.prefix(2)), timeToLive: .seconds(60))),
                     silent: .silence,
                 ],
-                isStubborn: isStubborn,
+                ignoresCancellation: ignoresCancellation,
                 batchLimit: batchLimit
             )
             return BentProvider(inner: inner, bend: bend, bendBatch: bendBatch)
@@ -89,8 +89,8 @@ struct ProviderCompatibilityTests {
         fixture.shortTimeLimit = .milliseconds(20)
         fixture.keepsTimeLimits = keepsTimeLimits
         // A provider that breaks a rule about time never comes back; one that keeps them has ten seconds on a busy machine.
-        if isStubborn { fixture.patience = .milliseconds(100) }
-        if let patience { fixture.patience = patience }
+        if ignoresCancellation { fixture.gracePeriod = .milliseconds(100) }
+        if let patience { fixture.gracePeriod = patience }
         return await ProviderCompatibility(fixture).violations().map(\.rule)
     }
 
@@ -164,7 +164,7 @@ struct ProviderCompatibilityTests {
 
     @Test("A provider that ignores cancellation is detected by each rule about time")
     func findsStubborn() async throws {
-        let found = try await violations(isStubborn: true)
+        let found = try await violations(ignoresCancellation: true)
         #expect(
             found == [
                 "a query ends at its time limit", "a cancelled query ends with CancellationError",

@@ -10,7 +10,7 @@ struct ProbeScheduleTests {
     private func schedule(_ interval: Duration, atOnce: Int) -> ProbeSchedule {
         var settings = HTTPDNSTransfer.ActiveProbing()
         settings.interval = interval
-        settings.maximumAtOnce = atOnce
+        settings.maximumConcurrent = atOnce
         return ProbeSchedule(settings)
     }
 

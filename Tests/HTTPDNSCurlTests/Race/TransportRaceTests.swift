@@ -85,7 +85,7 @@ struct TransportRaceTests {
         let records = transport.endpointRecords
         #expect(records.map(\.state) == [.healthy, .cooling, .cooling])
         // A slow machine may have tried one again by now.
-        #expect(records[0].failuresInARow == 0 && records[1...].allSatisfy { $0.failuresInARow >= 1 })
+        #expect(records[0].consecutiveFailures == 0 && records[1...].allSatisfy { $0.consecutiveFailures >= 1 })
         #expect(records[0].connectTime != nil)
     }
 

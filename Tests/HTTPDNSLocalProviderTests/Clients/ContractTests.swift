@@ -64,7 +64,7 @@ extension OverTheNetwork {
                 // Version 1 has no word for a name that does not exist.
                 fixture.reportsNameErrors = client != .alibabaV1
                 fixture.timeLimit = .seconds(30)
-                fixture.patience = .seconds(30)
+                fixture.gracePeriod = .seconds(30)
                 let violations = await ProviderCompatibility(fixture).violations()
                 #expect(violations.isEmpty, "\(violations)")
                 #expect(serving.queries.all.contains { $0.protocolName == client.protocolName && $0.outcome == "ok" })

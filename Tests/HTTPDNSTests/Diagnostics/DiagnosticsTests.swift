@@ -106,7 +106,7 @@ struct DiagnosticsTests {
         let diagnostics = rig.client.status()
         let provider = try #require(diagnostics.providers.first)
         #expect(provider.state == "quarantined" && provider.reason == "connection refused")
-        #expect((0.4...0.7).contains(provider.restSeconds ?? 0))
+        #expect((0.4...0.7).contains(provider.backOffSeconds ?? 0))
         #expect(provider.failuresByCode == ["unreachable": 1] && provider.failures == 1)
         let off = try #require(diagnostics.killSwitch.offs.first)
         #expect(diagnostics.killSwitch.isOn && off.route == "*.test" && off.origin == "socket" && off.seconds == 0.5)

@@ -80,7 +80,7 @@ struct WatchTableTests {
             testDescription: "a provider in quarantine, with the time left and the reason",
             steps: [
                 .answer(["127.0.0.2"], ttl: 5, age: 1),
-                .health(.quarantined(until: MonotonicTime(nanoseconds: 9_000_000_000), why: "refused")),
+                .health(.quarantined(until: MonotonicTime(nanoseconds: 9_000_000_000), reason: "refused")),
             ],
             row: "img.test 127.0.0.2 doh backup 5 s resting 9 s 0 1 s ago -",
             providers: "providers  backup QUARANTINED 9 s (refused)"

@@ -8,10 +8,10 @@ extension FuzzTarget {
         do throws(ConfigurationFileError) {
             _ = try ConfigurationFile.settings(try FileContents.text(octets, file: "f.yaml"), name: "f.yaml")
         } catch {
-            precondition((1...20).contains(error.mistakes.count) && error.omitted >= 0)
+            precondition((1...20).contains(error.issues.count) && error.omitted >= 0)
             // UTF-16 has no lines that could be counted.
             let isUTF16 = octets.starts(with: [0xff, 0xfe]) || octets.starts(with: [0xfe, 0xff])
-            for mistake in error.mistakes {
+            for mistake in error.issues {
                 precondition(!mistake.message.isEmpty)
                 precondition(!mistake.description.unicodeScalars.contains { $0.value < 0x20 }, "a mistake is one line")
                 if isUTF16 { continue }

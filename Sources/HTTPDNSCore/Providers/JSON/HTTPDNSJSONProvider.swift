@@ -133,7 +133,7 @@ extension HTTPDNSJSONProvider {
         /// The addresses behind ``url``, in the order to try.
         public let bootstrap: [HTTPDNSAddress]
         /// Whether the service accepts a client subnet (`edns_client_subnet`, RFC 7871).
-        public let takesClientSubnet: Bool
+        public let acceptsClientSubnet: Bool
         /// The signature of every query; nil for a service without an account.
         let signature: (any JSONQuerySigning)?
 
@@ -141,14 +141,14 @@ extension HTTPDNSJSONProvider {
         public static let google = Service(
             url: "https://dns.google/resolve",
             bootstrap: [HTTPDNSAddress(v4: 8, 8, 8, 8), HTTPDNSAddress(v4: 8, 8, 4, 4)],
-            takesClientSubnet: true
+            acceptsClientSubnet: true
         )
 
         /// Cloudflare: `https://cloudflare-dns.com/dns-query` at 1.1.1.1 and 1.0.0.1.
         public static let cloudflare = Service(
             url: "https://cloudflare-dns.com/dns-query",
             bootstrap: [HTTPDNSAddress(v4: 1, 1, 1, 1), HTTPDNSAddress(v4: 1, 0, 0, 1)],
-            takesClientSubnet: false
+            acceptsClientSubnet: false
         )
 
         /// Alidns without an account: `https://dns.alidns.com/resolve` at 223.5.5.5 and 223.6.6.6.
@@ -157,12 +157,13 @@ extension HTTPDNSJSONProvider {
         public static let alidns = Service(
             url: "https://dns.alidns.com/resolve",
             bootstrap: [HTTPDNSAddress(v4: 223, 5, 5, 5), HTTPDNSAddress(v4: 223, 6, 6, 6)],
-            takesClientSubnet: true
+            acceptsClientSubnet: true
         )
 
         /// Returns whether both are the same service for the same account.
         func isSame(as other: Service) -> Bool {
-            guard url == other.url, bootstrap == other.bootstrap, takesClientSubnet == other.takesClientSubnet else {
+            guard url == other.url, bootstrap == other.bootstrap, acceptsClientSubnet == other.acceptsClientSubnet
+            else {
                 return false
             }
             switch (signature, other.signature) {
@@ -175,12 +176,12 @@ extension HTTPDNSJSONProvider {
         package init(
             url: String,
             bootstrap: [HTTPDNSAddress],
-            takesClientSubnet: Bool,
+            acceptsClientSubnet: Bool,
             signature: (any JSONQuerySigning)? = nil
         ) {
             self.url = url
             self.bootstrap = bootstrap
-            self.takesClientSubnet = takesClientSubnet
+            self.acceptsClientSubnet = acceptsClientSubnet
             self.signature = signature
         }
     }

@@ -27,7 +27,7 @@ struct JSONDNSService {
     let location: UpstreamLocation
     /// Whether requests contain data that no message may quote: a signature, or the path or query of a custom URL.
     let hasSecretRequests: Bool
-    private let takesClientSubnet: Bool
+    private let acceptsClientSubnet: Bool
     private let signature: (any JSONQuerySigning)?
 
     init(_ configuration: HTTPDNSJSONProvider.Configuration) throws(HTTPDNSProviderConfigurationError) {
@@ -43,7 +43,7 @@ struct JSONDNSService {
             )
         }
         hasSecretRequests = configuration.service.signature != nil || configuration.url != configuration.service.url
-        takesClientSubnet = configuration.service.takesClientSubnet
+        acceptsClientSubnet = configuration.service.acceptsClientSubnet
         signature = configuration.service.signature
         try signature?.check(provider: configuration.name)
     }
@@ -60,7 +60,7 @@ struct JSONDNSService {
     ) async throws -> ServiceRequest {
         // Names and subnets have no characters that need escaping in a query.
         var parameters = "name=\(host)&type=\(type.number)"
-        if takesClientSubnet, let subnet = clientSubnet.map({ DNSClientSubnet($0).network }) {
+        if acceptsClientSubnet, let subnet = clientSubnet.map({ DNSClientSubnet($0).network }) {
             parameters += "&edns_client_subnet=\(subnet)"
         }
         if let signature { parameters += try await signature.parameters(for: host, at: clock.now() / 1000) }

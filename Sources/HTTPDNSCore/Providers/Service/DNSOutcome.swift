@@ -256,6 +256,6 @@ extension HTTPDNSProviderAnswer.HTTPSRecord {
             v4Hints: parameters.v4Hints,
             v6Hints: parameters.v6Hints
         )
-        offersEncryptedHello = parameters.offersEncryptedHello
+        offersEncryptedClientHello = parameters.offersEncryptedClientHello
     }
 }

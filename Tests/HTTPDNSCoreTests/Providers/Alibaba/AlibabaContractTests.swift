@@ -77,7 +77,7 @@ struct AlibabaContractTests {
         // Version 1 has no word for a name that does not exist.
         fixture.reportsNameErrors = version == .v2
         fixture.timeLimit = .seconds(30)
-        fixture.patience = .seconds(30)
+        fixture.gracePeriod = .seconds(30)
         let violations = await ProviderCompatibility(fixture).violations()
         #expect(violations.isEmpty, "\(violations)")
     }

@@ -60,7 +60,7 @@ struct JSONDNSOverTheWireTests {
         }
         // A busy machine may take long over a handshake, and that is not what is tested.
         fixture.timeLimit = .seconds(30)
-        fixture.patience = .seconds(30)
+        fixture.gracePeriod = .seconds(30)
         #expect(await ProviderCompatibility(fixture).violations() == [])
     }
 

@@ -67,7 +67,7 @@ struct TencentContractTests {
         // The protocol has no word for a name that does not exist.
         fixture.reportsNameErrors = false
         fixture.timeLimit = .seconds(30)
-        fixture.patience = .seconds(30)
+        fixture.gracePeriod = .seconds(30)
         let violations = await ProviderCompatibility(fixture).violations()
         #expect(violations.isEmpty, "\(violations)")
     }
