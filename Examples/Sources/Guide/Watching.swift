@@ -10,7 +10,7 @@ func hitRate(of resolver: some ObservedResolver) async throws -> Double {
     return minute.queries > 0 ? Double(atOnce) / Double(minute.queries) : 1
 }
 
-/// Tells when a name moves, and when a provider is given up.
+/// Tells when a name moves, and when a provider is quarantined.
 func report(_ resolver: some ObservedResolver) async {
     for await event in resolver.events {
         if event.missedBefore > 0 { print("\(event.missedBefore) events missed") }
@@ -18,7 +18,7 @@ func report(_ resolver: some ObservedResolver) async {
         case .changed:
             print("\(event.host?.description ?? "-"): \(event.previousAddresses) -> \(event.addresses)")
         case .providerQuarantined:
-            print("\(event.provider ?? "-") is left alone: \(event.code ?? "-")")
+            print("\(event.provider ?? "-") is in quarantine: \(event.code ?? "-")")
         default:
             break
         }

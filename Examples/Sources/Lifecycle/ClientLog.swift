@@ -1,0 +1,10 @@
+import HTTPDNS
+import Logging
+
+/// Returns a client that logs; its resolver uses the same logger.
+public func makeLoggingClient() async throws -> HTTPDNSClient {
+    var configuration = HTTPDNSClient.Configuration()
+    configuration.logger = Logger(label: "httpdns")
+
+    return try await HTTPDNSClient(configuration: configuration)
+}
