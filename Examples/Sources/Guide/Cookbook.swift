@@ -26,6 +26,15 @@ enum Cookbook {
         print("mappings generation \(generation)")
     }
 
+    static func showReload(_ client: HTTPDNSClient) {
+        let reloads = client.reloads
+        if let failure = reloads.failure {
+            print("the file is not in use:", failure.message)
+        } else if let success = reloads.lastSuccess {
+            print("in use since generation \(success.generation)")
+        }
+    }
+
     static func canary(_ client: HTTPDNSClient) async throws {
         try client.mappings.apply { $0["api.shop.example"] = .weighted(["203.0.113.8": 95, "203.0.113.9": 5]) }
 
@@ -56,6 +65,13 @@ enum Cookbook {
     static func showStaleAnswer(_ response: HTTPDNSClient.Response) {
         if let resolution = response.exchanges.last?.request.resolution, resolution.isStale {
             print("stale answer, \(resolution.age) old")
+        }
+    }
+
+    static func showProviders(_ client: HTTPDNSClient) throws {
+        let status = client.status(limit: 20, names: [try HTTPDNSRoute.Pattern("*.shop.example")])
+        for provider in status.providers {
+            print(provider.name, provider.state, provider.reason ?? "-", provider.backOffSeconds ?? 0)
         }
     }
 
@@ -112,6 +128,16 @@ enum Cookbook {
             print(error)  // the URL leads somewhere that this client may not reach
             return nil
         }
+    }
+}
+
+extension Cookbook {
+    static func untrustedDelivery(_ client: HTTPDNSClient, urlFromTheUser: String) async throws {
+        var delivery = HTTPDNSClient.Request(method: .post, url: urlFromTheUser, body: .text(#"{"event":"paid"}"#))
+        delivery.headerFields[.contentType] = "application/json"
+        delivery.options.redirects = .never  // a 307 or 308 would send the body to another server
+        let response = try await client.execute(delivery)
+        print(response.status)
     }
 }
 

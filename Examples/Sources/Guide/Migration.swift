@@ -36,6 +36,7 @@ enum Migration {
     static func upload(_ client: HTTPDNSClient) async throws {
         var request = HTTPDNSClient.Request(method: .put, url: "https://img.shop.example/big.iso")
         request.body = .file("/var/lib/app/big.iso")
+        request.options.timeout = .seconds(600)  // the body of the response included
         let response = try await client.execute(request)
 
         for try await chunk in response.body { print(chunk.count) }
