@@ -176,7 +176,7 @@ extension HTTPDNSClient.Status {
         public var name: String
         /// The protocol, such as `doh`.
         public var kind: String
-        /// The state: `healthy`, `suspect` (an answer is overdue) or `quarantined` (it gets no queries).
+        /// The state: `healthy`, `suspect` (an answer is overdue) or `quarantined` (it is queried as a last resort).
         public var state: String
         /// The reason for the quarantine.
         public var reason: String?

@@ -106,8 +106,8 @@ extension HTTPDNSRewriter {
         public var timeToLive: Duration? { content.resolution.timeToLive }
         /// The generation of the mappings at that time.
         public var generation: UInt64 { content.resolution.generation }
-        /// The tag that a second rewriter accepts; nil when this rewriter changed nothing (literals and names of the system
-        /// resolver).
+        /// The tag that a second rewriter accepts; nil when this rewriter changed nothing: for literals, for proxies
+        /// that resolve names, and for names that no route or mapping covers.
         public var tag: HTTPDNSRewriter.Tag? {
             content.resolution.isRewriting ? HTTPDNSRewriter.Tag(content: content) : nil
         }

@@ -119,7 +119,7 @@ struct AttemptReport: Sendable, Equatable {
         case nothing
         /// At least one name of a batch had a definite answer.
         case batch(answered: Int)
-        /// The answer was not needed any more.
+        /// The provider gave no usable answer.
         case failed(HTTPDNSProviderError)
         /// The answer was not needed any more.
         case cancelled
