@@ -138,11 +138,11 @@ enum RewriteReason {
         if let rule = resolution.rule { steps.append(mapping(rule)) }
         switch resolution.source {
         case .request: steps.append("the request names its addresses itself")
-        case .literal: steps.append("the URL has an address or localhost: nobody is asked")
+        case .literal: steps.append("the URL has an address or localhost: no query")
         case .mapping: steps.append("no provider asked")
         case .lastResort: steps.append("last resort, because no source has an address")
-        case .proxy: steps.append("the proxy is told the name, and looks it up: nobody is asked here")
-        case .unixSocket: steps.append("it goes to a Unix socket: nobody is asked")
+        case .proxy: steps.append("the proxy is told the name, and looks it up: no query here")
+        case .unixSocket: steps.append("it goes to a Unix socket: no query")
         case .system: steps.append(contentsOf: system(resolution, words))
         default: steps.append(contentsOf: provider(resolution, words))
         }
@@ -251,7 +251,11 @@ struct RewriteView: Sendable {
             ("host", .text(host)),
             ("serverName", .optional(serverName)),
             ("resolveEntry", resolveEntry.isEmpty ? .null : .text(resolveEntry)),
-        ] + ResolutionJSON.members(resolution, urlPort: urlPort) + [("tagged", .bool(isTagged))]
+        ] + ResolutionJSON.members(resolution, urlPort: urlPort) + [
+            ("location", .optional(resolution.rule?.location?.description)),
+            ("failedProviders", .array(resolution.failedAttempts.map(ProviderAttemptReport.json))),
+            ("tagged", .bool(isTagged)),
+        ]
     }
 }
 

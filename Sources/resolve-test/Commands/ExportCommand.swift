@@ -7,7 +7,7 @@ struct ExportCommand: Subcommand {
         commandName: "export",
         abstract: "Print mappings as hosts lines, curl options or JSON.",
         discussion: """
-            The mappings of --config and --map as they were written; nobody is asked. What a format cannot say stands \
+            The mappings of --config and --map as they were written; no provider is queried. What a format cannot say stands \
             there as a comment. The JSON is a configuration file.
             """
     )

@@ -59,7 +59,12 @@ struct WatchNotice: Sendable {
         } else {
             parts.append(addresses)
         }
-        if let count = event.count { parts.append(count == 1 ? "1 answer" : "\(Figures.count(count)) answers") }
+        if let count = event.count {
+            switch event.kind {
+            case .reloaded: parts.append("generation \(count)")
+            default: parts.append(count == 1 ? "1 answer" : "\(Figures.count(count)) answers")
+            }
+        }
         if let elapsed = event.elapsed {
             parts.append(event.kind == .servedStale ? "\(Figures.lifetime(elapsed)) old" : Figures.phase(elapsed))
         }

@@ -7,7 +7,7 @@ import Testing
 struct InspectionTests {
     static let fields = [
         "originalURL", "addressURL", "host", "serverName", "resolveEntry", "addresses", "source", "provider", "cached",
-        "stale", "ageSeconds", "timeToLiveSeconds", "generation", "tagged",
+        "stale", "ageSeconds", "timeToLiveSeconds", "generation", "location", "failedProviders", "tagged",
     ]
 
     private func run(_ arguments: [String]) async throws -> CommandResult {

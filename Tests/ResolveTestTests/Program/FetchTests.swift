@@ -82,8 +82,8 @@ struct FetchTests {
         #expect(
             json.names == [
                 "originalURL", "addressURL", "host", "serverName", "resolveEntry", "addresses", "source", "provider",
-                "cached", "stale", "ageSeconds", "timeToLiveSeconds", "generation", "tagged", "status", "httpVersion",
-                "remoteAddress", "bodyBytes", "wireBytes", "timings",
+                "cached", "stale", "ageSeconds", "timeToLiveSeconds", "generation", "location", "failedProviders",
+                "tagged", "status", "httpVersion", "remoteAddress", "bodyBytes", "wireBytes", "timings",
             ]
         )
         #expect(json["host"] == .text("one.test:\(server.port)"))

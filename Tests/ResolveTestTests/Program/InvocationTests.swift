@@ -60,7 +60,7 @@ struct InvocationTests {
             output: """
                 original      http://[::1]:81/
                 address form  http://[::1]:81/   Host [::1]:81   clear text: no SNI, no certificate
-                why           the URL has an address or localhost: nobody is asked
+                why           the URL has an address or localhost: no query
                 candidates    ::1   policy: allowed (literal)
                 lifetime      age 0 s, no expiry, generation 1, no tag: nothing was rewritten
                 curl          curl 'http://[::1]:81/'

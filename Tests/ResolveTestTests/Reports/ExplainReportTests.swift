@@ -146,6 +146,8 @@ struct ExplainReportTests {
                   "ageSeconds": 0,
                   "timeToLiveSeconds": null,
                   "generation": 7,
+                  "location": "httpdns.yaml:13",
+                  "failedProviders": [],
                   "tagged": true
                 }
                 """
