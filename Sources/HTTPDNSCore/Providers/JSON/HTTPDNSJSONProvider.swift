@@ -1,4 +1,4 @@
-package import HTTPDNSCurl
+internal import HTTPDNSCurl
 internal import HTTPDNSMessages
 public import HTTPDNSPrimitives
 
