@@ -1,5 +1,5 @@
 public import HTTPDNSCore
-package import HTTPDNSCurl
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 public import HTTPTypes
 internal import Logging

@@ -1,4 +1,4 @@
-package import HTTPDNSCurl
+internal import HTTPDNSCurl
 package import HTTPDNSPrimitives
 
 /// A value that counts the clients of each trust setting in use.

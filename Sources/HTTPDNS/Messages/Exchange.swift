@@ -1,5 +1,5 @@
 internal import HTTPDNSCore
-package import HTTPDNSCurl
+internal import HTTPDNSCurl
 public import HTTPDNSPrimitives
 public import HTTPTypes
 

@@ -1,4 +1,4 @@
-package import HTTPDNSCurl
+internal import HTTPDNSCurl
 public import HTTPTypes
 
 extension HTTPDNSClient {
