@@ -105,7 +105,7 @@ package final class Transport: Sendable {
         }
         let body = TransferResponseBody(transfer, pump: pump)
         do throws(TransferFailure) {
-            let (head, version) = try ResponseHeadParser.parse(rawHead.bytes)
+            let (head, version) = try ResponseHead.received(rawHead.bytes)
             if transfer.request.versions == .http2Only, version != .http2 {
                 throw TransferFailure(
                     code: .protocolViolation,

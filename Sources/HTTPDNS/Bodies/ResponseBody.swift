@@ -224,14 +224,14 @@ extension HTTPDNSClient.Response.Body {
 enum BodyLength: Sendable {
     case known(Int64?)
     /// - Parameter decodes: Whether content codings are decoded.
-    case declared(in: HTTPFields, decodes: Bool)
+    case declared(in: ResponseHead, decodes: Bool)
 
-    init(declaredBy head: HTTPResponse, to request: HTTPDNSClient.Request) {
+    init(declaredBy head: ResponseHead, to request: HTTPDNSClient.Request) {
         // Responses to these have no body, whatever their fields declare (RFC 9110 section 6.4.1).
         if request.method == .head || head.status == .noContent || head.status == .notModified {
             self = .known(0)
         } else {
-            self = .declared(in: head.headerFields, decodes: request.isDecoded)
+            self = .declared(in: head, decodes: request.isDecoded)
         }
     }
 
@@ -239,7 +239,8 @@ enum BodyLength: Sendable {
         switch self {
         case .known(let bytes):
             return bytes
-        case .declared(let fields, let decodes):
+        case .declared(let head, let decodes):
+            let fields = head.headerFields
             if decodes, let coding = fields[.contentEncoding], coding.lowercased() != "identity" { return nil }
             // Content-Length is ignored beside Transfer-Encoding (RFC 9112 section 6.3).
             guard !fields.contains(.transferEncoding) else { return nil }

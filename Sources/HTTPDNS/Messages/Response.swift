@@ -5,7 +5,11 @@ extension HTTPDNSClient {
     /// The response to a request: its head, and its body as a stream.
     public struct Response: Sendable {
         /// The status and the header fields.
-        public var head: HTTPResponse
+        public var head: HTTPResponse {
+            get { content.whole }
+            set { content = ResponseHead(newValue) }
+        }
+        fileprivate var content: ResponseHead
         /// The HTTP version.
         public var version: HTTPDNSClient.HTTPVersion
         /// The body. Read it to its end, or drop it: an unread body that is kept holds its connection until the call's
@@ -22,16 +26,25 @@ extension HTTPDNSClient {
             body: HTTPDNSClient.Response.Body,
             exchanges: [HTTPDNSClient.Exchange] = []
         ) {
-            self.head = head
+            self.init(ResponseHead(head), version, body, exchanges)
+        }
+
+        init(
+            _ head: ResponseHead,
+            _ version: HTTPDNSClient.HTTPVersion,
+            _ body: HTTPDNSClient.Response.Body,
+            _ exchanges: [HTTPDNSClient.Exchange]
+        ) {
+            content = head
             self.version = version
             self.body = body
             self.exchanges = exchanges
         }
 
         /// The status.
-        public var status: HTTPResponse.Status { head.status }
+        public var status: HTTPResponse.Status { content.status }
         /// The header fields.
-        public var headerFields: HTTPFields { head.headerFields }
+        public var headerFields: HTTPFields { content.headerFields }
     }
 }
 
@@ -39,7 +52,11 @@ extension HTTPDNSClient.Response {
     /// A response with its whole body, for callers that do not read a stream.
     public struct Collected: Sendable {
         /// The status and the header fields.
-        public var head: HTTPResponse
+        public var head: HTTPResponse {
+            get { content.whole }
+            set { content = ResponseHead(newValue) }
+        }
+        private var content: ResponseHead
         /// The HTTP version.
         public var version: HTTPDNSClient.HTTPVersion
         /// The body.
@@ -50,15 +67,15 @@ extension HTTPDNSClient.Response {
         /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
         init(_ response: HTTPDNSClient.Response, upTo limit: HTTPDNSByteCount) async throws {
             body = try await response.body.collect(upTo: limit)
-            head = response.head
+            content = response.content
             version = response.version
             exchanges = response.exchanges
         }
 
         /// The status.
-        public var status: HTTPResponse.Status { head.status }
+        public var status: HTTPResponse.Status { content.status }
         /// The header fields.
-        public var headerFields: HTTPFields { head.headerFields }
+        public var headerFields: HTTPFields { content.headerFields }
     }
 }
 

@@ -49,7 +49,7 @@ package struct HopAnswer: Sendable {
         case chunks(any AsyncSequence<[UInt8], any Error> & Sendable)
     }
 
-    package var head: HTTPResponse
+    package var head: ResponseHead
     package var version: HTTPDNSClient.HTTPVersion
     package var endpoint: HTTPDNSEndpoint
     /// The endpoints that were tried before and failed.
@@ -62,7 +62,7 @@ package struct HopAnswer: Sendable {
     package var body: Body
 
     package init(
-        head: HTTPResponse,
+        head: ResponseHead,
         version: HTTPDNSClient.HTTPVersion,
         endpoint: HTTPDNSEndpoint,
         reusedConnection: Bool,

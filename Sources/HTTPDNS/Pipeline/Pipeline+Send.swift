@@ -83,14 +83,14 @@ extension Pipeline {
         )
         context.frame?.note(&exchange)
         return HTTPDNSClient.Response(
-            head: answer.head,
-            version: answer.version,
-            body: HTTPDNSClient.Response.Body(
+            answer.head,
+            answer.version,
+            HTTPDNSClient.Response.Body(
                 answer.body,
                 of: hop,
                 length: BodyLength(declaredBy: answer.head, to: request)
             ),
-            exchanges: [exchange]
+            [exchange]
         )
     }
 

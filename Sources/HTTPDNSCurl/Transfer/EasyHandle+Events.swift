@@ -19,7 +19,9 @@ extension EasyHandle {
             return line.count
         }
         if !isEnd {
-            if let violation = declaredLength.read(line) {
+            // Content-Length or Content-Encoding.
+            let isAboutBody = line.first.map { $0 | 0x20 == UInt8(ascii: "c") } ?? false
+            if isAboutBody, let violation = declaredLength.read(line) {
                 // The transfer ends here, inside libcurl, so that the connection is not kept.
                 failure = TransferFailure(
                     code: .protocolViolation,
@@ -34,7 +36,7 @@ extension EasyHandle {
                 head.reserveCapacity(512)
                 status = EasyHandle.status(in: line)
             }
-            declaredCoding.read(line)
+            if isAboutBody { declaredCoding.read(line) }
             head.append(contentsOf: line)
         }
         if phase == .receiving || !isInterim {

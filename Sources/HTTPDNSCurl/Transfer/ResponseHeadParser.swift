@@ -1,3 +1,4 @@
+internal import Glibc
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
@@ -7,52 +8,70 @@ enum ResponseHeadParser {
     /// allows more.
     private static let maximumFields = 10_000
 
+    /// Checks a head without making its fields: ``fields(_:)`` succeeds for each head that passes.
     /// - Throws: ``TransferFailure`` with code `protocolViolation`.
-    static func parse(_ bytes: [UInt8]) throws(TransferFailure) -> (HTTPResponse, HTTPDNSTransfer.HTTPVersion) {
-        try bytes.withUnsafeBufferPointer { buffer throws(TransferFailure) in try parse(buffer) }
+    static func check(_ bytes: [UInt8]) throws(TransferFailure) -> (
+        HTTPResponse.Status, HTTPDNSTransfer.HTTPVersion
+    ) {
+        try bytes.withUnsafeBufferPointer { buffer throws(TransferFailure) in
+            var start = 0
+            guard let statusLine = nextLine(of: buffer, from: &start), let (version, status) = status(statusLine) else {
+                throw violation("the answer does not begin with an HTTP status line")
+            }
+            var fields = 0
+            while let line = nextLine(of: buffer, from: &start) {
+                if isSpace(line[line.startIndex]) {
+                    guard fields > 0 else { throw violation("the answer's first field line is folded") }
+                    continue
+                }
+                guard UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: line)).fieldName != nil else {
+                    throw violation("the answer has a field line without a valid name")
+                }
+                fields += 1
+                guard fields <= maximumFields else {
+                    throw violation("the answer has more than \(maximumFields) header fields")
+                }
+            }
+            return (status, version)
+        }
+    }
+
+    /// Returns the fields of a head that passed ``check(_:)``.
+    static func fields(_ bytes: [UInt8]) -> HTTPFields {
+        bytes.withUnsafeBufferPointer { buffer in
+            var start = 0
+            _ = nextLine(of: buffer, from: &start)
+            var fields = HTTPFields()
+            fields.reserveCapacity(12)
+            while let line = nextLine(of: buffer, from: &start) {
+                if isSpace(line[line.startIndex]) {
+                    // An obsolete folded line continues the value before it (RFC 9112 section 5.2).
+                    guard let last = fields.indices.last else { continue }
+                    let value = fields[last].value + " " + text(trimmed(line))
+                    fields[last] = HTTPField(name: fields[last].name, value: value)
+                    continue
+                }
+                guard let colon = line.firstIndex(of: UInt8(ascii: ":")), let name = FieldNames.name(line[..<colon])
+                else { continue }
+                let value = trimmed(line[(colon + 1)...])
+                if value.allSatisfy({ $0 < 0x80 && $0 >= 0x20 }) {
+                    fields.append(HTTPField(name: name, value: text(value)))
+                } else {
+                    // Bytes outside ASCII have no defined encoding (RFC 9110 section 5.5): they are kept unchanged.
+                    fields.append(HTTPField(name: name, lenientValue: value))
+                }
+            }
+            return fields
+        }
     }
 
     private typealias Line = Slice<UnsafeBufferPointer<UInt8>>
 
-    private static func parse(_ bytes: UnsafeBufferPointer<UInt8>) throws(TransferFailure) -> (
-        HTTPResponse, HTTPDNSTransfer.HTTPVersion
-    ) {
-        var start = 0
-        guard let statusLine = nextLine(of: bytes, from: &start), let (version, status) = status(statusLine) else {
-            throw violation("the answer does not begin with an HTTP status line")
-        }
-        var fields = HTTPFields()
-        fields.reserveCapacity(12)
-        while let line = nextLine(of: bytes, from: &start) {
-            if isSpace(line[line.startIndex]) {
-                // An obsolete folded line continues the value before it (RFC 9112 section 5.2).
-                guard !fields.isEmpty else { throw violation("the answer's first field line is folded") }
-                let last = fields.count - 1
-                fields[last] = HTTPField(name: fields[last].name, value: fields[last].value + " " + text(trimmed(line)))
-                continue
-            }
-            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), let name = FieldNames.name(line[..<colon]) else {
-                throw violation("the answer has a field line without a valid name")
-            }
-            guard fields.count < maximumFields else {
-                throw violation("the answer has more than \(maximumFields) header fields")
-            }
-            let value = trimmed(line[(colon + 1)...])
-            if value.allSatisfy({ $0 < 0x80 && $0 >= 0x20 }) {
-                fields.append(HTTPField(name: name, value: text(value)))
-            } else {
-                // Bytes outside ASCII have no defined encoding (RFC 9110 section 5.5): they are kept unchanged.
-                fields.append(HTTPField(name: name, lenientValue: value))
-            }
-        }
-        return (HTTPResponse(status: status, headerFields: fields), version)
-    }
-
     /// Returns the next line without its end; `nil` at the empty line and at the end.
     private static func nextLine(of bytes: UnsafeBufferPointer<UInt8>, from start: inout Int) -> Line? {
         guard start < bytes.count else { return nil }
-        var end = start
-        while end < bytes.count, bytes[end] != UInt8(ascii: "\n") { end += 1 }
+        let rest = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[start...]))
+        let end = rest.firstOffset(of: UInt8(ascii: "\n")).map { start + $0 } ?? bytes.count
         let lineEnd = end > start && bytes[end - 1] == UInt8(ascii: "\r") ? end - 1 : end
         let line = bytes[start..<lineEnd]
         start = end + 1
@@ -71,15 +90,17 @@ enum ResponseHeadParser {
         let code = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
         guard code >= 100 else { return nil }
         let reason = trimmed(rest.dropFirst(3))
-        if code == 200, reason.isEmpty || reason.elementsEqual("OK".utf8) { return (version, .ok) }
+        let reasonBytes = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: reason))
+        if code == 200, reason.isEmpty || reasonBytes.isEqual(to: "OK") { return (version, .ok) }
         let phrase = String(decoding: reason.map { $0 < 0x20 || $0 >= 0x7f ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
         return (version, HTTPResponse.Status(code: code, reasonPhrase: phrase))
     }
 
     private static func version(_ name: Line) -> HTTPDNSTransfer.HTTPVersion? {
-        if name.elementsEqual("HTTP/1.1".utf8) { return .http11 }
-        if name.elementsEqual("HTTP/2".utf8) || name.elementsEqual("HTTP/2.0".utf8) { return .http2 }
-        if name.elementsEqual("HTTP/1.0".utf8) { return .http10 }
+        let name = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: name))
+        if name.isEqual(to: "HTTP/1.1") { return .http11 }
+        if name.isEqual(to: "HTTP/2") || name.isEqual(to: "HTTP/2.0") { return .http2 }
+        if name.isEqual(to: "HTTP/1.0") { return .http10 }
         return nil
     }
 
@@ -151,23 +172,36 @@ extension UnsafeRawBufferPointer {
     /// Whether the line, with its end, is a field (RFC 9112 section 5), or continues the one before it (section 5.2).
     var isField: Bool {
         guard let first, first != UInt8(ascii: " "), first != UInt8(ascii: "\t") else { return true }
-        guard let colon = firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return false }
-        return self[..<colon].allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "A")...UInt8(ascii: "Z"):
-                true
-            default: UnsafeRawBufferPointer.marks.utf8Contains(byte)
-            }
-        }
+        return fieldName != nil
     }
 
-    /// The characters of a token other than letters and digits (RFC 9110 section 5.6.2).
-    private static let marks: StaticString = "!#$%&'*+-.^_`|~"
-}
+    fileprivate func isEqual(to text: StaticString) -> Bool {
+        guard let baseAddress, count == text.utf8CodeUnitCount else { return false }
+        return memcmp(baseAddress, text.utf8Start, count) == 0
+    }
 
-extension StaticString {
-    fileprivate func utf8Contains(_ byte: UInt8) -> Bool {
-        UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount).contains(byte)
+    fileprivate func firstOffset(of byte: UInt8) -> Int? {
+        guard let base = baseAddress, let place = memchr(base, Int32(byte), count) else { return nil }
+        return UnsafeMutableRawPointer(mutating: base).distance(to: place)
+    }
+
+    /// The name of the field that the line is, a token (RFC 9110 section 5.6.2); `nil` when it is none.
+    fileprivate var fieldName: Slice<UnsafeRawBufferPointer>? {
+        var index = 0
+        while index < count, UnsafeRawBufferPointer.isTokenCharacter(self[index]) { index += 1 }
+        guard index > 0, index < count, self[index] == UInt8(ascii: ":") else { return nil }
+        return self[..<index]
+    }
+
+    private static func isTokenCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            // "^", "_" and "`" are before the letters.
+            UInt8(ascii: "^")...UInt8(ascii: "z"), UInt8(ascii: "!"), UInt8(ascii: "|"), UInt8(ascii: "~"),
+            UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"),
+            UInt8(ascii: "."):
+            true
+        default: false
+        }
     }
 }

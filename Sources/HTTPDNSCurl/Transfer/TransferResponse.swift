@@ -1,9 +1,8 @@
 package import HTTPDNSPrimitives
-package import HTTPTypes
 
 /// The head of a response and the stream of its body.
 package struct TransferResponse: Sendable {
-    package var head: HTTPResponse
+    package var head: ResponseHead
     package var version: HTTPDNSTransfer.HTTPVersion
     /// The address and port that responded, as reported by the connection.
     package var endpoint: HTTPDNSEndpoint

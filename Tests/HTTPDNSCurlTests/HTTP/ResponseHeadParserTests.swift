@@ -7,7 +7,8 @@ import Testing
 @Suite("ResponseHeadParser")
 struct ResponseHeadParserTests {
     private func parse(_ text: String) throws -> (HTTPResponse, HTTPDNSTransfer.HTTPVersion) {
-        try ResponseHeadParser.parse(Array(text.utf8))
+        let (head, version) = try ResponseHead.received(Array(text.utf8))
+        return (head.whole, version)
     }
 
     /// Names case-insensitively, values without surrounding space.
@@ -47,7 +48,7 @@ struct ResponseHeadParserTests {
     @Test("Bytes outside ASCII in a value survive")
     func latin() throws {
         let bytes = Array("HTTP/1.1 200 OK\r\nX-Name: ".utf8) + [0xe9] + Array("\r\n\r\n".utf8)
-        let (head, _) = try ResponseHeadParser.parse(bytes)
+        let (head, _) = try ResponseHead.received(bytes)
         let field = try #require(head.headerFields.first { $0.name.canonicalName == "x-name" })
         #expect(field.withUnsafeBytesOfValue { Array($0) } == [0xe9])
     }
@@ -70,7 +71,7 @@ struct ResponseHeadParserTests {
         let bytes = Array("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nVary: a\r\n b\r\n\r\n".utf8)
         for count in 0...bytes.count {
             do throws(TransferFailure) {
-                _ = try ResponseHeadParser.parse(Array(bytes.prefix(count)))
+                _ = try ResponseHead.received(Array(bytes.prefix(count)))
             } catch {
                 #expect(error.code == .protocolViolation)
             }
@@ -81,5 +82,21 @@ struct ResponseHeadParserTests {
     func tooManyFields() {
         let text = "HTTP/1.1 200 OK\r\n" + String(repeating: "a:b\r\n", count: 70_000) + "\r\n"
         #expect(throws: TransferFailure.self) { try parse(text) }
+    }
+
+    /// The check at arrival and the library of the fields read the same names: no field of a checked head is left out.
+    @Test("A head passes exactly when each of its names is a token", arguments: UInt8.min...UInt8.max)
+    func tokens(byte: UInt8) throws {
+        guard byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "\r") else { return }
+        for name in [[byte], [UInt8(ascii: "a"), byte], [UInt8(ascii: "a"), byte, UInt8(ascii: "b")]] {
+            let isToken = HTTPField.Name(String(decoding: name, as: UTF8.self)) != nil
+            // A space begins a folded line, and a colon ends a name.
+            guard name[0] != 0x20, name[0] != 0x09, byte != UInt8(ascii: ":") else { continue }
+            let head = try? ResponseHead.received(
+                Array("HTTP/1.1 200 OK\r\n".utf8) + name + Array(": x\r\n\r\n".utf8)
+            )
+            #expect((head != nil) == isToken)
+            #expect((head?.0.headerFields.count ?? 1) == 1)
+        }
     }
 }

@@ -54,7 +54,7 @@ extension HopAnswer {
         endingWith failure: TransferFailure? = nil
     ) -> HopAnswer {
         HopAnswer(
-            head: HTTPResponse(status: status, headerFields: fields),
+            head: ResponseHead(HTTPResponse(status: status, headerFields: fields)),
             version: .http11,
             endpoint: request.endpoints[0],
             reusedConnection: false,
