@@ -33,7 +33,7 @@ extension EasyHandle {
             set(CURLOPT_ACCEPT_ENCODING, nil)
         }
         if transfer.limits.mayConnectLongerThanLibcurl { liftConnectLimit() }
-        try setText(CURLOPT_URL, transfer.request.url.description, of: "URL")
+        try setURL(transfer.request.url.description)
         try set(pin, removals: removals)
         if transfer.hasBody || transfer.request.method != .get {
             needsReset = true
@@ -199,6 +199,16 @@ extension EasyHandle {
         } else {
             try setText(CURLOPT_CUSTOMREQUEST, request.method.rawValue, of: "method")
         }
+    }
+
+    /// Sets the URL as text and as its parts: from parts libcurl neither parses the text nor puts it together again, which is
+    /// a twentieth of a short request. libcurl's own repetition of a request reads the text.
+    private func setURL(_ text: String) throws(TransferFailure) {
+        try setText(CURLOPT_URL, text, of: "URL")
+        // The flags with which libcurl parses the text itself (7.88.1, lib/url.c). It reports what it cannot parse.
+        let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_PATH_AS_IS)
+        let isParsed = urlParts.map { curl_url_set($0, CURLUPART_URL, text, flags) == CURLUE_OK } ?? false
+        set(CURLOPT_CURLU, pointer: isParsed ? UnsafeMutableRawPointer(urlParts) : nil)
     }
 
     /// Sets an option that must not keep the value of the transfer before.

@@ -21,6 +21,8 @@ final class EasyHandle: HeapMember {
     @exclusivity(unchecked) private(set) var curl: UnsafeMutableRawPointer
     /// The buffer for libcurl's error messages; it must outlive each transfer (CURLOPT_ERRORBUFFER).
     let errorBuffer: UnsafeMutablePointer<CChar>
+    /// The parts of the URL (CURLOPT_CURLU); libcurl reads them at the beginning of each transfer.
+    let urlParts: OpaquePointer?
     /// The loop frees its handles before its own end, so the reference needs no check.
     unowned(unsafe) let loop: TransportLoop
 
@@ -29,7 +31,7 @@ final class EasyHandle: HeapMember {
     /// The scheme and versions of the current options.
     var configuredFor: (scheme: ParsedURL.Scheme, versions: HTTPDNSTransfer.AllowedVersions)?
     /// The results of setting options.
-    var options = OptionResults()
+    @exclusivity(unchecked) var options = OptionResults()
     /// Whether the last transfer set options that the next one must not see.
     var needsReset = false
     /// The handle's index among those in libcurl.
@@ -92,7 +94,7 @@ final class EasyHandle: HeapMember {
     /// Whether it was sent over HTTP/1.x.
     var isSentOverHTTP1 = false
     /// Whether libcurl always makes a new connection.
-    private(set) var connectsFresh = false
+    @exclusivity(unchecked) private(set) var connectsFresh = false
     /// Its ticket in the ``StreamQueue`` of its pin; 0 when it does not wait there.
     var streamTicket: UInt64 = 0
     /// Whether it waits in that queue, outside libcurl.
@@ -161,10 +163,12 @@ final class EasyHandle: HeapMember {
         self.loop = loop
         errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        urlParts = curl_url()
     }
 
     deinit {
         curl_easy_cleanup(curl)
+        curl_url_cleanup(urlParts)
         errorBuffer.deallocate()
     }
 
