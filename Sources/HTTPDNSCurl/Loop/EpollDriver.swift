@@ -26,8 +26,9 @@ final class EpollDriver {
     private let clock: () -> Int64
     private let descriptor: Int32
     private let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: eventCapacity)
-    /// The registrations by descriptor; descriptors are small, because the kernel returns the lowest free one.
-    private var registrations: [Registration] = []
+    /// The registrations by descriptor; descriptors are small, because the kernel returns the lowest free one. Unchecked
+    /// exclusivity: only this object's methods access them, and libcurl's callbacks enter none of them during a change.
+    @exclusivity(unchecked) private var registrations: [Registration] = []
     /// The time of libcurl's next timer; `Int64.max` when it has none.
     private var timerDeadline = Int64.max
     private var now: Int64 = 0

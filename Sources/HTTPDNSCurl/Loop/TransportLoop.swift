@@ -24,19 +24,21 @@ final class TransportLoop {
     let multi: UnsafeMutableRawPointer
     /// The session store of handles that have not used TLS yet.
     let noSessions = TLSSessions()
-    private(set) var driver: EpollDriver?
+    /// Unchecked exclusivity, like the arrays below that each transfer passes: only this object's methods on the loop's thread
+    /// access them, and none of them calls out during a change. The check at run time costs more than the change.
+    @exclusivity(unchecked) private(set) var driver: EpollDriver?
     private var jobs: [LoopJob] = []
     var pins: PinTable
-    var deadlines = DeadlineHeap<EasyHandle>()
-    var spares: [EasyHandle] = []
-    private var readable: [EasyHandle] = []
+    @exclusivity(unchecked) var deadlines = DeadlineHeap<EasyHandle>()
+    @exclusivity(unchecked) var spares: [EasyHandle] = []
+    @exclusivity(unchecked) private var readable: [EasyHandle] = []
     /// Handles whose response began while their stream had nothing to send.
     private var answeredEarly: [EasyHandle] = []
-    private var resumptions: [ResponseState.Action] = []
+    @exclusivity(unchecked) private var resumptions: [ResponseState.Action] = []
     /// The resumptions of callers that need no thread of the runtime.
-    private var ownResumptions: [ResponseState.Action] = []
+    @exclusivity(unchecked) private var ownResumptions: [ResponseState.Action] = []
     /// The handles that libcurl has; it holds only pointers to them.
-    var active: [EasyHandle] = []
+    @exclusivity(unchecked) var active: [EasyHandle] = []
     /// Races without a winner.
     var races: [RaceRun] = []
     /// Pins with transfers that wait for a stream.
@@ -421,11 +423,9 @@ final class TransportLoop {
                 failedAttempts: transfer.race?.trail ?? [],
                 reusedConnection: handle.long(CURLINFO_NUM_CONNECTS) == 0,
                 hedges: transfer.hedges,
+                peerCertificates: configuration.keepsPeerCertificates ? handle.connection?.chain ?? [] : [],
                 timings: handle.timings(isComplete: end != nil)
             )
-            if configuration.keepsPeerCertificates {
-                head?.peerCertificates = handle.connection?.chain ?? []
-            }
             handle.isHeadDelivered = true
             handle.noteVersionOfHead()
             if configuration.ejection != nil { noteStatus(handle) }

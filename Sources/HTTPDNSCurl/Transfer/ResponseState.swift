@@ -1,18 +1,36 @@
 internal import HTTPDNSPrimitives
 
-/// A response head and its facts, as the loop delivers them.
-struct RawHead: Sendable {
-    var bytes: [UInt8]
+/// A response head and its facts, as the loop delivers them. A class, because it passes through many hands.
+final class RawHead: Sendable {
+    let bytes: [UInt8]
     /// The endpoint that responded.
-    var endpoint: HTTPDNSEndpoint
+    let endpoint: HTTPDNSEndpoint
     /// The earlier attempts that failed.
-    var failedAttempts: [TransferAttempt] = []
-    var reusedConnection: Bool
+    let failedAttempts: [TransferAttempt]
+    let reusedConnection: Bool
     /// The number of times that the request was sent again in parallel, because it had no response in time.
-    var hedges = 0
+    let hedges: Int
     /// The server's certificates from the handshake, as far as they are kept.
-    var peerCertificates: [HTTPDNSTransfer.PeerCertificate] = []
-    var timings: HTTPDNSTransfer.Timings
+    let peerCertificates: [HTTPDNSTransfer.PeerCertificate]
+    let timings: HTTPDNSTransfer.Timings
+
+    init(
+        bytes: [UInt8],
+        endpoint: HTTPDNSEndpoint,
+        failedAttempts: [TransferAttempt] = [],
+        reusedConnection: Bool,
+        hedges: Int = 0,
+        peerCertificates: [HTTPDNSTransfer.PeerCertificate] = [],
+        timings: HTTPDNSTransfer.Timings
+    ) {
+        self.bytes = bytes
+        self.endpoint = endpoint
+        self.failedAttempts = failedAttempts
+        self.reusedConnection = reusedConnection
+        self.hedges = hedges
+        self.peerCertificates = peerCertificates
+        self.timings = timings
+    }
 }
 
 /// The state of one response, between the loop that receives it and the task that reads it.
