@@ -90,11 +90,7 @@ extension Duration {
     /// The duration in whole nanoseconds, saturating at the limits of `Int64` (292 years).
     @inlinable
     package var wholeNanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        guard !overflow else { return seconds < 0 ? .min : .max }
-        let (sum, carry) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
-        return carry ? (seconds < 0 ? .min : .max) : sum
+        Int64(clamping: attoseconds / 1_000_000_000)
     }
 
     /// The duration in seconds, for display and for JSON.

@@ -102,8 +102,8 @@ extension HTTPDNSClient {
         let frame: CallFrame?
         /// The number of the settings of the hop, see ``Pipeline/isStale(_:)``; nil for a connection without a request.
         var settingsNumber: UInt64?
-        /// The header fields that the client added to the hop's request from these settings.
-        var addedFields = HTTPFields()
+        /// The header fields that the client added to the hop's request from these settings; nil for none.
+        var addedFields: HTTPFields?
         /// The hop's connection permit; nil where connections are not limited.
         var permit: ConnectionPermit?
     }

@@ -9,15 +9,17 @@ extension Pipeline {
     func settle(_ request: inout HTTPDNSClient.Request, _ context: inout HTTPDNSClient.InterceptionContext) async throws
     {
         context.settingsNumber = await settingsNumber()
-        for field in context.addedFields {
-            if let index = request.headerFields.firstIndex(of: field) { request.headerFields.remove(at: index) }
+        if let added = context.addedFields {
+            for field in added {
+                if let index = request.headerFields.firstIndex(of: field) { request.headerFields.remove(at: index) }
+            }
+            context.addedFields = nil
         }
-        context.addedFields = [:]
         let headers = current.values.headers
         guard headers != nil || computedHeaders != nil else { return }
         let count = request.headerFields.count
         request = try await withDefaultHeaders(request, headers, context)
-        context.addedFields.append(contentsOf: request.headerFields.dropFirst(count))
+        context.addedFields = HTTPFields(request.headerFields.dropFirst(count))
     }
 
     /// Returns the request of a hop with the fields that the client adds, after its own.

@@ -149,7 +149,7 @@ final class Pipeline: Sendable {
     {
         var (request, context) = (request, context)
         if let frame = context.frame { context.hop = frame.nextHop() }
-        context.addedFields = [:]
+        context.addedFields = nil
         try await settle(&request, &context)
         return try await hop(0, request, context)
     }

@@ -61,10 +61,14 @@ extension HTTPDNSResolver {
         _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings
     ) -> HTTPDNSResolver.Resolution? {
-        let configuration = settings.resolving.configuration
-        guard rule.isPrepared, !settings.resolving.routes.hasAddressRules,
-            (question.families ?? configuration.usableFamilies).isSuperset(of: rule.families),
-            configuration.policy.admits(everythingOfScope: rule.mostPrivateScope, from: .mapping, providerScope: nil),
+        let resolving = settings.resolving
+        guard rule.isPrepared, !resolving.routes.hasAddressRules,
+            (question.families ?? resolving.configuration.usableFamilies).isSuperset(of: rule.families),
+            resolving.configuration.policy.admits(
+                everythingOfScope: rule.mostPrivateScope,
+                from: .mapping,
+                providerScope: nil
+            ),
             let answer = rule.answer(random: random)
         else { return nil }
         return HTTPDNSResolver.Resolution(answer, port: question.port, generation: settings.mappings.generation)
