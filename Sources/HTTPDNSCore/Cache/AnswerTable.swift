@@ -122,7 +122,7 @@ struct AnswerTable: Sendable {
     ) -> Change {
         var entry = occupant(key).map { CacheEntry($0.answer) } ?? CacheEntry()
         body(&entry)
-        return set(CachedAnswer.make(key, entry), for: key, at: now, epoch: epoch)
+        return set(entry.isEmpty ? nil : CachedAnswer(key, entry), for: key, at: now, epoch: epoch)
     }
 
     /// All answers, in no order.

@@ -19,7 +19,7 @@ struct CacheEntry: Sendable {
         let header = cached.header
         failure = header.details?.failure
         guard let origin = header.origin else { return }
-        var content = KnownAnswer.Content.addresses((0..<cached.addressCount).map(cached.address(at:)))
+        var content = KnownAnswer.Content.addresses(cached.addresses)
         if let negative = header.details?.negative { content = .nothing(negative) }
         var known = KnownAnswer(
             content,
@@ -140,27 +140,21 @@ final class AnswerDetails: Sendable {
     /// Whether queries with any client subnet may use the answer.
     let holdsForAllClients: Bool
 
-    init(
-        canonicalName: HTTPDNSName?,
-        failedAttempts: [HTTPDNSResolver.ProviderAttempt],
-        failedFamilies: HTTPDNSAddress.Families,
-        httpsRecords: ServiceRoute?,
-        negative: HTTPDNSResolver.Error?,
-        failure: AnswerFailure?,
-        clientSubnet: HTTPDNSAddressBlock?,
-        holdsForAllClients: Bool
-    ) {
-        self.canonicalName = canonicalName
-        self.failedAttempts = failedAttempts
-        self.failedFamilies = failedFamilies
-        self.httpsRecords = httpsRecords
-        self.negative = negative
-        self.failure = failure
-        self.clientSubnet = clientSubnet
-        self.holdsForAllClients = holdsForAllClients
+    /// Creates the details of an entry; nil when no field has a value.
+    init?(_ key: CacheKey, _ entry: CacheEntry) {
+        let answer = entry.answer
+        canonicalName = answer?.canonicalName
+        failedAttempts = answer?.failedAttempts ?? []
+        failedFamilies = answer?.failedFamilies ?? []
+        httpsRecords = answer?.httpsRecords
+        if case .nothing(let reason) = answer?.content { negative = reason } else { negative = nil }
+        failure = entry.failure
+        clientSubnet = key.clientSubnet
+        holdsForAllClients = answer?.holdsForAllClients ?? false
+        if isEmpty { return nil }
     }
 
-    var isEmpty: Bool {
+    private var isEmpty: Bool {
         canonicalName == nil && failedAttempts.isEmpty && failedFamilies.isEmpty && httpsRecords == nil
             && negative == nil
             && failure == nil

@@ -6,7 +6,7 @@ internal import Synchronization
 /// The name and the addresses are bytes after the fields, so that a name with two addresses takes about 110 bytes. Rarely
 /// used fields are in ``AnswerDetails``. The first of the bytes has the marks that the cache sets.
 ///
-/// Sharing is safe, although `ManagedBuffer` is not `Sendable`: only ``pack(_:_:)`` writes header and bytes, before the
+/// Sharing is safe, although `ManagedBuffer` is not `Sendable`: only ``init(_:_:)`` writes header and bytes, before the
 /// reference is shared, and all later accesses read. The marks are accessed as an atomic.
 package struct CachedAnswer: @unchecked Sendable {
     private let storage: ManagedBuffer<Header, UInt8>
@@ -52,53 +52,29 @@ package struct CachedAnswer: @unchecked Sendable {
         case nothing
     }
 
-    /// Packs an entry. An answer holds at most 255 addresses of each family; there are never more than
-    /// ``AnswerReading/maximumAddressesPerFamily``.
-    /// - Returns: Nil for an empty entry.
-    static func make(_ key: CacheKey, _ entry: CacheEntry) -> CachedAnswer? {
-        entry.isEmpty ? nil : pack(key, entry)
-    }
-
-    /// Packs one answer for its waiters, whatever its lifetime.
-    static func make(_ key: CacheKey, _ answer: KnownAnswer) -> CachedAnswer {
-        pack(key, CacheEntry(answer))
-    }
-
-    private static func pack(_ key: CacheKey, _ entry: CacheEntry) -> CachedAnswer {
-        var addresses: [HTTPDNSAddress] = []
+    /// Packs an entry that is not empty, whatever its lifetime. An answer holds at most 255 addresses of each family; there
+    /// are never more than ``AnswerReading/maximumAddressesPerFamily``.
+    init(_ key: CacheKey, _ entry: CacheEntry) {
+        var known: [HTTPDNSAddress] = []
         var kind = Kind.failureOnly
-        var error: HTTPDNSResolver.Error?
         switch entry.answer?.content {
-        case .addresses(let known):
-            kind = .addresses
-            let v4 = known.filter { $0.family == .v4 }.prefix(255)
-            addresses = Array(v4) + known.filter { $0.family == .v6 }.prefix(255)
-        case .nothing(let reason):
-            kind = .nothing
-            error = reason
+        case .addresses(let list): (known, kind) = (list, .addresses)
+        case .nothing: kind = .nothing
         case nil: break
         }
-        let details = AnswerDetails(
-            canonicalName: entry.answer?.canonicalName,
-            failedAttempts: entry.answer?.failedAttempts ?? [],
-            failedFamilies: entry.answer?.failedFamilies ?? [],
-            httpsRecords: entry.answer?.httpsRecords,
-            negative: error,
-            failure: entry.failure,
-            clientSubnet: key.clientSubnet,
-            holdsForAllClients: entry.answer?.holdsForAllClients ?? false
-        )
+        let v4 = known.filter { $0.family == .v4 }.prefix(255)
+        let v6 = known.filter { $0.family == .v6 }.prefix(255)
+        let addresses = v4 + v6
         let name = Array(key.host.description.utf8)
-        let v4Count = addresses.count { $0.family == .v4 }
         let start = MonotonicTime(nanoseconds: .min)
         let header = Header(
             sentAt: entry.answer?.sentAt ?? start,
             expiresAt: entry.answer?.expiresAt ?? start,
             refreshAt: entry.answer?.refreshAt ?? start,
             origin: entry.answer?.origin,
-            details: details.isEmpty ? nil : details,
-            v4Count: UInt8(truncatingIfNeeded: v4Count),
-            v6Count: UInt8(truncatingIfNeeded: addresses.count - v4Count),
+            details: AnswerDetails(key, entry),
+            v4Count: UInt8(v4.count),
+            v6Count: UInt8(v6.count),
             nameCount: UInt8(truncatingIfNeeded: name.count),
             families: key.families?.rawValue ?? 0,
             isSystemOnly: key.isSystemOnly,
@@ -107,11 +83,10 @@ package struct CachedAnswer: @unchecked Sendable {
             mostPrivateScope: addresses.map(HTTPDNSAddressPolicy.Scope.init(of:)).max() ?? .public
         )
         let bytes = [0] + name + addresses.flatMap(\.bytes)
-        let storage = ManagedBuffer<Header, UInt8>.create(minimumCapacity: bytes.count) { _ in header }
+        storage = ManagedBuffer<Header, UInt8>.create(minimumCapacity: bytes.count) { _ in header }
         storage.withUnsafeMutablePointerToElements { target in
             for (index, byte) in bytes.enumerated() { (target + index).initialize(to: byte) }
         }
-        return CachedAnswer(storage: storage)
     }
 
     /// The fields.
@@ -196,6 +171,9 @@ package struct CachedAnswer: @unchecked Sendable {
 
     /// The number of addresses.
     var addressCount: Int { read { Int($0.pointee.v4Count) + Int($0.pointee.v6Count) } }
+
+    /// The addresses, IPv4 first.
+    var addresses: [HTTPDNSAddress] { (0..<addressCount).map(address(at:)) }
 
     /// Returns the address at an index, IPv4 addresses first.
     package func address(at index: Int) -> HTTPDNSAddress {

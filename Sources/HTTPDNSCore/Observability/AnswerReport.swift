@@ -89,7 +89,7 @@ extension CachedAnswer {
         return AnswerReport(
             host: host,
             families: key.families,
-            addresses: (0..<addressCount).map(address(at:)),
+            addresses: addresses,
             source: header.origin?.source,
             provider: header.origin?.provider,
             route: header.origin?.route?.pattern,

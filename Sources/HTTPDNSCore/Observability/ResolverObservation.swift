@@ -185,7 +185,7 @@ extension HTTPDNSResolver {
         guard let before = landed.before, before.kind == .addresses,
             case .addresses(let addresses) = landed.known?.content
         else { return }
-        let previous = (0..<before.addressCount).map(before.address(at:))
+        let previous = before.addresses
         guard Set(previous) != Set(addresses) else { return }
         counting.count(.change)
         observation.tell(.changed) { event in

@@ -317,7 +317,7 @@ extension HTTPDNSResolver {
     private func delivery(of result: FlightResult, _ known: KnownAnswer?, _ key: CacheKey) -> Delivery {
         switch result {
         case .failure(let error, _, _), .busy(let error, _): .failed(error)
-        case .answer(let answer), .fallback(let answer, _): .answer(.make(key, known ?? answer))
+        case .answer(let answer), .fallback(let answer, _): .answer(CachedAnswer(key, CacheEntry(known ?? answer)))
         }
     }
 }

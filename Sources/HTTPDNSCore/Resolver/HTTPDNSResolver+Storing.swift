@@ -173,7 +173,7 @@ extension HTTPDNSResolver {
             families: route.families ?? settings.configuration.usableFamilies,
             route: route.storedName,
             clientSubnet: header.details?.clientSubnet ?? route.clientSubnet,
-            addresses: (0..<answer.addressCount).map(answer.address(at:)),
+            addresses: answer.addresses,
             provider: provider,
             providerScope: origin.providerScope,
             canonicalName: header.details?.canonicalName,

@@ -132,7 +132,7 @@ struct AnswerTableTests {
         answer.canonicalName = try HTTPDNSName("edge.test")
         let name = String(repeating: "a", count: 63) + "." + String(repeating: "b.", count: 90) + "test"
         let key = CacheKey(try HTTPDNSName(name), families: .both)
-        let packed = try #require(CachedAnswer.make(key, CacheEntry(answer)))
+        let packed = CachedAnswer(key, CacheEntry(answer))
         #expect(packed.matches(key) && packed.key == key && packed.host.description == name)
         let entry = try #require(CacheEntry(packed).answer)
         guard case .addresses(let addresses) = entry.content else {

@@ -19,7 +19,7 @@ struct CacheEntryTests {
     }
 
     private func packed(_ entry: CacheEntry) -> CachedAnswer? {
-        (try? HTTPDNSName("a.test")).flatMap { CachedAnswer.make(CacheKey($0), entry) }
+        entry.isEmpty ? nil : CachedAnswer(CacheKey(HTTPDNSName(canonical: "a.test")), entry)
     }
 
     private func isSpent(_ entry: CacheEntry, at seconds: Int64) -> Bool {
@@ -91,7 +91,7 @@ struct CacheEntryTests {
         let merged = entry.install(partial, at: at(8))
         #expect(merged.expiresAt == at(10))
         let kept = try #require(packed(entry))
-        #expect((0..<kept.addressCount).map(kept.address(at:)) == [v4, v6])
+        #expect(kept.addresses == [v4, v6])
         var late = partial
         late.sentAt = at(11)
         #expect(entry.install(late, at: at(11)).expiresAt == at(21))
