@@ -367,10 +367,10 @@ extension HTTPDNSResolver {
         var resolution = HTTPDNSResolver.Resolution(
             .cached(answer, port: question.port),
             source: origin.source,
-            details: mappingTrace.map { details(of: answer, origin, $0, port: question.port) },
             life: left,
             age: max((now - answer.sentAt).wholeNanoseconds, 0)
         )
+        if let mappingTrace { resolution.note(mappingTrace) }
         resolution.isCached = true
         resolution.generation = name.generation
         if life <= 0, answer.isStale(at: now) { resolution.isStale = true }
@@ -422,26 +422,6 @@ extension HTTPDNSResolver {
     {
         guard routes.hasAddressRules, case .name(let name) = question.host else { return origin.route }
         return routes.entry(for: name)?.route
-    }
-
-    private func details(
-        of answer: CachedAnswer,
-        _ origin: AnswerOrigin,
-        _ mappingTrace: MappingTrace,
-        port: UInt16
-    ) -> ResolutionDetails {
-        let details = answer.header.details
-        return ResolutionDetails(
-            ResolutionDetails.Fields(
-                provider: origin.provider,
-                canonicalName: details?.canonicalName,
-                identity: mappingTrace.identity,
-                rule: mappingTrace.rule,
-                route: origin.route,
-                failedAttempts: details?.failedAttempts ?? [],
-                applicationProtocols: port == ServiceRoute.port ? details?.httpsRecords?.applicationProtocols ?? [] : []
-            )
-        )
     }
 
     private func negative(_ answer: CachedAnswer, _ name: CacheLookup, by settings: LiveSettings)

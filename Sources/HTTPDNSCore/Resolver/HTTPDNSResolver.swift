@@ -314,7 +314,6 @@ extension HTTPDNSResolver {
         var resolution = HTTPDNSResolver.Resolution(
             .cached(answer, port: query.port),
             source: origin.source,
-            details: nil,
             life: max((answer.expiresAt - now).wholeNanoseconds, 0),
             age: max((now - answer.sentAt).wholeNanoseconds, 0)
         )

@@ -78,10 +78,9 @@ extension HTTPDNSResolver {
             self.source = source
         }
 
-        init(_ content: Content, source: Source, details: ResolutionDetails?, life: Int64, age: Int64) {
+        init(_ content: Content, source: Source, life: Int64, age: Int64) {
             self.content = content
             self.source = source
-            self.details = details
             self.life = life
             ageNanoseconds = age
         }
@@ -223,6 +222,11 @@ extension HTTPDNSResolver {
                     failedAttempts: failedAttempts,
                     applicationProtocols: applicationProtocols
                 )
+        }
+
+        /// Records the mapping rules that led to the name.
+        mutating func note(_ mappingTrace: MappingTrace) {
+            change { ($0.rule, $0.identity) = (mappingTrace.rule, mappingTrace.identity) }
         }
 
         private mutating func change(_ body: (inout ResolutionDetails.Fields) -> Void) {
