@@ -24,7 +24,7 @@ extension HTTPDNSClient {
             killSwitch: HTTPDNSClient.Status.Switch(killSwitch, at: now),
             lastReload: HTTPDNSClient.Status.Reload(reloads, at: initial.resolver.wallClock.now()),
             mappings: HTTPDNSClient.Status.Mappings(resolver.mappings.current, limit: limit, names: names),
-            cache: cacheDiagnostics(counters, limit: limit, names: names),
+            cache: cacheDiagnostics(counters, limit: limit, names: names, at: now),
             routes: settings.routes.map { HTTPDNSClient.Status.Route($0, counters.routes[$0.pattern.description]) },
             providers: providerDiagnostics(settings.providers, counters, at: now),
             connections: HTTPDNSClient.Status.Connections(
@@ -48,13 +48,14 @@ extension HTTPDNSClient {
     private func cacheDiagnostics(
         _ counters: HTTPDNSResolver.Counters,
         limit: Int,
-        names: [HTTPDNSRoute.Pattern]?
+        names: [HTTPDNSRoute.Pattern]?,
+        at now: MonotonicTime
     ) -> HTTPDNSClient.Status.Cache {
-        let (reports, isTruncated) = resolver.reports(limit: limit, about: names)
+        let (answers, isTruncated) = resolver.answers(at: now, limit: limit, about: names)
         return HTTPDNSClient.Status.Cache(
             entries: counters.cacheEntries,
             bytes: counters.cacheBytes,
-            answers: reports.map { HTTPDNSClient.Status.Answer($0) },
+            answers: answers.map { HTTPDNSClient.Status.Answer($0, at: now) },
             isTruncated: isTruncated
         )
     }
@@ -134,19 +135,22 @@ extension HTTPDNSClient.Status.Mappings.Rule {
 }
 
 extension HTTPDNSClient.Status.Answer {
-    init(_ report: AnswerReport) {
-        host = report.host.description
-        families = report.families.map { $0 == .both ? "both" : $0 == .v4 ? "v4" : "v6" }
-        addresses = report.addresses.map(\.description)
-        source = report.source?.description
-        provider = report.provider
-        route = report.route?.description
-        ageSeconds = report.age?.inSeconds
-        secondsLeft = report.timeLeft?.inSeconds
-        isStale = !report.addresses.isEmpty && (report.timeLeft ?? .zero) <= .zero
-        negative = report.negative?.description
-        failure = report.failure?.description
-        retryInSeconds = report.retryIn?.inSeconds
+    init(_ answer: CachedAnswer, at now: MonotonicTime) {
+        let origin = answer.origin
+        let failure = answer.failure
+        host = answer.host.description
+        families = answer.families.map { $0 == .both ? "both" : $0 == .v4 ? "v4" : "v6" }
+        addresses = answer.addresses.map(\.description)
+        source = origin?.source.description
+        provider = origin?.provider
+        route = origin?.route?.pattern.description
+        // The times of a failure alone have no meaning.
+        ageSeconds = origin.map { _ in (now - answer.sentAt).inSeconds }
+        secondsLeft = origin.map { _ in (answer.expiresAt - now).inSeconds }
+        isStale = !addresses.isEmpty && now >= answer.expiresAt
+        negative = answer.negative?.code.description
+        self.failure = failure?.error.code.description
+        retryInSeconds = failure.map { max($0.retryAt - now, .zero).inSeconds }
     }
 }
 

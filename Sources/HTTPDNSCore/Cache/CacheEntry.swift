@@ -1,4 +1,4 @@
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 
 /// The cached state of one key: the newest definite answer, and the failed lookups since.
 ///
@@ -189,9 +189,9 @@ final class AnswerDetails: Sendable {
 /// The number of failed lookups in a row, and the time before which the name is not looked up again.
 package struct AnswerFailure: Sendable {
     var count: Int
-    var error: HTTPDNSResolver.Error
+    package var error: HTTPDNSResolver.Error
     var failedAt: MonotonicTime
-    var retryAt: MonotonicTime
+    package var retryAt: MonotonicTime
     /// Whether the system resolver was not queried, because a stale answer could be served.
     var skippedFallback = false
 }

@@ -93,11 +93,16 @@ package struct CachedAnswer: @unchecked Sendable {
     var header: Header { storage.header }
     var kind: Kind { read { $0.pointee.kind } }
     var mostPrivateScope: HTTPDNSAddressPolicy.Scope { read { $0.pointee.mostPrivateScope } }
-    var expiresAt: MonotonicTime { read { $0.pointee.expiresAt } }
+    package var expiresAt: MonotonicTime { read { $0.pointee.expiresAt } }
     var refreshAt: MonotonicTime { read { $0.pointee.refreshAt } }
-    var sentAt: MonotonicTime { read { $0.pointee.sentAt } }
-    var origin: AnswerOrigin? { read { $0.pointee.origin } }
+    package var sentAt: MonotonicTime { read { $0.pointee.sentAt } }
+    /// The provider and route of the answer; nil while only a failure is known.
+    package var origin: AnswerOrigin? { read { $0.pointee.origin } }
     var httpsRecords: ServiceRoute? { read { $0.pointee.details?.httpsRecords } }
+    /// The reason that there is no address, for a negative answer.
+    package var negative: HTTPDNSResolver.Error? { read { $0.pointee.details?.negative } }
+    /// The failure of the latest lookup since the answer.
+    package var failure: AnswerFailure? { read { $0.pointee.details?.failure } }
 
     /// Reads a field in place. Reading ``header`` would copy all fields, which counts references, and check each access for
     /// exclusivity, although there are no writes.
@@ -131,8 +136,7 @@ package struct CachedAnswer: @unchecked Sendable {
     /// lifetime.
     package func find(at now: MonotonicTime) -> Finding {
         if isFresh(at: now) { return .fresh(self) }
-        let header = header
-        let failure = header.details?.failure
+        let failure = failure
         let isBackingOff = failure.map { now < $0.retryAt } ?? false
         if isStale(at: now) { return .stale(self, mayAsk: !isBackingOff) }
         if isBackingOff, let failure, !failure.skippedFallback { return .backingOff(failure) }
@@ -153,7 +157,7 @@ package struct CachedAnswer: @unchecked Sendable {
     /// Returns whether it is past its lifetime and may still be served.
     func isStale(at now: MonotonicTime) -> Bool {
         guard kind == .addresses, now >= expiresAt, let limit = origin?.staleLimit,
-            header.details?.httpsRecords?.unavailable == nil
+            httpsRecords?.unavailable == nil
         else { return false }
         return now < expiresAt + limit
     }
@@ -161,7 +165,7 @@ package struct CachedAnswer: @unchecked Sendable {
     /// Returns whether a use at `now` refreshes it in the background.
     func wantsRefresh(at now: MonotonicTime) -> Bool {
         guard now >= refreshAt, kind == .addresses else { return false }
-        return header.details?.failure.map { now >= $0.retryAt } ?? true
+        return failure.map { now >= $0.retryAt } ?? true
     }
 
     /// Returns whether no part of it is worth keeping at `now`.
@@ -173,7 +177,7 @@ package struct CachedAnswer: @unchecked Sendable {
     var addressCount: Int { read { Int($0.pointee.v4Count) + Int($0.pointee.v6Count) } }
 
     /// The addresses, IPv4 first.
-    var addresses: [HTTPDNSAddress] { (0..<addressCount).map(address(at:)) }
+    package var addresses: [HTTPDNSAddress] { (0..<addressCount).map(address(at:)) }
 
     /// Returns the address at an index, IPv4 addresses first.
     package func address(at index: Int) -> HTTPDNSAddress {
@@ -193,12 +197,17 @@ package struct CachedAnswer: @unchecked Sendable {
 
     /// Returns the endpoints for a query on a port, in the order to try.
     func endpoints(port: UInt16) -> [HTTPDNSEndpoint] {
-        if port == ServiceRoute.port, let httpsRecords = header.details?.httpsRecords { return httpsRecords.endpoints }
+        if port == ServiceRoute.port, let httpsRecords { return httpsRecords.endpoints }
         return (0..<addressCount).map { HTTPDNSEndpoint(address: address(at: $0), port: port) }
     }
 
+    /// The families that the query itself named; nil for those of the name's route.
+    package var families: HTTPDNSAddress.Families? {
+        read { $0.pointee.families == 0 ? nil : HTTPDNSAddress.Families(rawValue: $0.pointee.families) }
+    }
+
     /// The name of its key.
-    var host: HTTPDNSName {
+    package var host: HTTPDNSName {
         storage.withUnsafeMutablePointers { header, bytes in
             let name = UnsafeBufferPointer(
                 start: bytes + CachedAnswer.nameStart,
@@ -215,7 +224,7 @@ package struct CachedAnswer: @unchecked Sendable {
     var key: CacheKey {
         CacheKey(
             host,
-            families: header.families == 0 ? nil : HTTPDNSAddress.Families(rawValue: header.families),
+            families: families,
             isSystemOnly: header.isSystemOnly,
             clientSubnet: header.details?.clientSubnet
         )

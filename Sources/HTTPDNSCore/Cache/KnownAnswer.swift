@@ -87,9 +87,9 @@ package struct KnownAnswer: Sendable {
 
 /// The provider and route of an answer: one object for all answers of a provider by a route.
 package final class AnswerOrigin: Sendable {
-    let source: HTTPDNSResolver.Resolution.Source
+    package let source: HTTPDNSResolver.Resolution.Source
     /// The provider's name; nil for the system resolver.
-    let provider: String?
+    package let provider: String?
     let providerScope: HTTPDNSAddressPolicy.Scope?
     /// The identity of the route's settings, which the answer depends on.
     let basis: RouteIdentity
@@ -121,7 +121,7 @@ package final class AnswerOrigin: Sendable {
     }
 
     /// The route that decided, as it is in the present settings; nil without one.
-    var route: HTTPDNSRoute? { basis.route }
+    package var route: HTTPDNSRoute? { basis.route }
 }
 
 /// The origins of a resolver's answers, each created once.

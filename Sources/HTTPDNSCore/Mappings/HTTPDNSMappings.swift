@@ -45,6 +45,11 @@ public struct HTTPDNSMappings: Sendable {
         index.rule(for: host, port: port).map { ($0.key, $0.mapping) }
     }
 
+    /// Returns the layer that has the rule for a key.
+    package func origin(of key: HTTPDNSMapping.Key) -> HTTPDNSMapping.Origin {
+        index.overlay.rules[key] == nil ? .base : .overlay
+    }
+
     /// Returns the same overlay on another base.
     /// - Throws: ``HTTPDNSMapping/Error`` when both together have `via` rules in a circle or in too long a chain.
     func rebased(on other: HTTPDNSMappings) throws(HTTPDNSMapping.Error) -> HTTPDNSMappings {

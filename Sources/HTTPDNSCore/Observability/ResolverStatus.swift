@@ -53,6 +53,31 @@ extension HTTPDNSResolver {
         }
         return status
     }
+
+    /// Returns the usable cached answers, by name. This does not count as a use.
+    /// - Parameters:
+    ///   - limit: The maximum number. Of more, an arbitrary selection is returned, which is stable as long as the answers stay.
+    ///   - patterns: Patterns of the names; nil means all names.
+    package func answers(
+        at now: MonotonicTime,
+        limit: Int,
+        about patterns: [HTTPDNSRoute.Pattern]?
+    ) -> (answers: [CachedAnswer], isTruncated: Bool) {
+        var found: [CachedAnswer] = []
+        for shard in cache.shards where found.count <= limit {
+            // Under the lock only references are copied.
+            let answers = shard.state.withLock { $0.table.answers }
+            for answer in answers where found.count <= limit && !answer.isSpent(at: now) {
+                guard patterns?.contains(where: { $0.contains(answer.host) }) ?? true else { continue }
+                found.append(answer)
+            }
+        }
+        let shown = found.prefix(limit).map { answer in
+            let source = answer.origin?.source.description ?? ""
+            return (order: (answer.host.description, answer.families?.rawValue ?? 0, source), answer: answer)
+        }
+        return (shown.sorted { $0.order < $1.order }.map(\.answer), found.count > limit)
+    }
 }
 
 extension HTTPDNSResolver.Status {

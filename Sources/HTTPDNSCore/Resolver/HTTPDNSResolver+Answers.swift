@@ -428,10 +428,10 @@ extension HTTPDNSResolver {
         -> HTTPDNSResolver.Error
     {
         let error =
-            answer.header.details?.negative
+            answer.negative
             ?? .noAddresses(answer.host, settings.resolving.configuration.usableFamilies, says: "the cache")
         // Queries with different reasons for using the system resolver share its answer.
-        guard answer.header.origin?.source == .system, error.code == .nameNotFound else { return error }
+        guard answer.origin?.source == .system, error.code == .nameNotFound else { return error }
         return .unknownToSystem(inquiry(for: name, by: settings))
     }
 
@@ -459,7 +459,7 @@ extension CachedAnswer {
     /// Returns whether the query requires a newer answer, and refreshing has not just failed.
     func isTooOld(for question: HTTPDNSResolver.Query) -> Bool {
         guard let moment = question.freshAfter, sentAt < moment else { return false }
-        return header.details?.failure.map { $0.retryAt <= moment } ?? true
+        return failure.map { $0.retryAt <= moment } ?? true
     }
 
     /// Returns whether the answer may be served when there is no newer one.

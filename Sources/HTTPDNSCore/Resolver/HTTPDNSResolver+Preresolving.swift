@@ -163,6 +163,30 @@ extension HTTPDNSResolver {
         return true
     }
 
+    /// Refreshes cached answers in the background.
+    ///
+    /// No answer is removed: the cached one is served meanwhile, and also when the refresh fails. Names with a lookup in
+    /// flight, or whose providers are in back-off, are skipped.
+    /// - Parameters:
+    ///   - hosts: Only these names; nil means all.
+    ///   - limit: The maximum number of lookups.
+    /// - Returns: The number of lookups, and whether there would have been more.
+    package func refresh(_ hosts: [HTTPDNSName]?, limit: Int) -> (asked: Int, isTruncated: Bool) {
+        let wanted = hosts.map(Set.init)
+        let settings = live.current.resolving
+        var asked = 0
+        for shard in cache.shards {
+            for answer in shard.state.withLock({ $0.table.answers }) {
+                let key = answer.key
+                guard wanted?.contains(key.host) ?? true else { continue }
+                guard asked < limit else { return (asked, true) }
+                let systemOnly: SystemOnlyReason? = key.isSystemOnly ? .request : nil
+                if refresh(inquiry(about: key, systemOnly: systemOnly, by: settings)) { asked += 1 }
+            }
+        }
+        return (asked, false)
+    }
+
     /// Returns whether a lookup can succeed now: not while all providers of the route are in back-off after failures.
     func mayAsk(_ inquiry: UpstreamLookup) -> Bool {
         guard case .providers(let names, _) = inquiry.route?.action, inquiry.systemOnlyReason == nil, !names.isEmpty

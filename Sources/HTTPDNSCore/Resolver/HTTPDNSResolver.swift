@@ -165,6 +165,9 @@ public final class HTTPDNSResolver: Sendable {
     /// The policy for addresses that may be dialed, from the settings in use.
     package var policy: HTTPDNSAddressPolicy { live.current.resolving.configuration.policy }
 
+    /// The settings in use, reloads included.
+    package var settingsInUse: HTTPDNSResolver.Configuration { live.current.resolving.configuration }
+
     /// The version of the settings in use.
     package var liveGeneration: LiveGeneration { live.generation }
 
@@ -265,6 +268,9 @@ extension HTTPDNSResolver: ObservedResolver {
 
     /// The events from now on. Each iteration has its own buffer.
     public var events: HTTPDNSResolver.Events { observation.events }
+
+    /// The number of listeners to its events.
+    package var listenerCount: Int { observation.broadcast.listenerCount }
 }
 
 extension HTTPDNSResolver {

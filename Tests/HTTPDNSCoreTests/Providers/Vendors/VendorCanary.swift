@@ -47,7 +47,9 @@ enum VendorCanary {
         try await logged(by: vendor) { resolver, question in
             let resolution = try await resolver.resolve(question)
             #expect(resolution.source == .provider && !resolution.endpoints.isEmpty)
-            var text = "\(resolution) \(resolver.counters) \(resolver.providerHealth) \(resolver.reports(limit: 10))"
+            let known = resolver.cache.answers.map { "\($0.key) \(CacheEntry($0)) \($0.origin?.provider ?? "")" }
+            #expect(!known.isEmpty)
+            var text = "\(resolution) \(resolver.counters) \(resolver.providerHealth) \(known)"
             dump(resolution, to: &text)
             dump(resolver.counters, to: &text)
             return text
