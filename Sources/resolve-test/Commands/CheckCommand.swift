@@ -110,18 +110,20 @@ struct CheckReport {
 
     func json() -> JSONValue {
         .object([
-            ("file", .text(file)),
-            ("valid", .bool(true)),
-            ("enabled", .bool(isEnabled)),
-            ("warnings", .array(warnings.map(JSONValue.text))),
-            ("reachableNetworks", .text("\(reachableNetworks)")),
-            ("proxy", .text("\(proxy)")),
-            ("allowed", .array(policy.allowed.map { .text("\($0)") })),
-            ("denied", .array(policy.denied.map { .text("\($0)") })),
-            ("providers", .array(providers.map { .text($0.name) })),
-            ("answers", .object(providers.map { ($0.name, .text("\($0.answers)")) })),
-            ("routes", .array(routes.map { .text("\($0.pattern)") })),
-            ("mappings", .array(MappingOrder.sorted(rules).map { .text("\($0.key)") })),
+            "file": .text(file),
+            "valid": .bool(true),
+            "enabled": .bool(isEnabled),
+            "warnings": .array(warnings.map(JSONValue.text)),
+            "reachableNetworks": .text("\(reachableNetworks)"),
+            "proxy": .text("\(proxy)"),
+            "allowed": .array(policy.allowed.map { .text("\($0)") }),
+            "denied": .array(policy.denied.map { .text("\($0)") }),
+            "providers": .array(providers.map { .text($0.name) }),
+            "answers": .object(
+                Dictionary(providers.map { ($0.name, .text("\($0.answers)")) }, uniquingKeysWith: { first, _ in first })
+            ),
+            "routes": .array(routes.map { .text("\($0.pattern)") }),
+            "mappings": .array(MappingOrder.sorted(rules).map { .text("\($0.key)") }),
         ])
     }
 

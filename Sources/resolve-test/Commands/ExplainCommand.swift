@@ -243,19 +243,18 @@ struct RewriteView: Sendable {
 
     var isTLS: Bool { canonicalURL.hasPrefix("https://") }
 
-    /// The members of `explain --json`, in the order of Docs/CommandLine.md.
-    var members: [(name: String, value: JSONValue)] {
-        [
-            ("originalURL", .text(originalURL)),
-            ("addressURL", .text(addressURL)),
-            ("host", .text(host)),
-            ("serverName", .optional(serverName)),
-            ("resolveEntry", resolveEntry.isEmpty ? .null : .text(resolveEntry)),
-        ] + ResolutionJSON.members(resolution, urlPort: urlPort) + [
-            ("location", .optional(resolution.rule?.location?.description)),
-            ("failedProviders", .array(resolution.failedAttempts.map(ProviderAttemptReport.json))),
-            ("tagged", .bool(isTagged)),
-        ]
+    /// The members of `explain --json`. Docs/CommandLine.md describes them.
+    var members: [String: JSONValue] {
+        ResolutionJSON.members(resolution, urlPort: urlPort).adding([
+            "originalURL": .text(originalURL),
+            "addressURL": .text(addressURL),
+            "host": .text(host),
+            "serverName": .optional(serverName),
+            "resolveEntry": resolveEntry.isEmpty ? .null : .text(resolveEntry),
+            "location": .optional(resolution.rule?.location?.description),
+            "failedProviders": .array(resolution.failedAttempts.map(ProviderAttemptReport.json)),
+            "tagged": .bool(isTagged),
+        ])
     }
 }
 

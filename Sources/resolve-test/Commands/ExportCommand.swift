@@ -117,37 +117,40 @@ struct MappingExport {
     /// A whole configuration file, which gives the same rules when it is read again.
     private var json: JSONValue {
         .object([
-            ("version", .integer(1)),
-            ("mappings", .object(rules.map { ("\($0.key)", value($0.mapping)) })),
+            "version": .integer(1),
+            "mappings": .object(
+                Dictionary(rules.map { ("\($0.key)", value($0.mapping)) }, uniquingKeysWith: { first, _ in first })
+            ),
         ])
     }
 
     private func value(_ mapping: HTTPDNSMapping) -> JSONValue {
-        var members: [(name: String, value: JSONValue)] = []
+        var members: [String: JSONValue] = [:]
         switch mapping.action {
         case .addresses(let targets):
             let addresses = value(targets)
             if mapping.timeToLive == nil, case .array = addresses { return addresses }
-            members.append(("addresses", addresses))
+            members["addresses"] = addresses
         case .via(let name, usesTargetIdentity: true):
-            members.append(("via", .object([("host", .text("\(name)")), ("keep", .array([.text("host")]))])))
+            members["via"] = .object(["host": .text("\(name)"), "keep": .array([.text("host")])])
         case .via(let name, usesTargetIdentity: false):
-            members.append(("via", .text("\(name)")))
+            members["via"] = .text("\(name)")
         case .system:
             return .text("system")
         case .lastResort(let targets):
-            members.append(("last_resort", value(targets)))
+            members["last_resort"] = value(targets)
         case nil:
             return .null
         }
-        if let timeToLive = mapping.timeToLive { members.append(("ttl", .text(Self.duration(timeToLive)))) }
+        if let timeToLive = mapping.timeToLive { members["ttl"] = .text(Self.duration(timeToLive)) }
         return .object(members)
     }
 
-    /// Returns a list, or with weights an object.
+    /// Returns a list, or with weights an object: the order of weighted addresses has no effect.
     private func value(_ targets: [HTTPDNSMapping.Target]) -> JSONValue {
-        let shares = targets.compactMap { target in
-            target.weight.map { (name: MappingText.target(target), value: JSONValue.integer($0)) }
+        var shares: [String: JSONValue] = [:]
+        for target in targets {
+            if let weight = target.weight { shares[MappingText.target(target)] = .integer(weight) }
         }
         return shares.isEmpty ? .array(targets.map { .text(MappingText.target($0)) }) : .object(shares)
     }

@@ -77,20 +77,17 @@ enum SwitchReport {
 
     static func json(_ killSwitch: HTTPDNSClient.Status.Switch, staysOn: [String] = []) -> JSONValue {
         .object([
-            ("isOn", .bool(killSwitch.isOn)),
-            (
-                "offs",
-                .array(
-                    killSwitch.offs.map { off in
-                        .object([
-                            ("route", .optional(off.route)), ("origin", .text(off.origin)),
-                            ("seconds", .seconds(.seconds(off.seconds))),
-                        ])
-                    }
-                )
+            "isOn": .bool(killSwitch.isOn),
+            "offs": .array(
+                killSwitch.offs.map { off in
+                    .object([
+                        "route": .optional(off.route), "origin": .text(off.origin),
+                        "seconds": .seconds(.seconds(off.seconds)),
+                    ])
+                }
             ),
-            ("generation", .integer(Int(clamping: killSwitch.generation))),
-            ("staysOn", .array(staysOn.map(JSONValue.text))),
+            "generation": .integer(Int(clamping: killSwitch.generation)),
+            "staysOn": .array(staysOn.map(JSONValue.text)),
         ])
     }
 

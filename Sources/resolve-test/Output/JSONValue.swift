@@ -1,80 +1,89 @@
-/// A JSON value whose members keep their order, so that the output of runs can be compared (RFC 8259).
-enum JSONValue: Sendable {
+internal import Foundation
+internal import HTTPDNSPrimitives
+
+/// A JSON value of a report.
+///
+/// Synthesized encoding leaves out a member without a value. Here it is null, so that an object always has the same keys.
+enum JSONValue: Encodable, Sendable {
     case null
     case bool(Bool)
     case integer(Int)
-    /// A number, rounded to that many decimal places.
+    /// A number, rounded to that many decimal places; null when it is infinite or not a number.
     case decimal(Double, places: Int)
     case text(String)
     case array([JSONValue])
-    case object([(name: String, value: JSONValue)])
+    case object([String: JSONValue])
 
     /// Returns text, or null.
     static func optional(_ text: String?) -> JSONValue { text.map(JSONValue.text) ?? .null }
 
+    /// Returns a whole number, or null.
+    static func optional(_ number: Int?) -> JSONValue { number.map(JSONValue.integer) ?? .null }
+
     /// Returns seconds to the microsecond, or null.
     static func seconds(_ duration: Duration?) -> JSONValue {
-        guard let duration else { return .null }
-        let (seconds, attoseconds) = duration.components
-        return .decimal(Double(seconds) + Double(attoseconds) / 1e18, places: 6)
+        duration.map { .decimal($0.inSeconds, places: 6) } ?? .null
     }
 
     /// The value without line breaks.
-    var oneLine: String { rendered(indentation: nil) }
+    var oneLine: String { rendered(isIndented: false) }
 
     /// The value with a line for each member, two spaces deeper for each level.
-    var indented: String { rendered(indentation: 0) }
+    var indented: String { rendered(isIndented: true) }
 
-    private func rendered(indentation: Int?) -> String {
+    private func rendered(isIndented: Bool) -> String {
+        // Encoding cannot fail: it refuses only numbers that are not finite, and these are null already.
+        (try? JSONText.text(of: self, isIndented: isIndented)) ?? "null"
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
         switch self {
-        case .null: "null"
-        case .bool(let value): value ? "true" : "false"
-        case .integer(let value): String(value)
-        case .decimal(let value, let places): Self.number(value, places: places)
-        case .text(let text): Self.quoted(text)
-        case .array(let values):
-            Self.list("[", values.map { $0.rendered(indentation: indentation.map { $0 + 2 }) }, "]", indentation)
-        case .object(let members):
-            Self.list(
-                "{",
-                members.map { member in
-                    Self.quoted(member.name) + (indentation == nil ? ":" : ": ")
-                        + member.value.rendered(indentation: indentation.map { $0 + 2 })
-                },
-                "}",
-                indentation
-            )
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .integer(let value): try container.encode(value)
+        case .decimal(let value, let places): try container.encode(Self.rounded(value, places: places))
+        case .text(let text): try container.encode(text)
+        case .array(let values): try container.encode(values)
+        case .object(let members): try container.encode(members)
         }
     }
 
-    private static func list(_ open: String, _ items: [String], _ close: String, _ indentation: Int?) -> String {
-        guard !items.isEmpty else { return open + close }
-        guard let indentation else { return open + items.joined(separator: ",") + close }
-        let margin = String(repeating: " ", count: indentation)
-        return "\(open)\n\(margin)  " + items.joined(separator: ",\n\(margin)  ") + "\n\(margin)\(close)"
-    }
-
-    /// Returns the shortest text with at most `places` decimal places. JSON has no infinities: they become null.
-    private static func number(_ value: Double, places: Int) -> String {
-        guard value.isFinite else { return "null" }
+    private static func rounded(_ value: Double, places: Int) -> Double? {
         let scale = (0..<places).reduce(1.0) { scale, _ in scale * 10 }
-        let rounded = (value * scale).rounded() / scale
-        return rounded == rounded.rounded() && rounded.magnitude < 1e15 ? String(Int(rounded)) : "\(rounded)"
+        // Adding zero turns -0 into 0.
+        let rounded = (value * scale).rounded() / scale + 0
+        return rounded.isFinite ? rounded : nil
+    }
+}
+
+extension [String: JSONValue] {
+    /// Returns the members of an object together with more of them.
+    func adding(_ members: [String: JSONValue]) -> [String: JSONValue] { merging(members) { _, new in new } }
+}
+
+/// The JSON text of all output: keys in alphabetical order, so that the output of runs can be compared.
+enum JSONText {
+    static func text(of value: some Encodable, isIndented: Bool) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        if isIndented { encoder.outputFormatting.insert(.prettyPrinted) }
+        return escaped(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
-    private static func quoted(_ text: String) -> String {
-        text.unicodeScalars.reduce(into: "\"") { result, scalar in
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\r": result += "\\r"
-            case "\t": result += "\\t"
-            case let scalar where scalar.value < 0x20 || (0x7f..<0xa0).contains(scalar.value):
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
+    /// Escapes DEL and the C1 controls. JSON permits them in strings, but a terminal would obey them.
+    ///
+    /// They occur only inside strings (RFC 8259 section 2), where an escape means the same (section 7).
+    private static func escaped(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isTerminalControl) else { return text }
+        return text.unicodeScalars.reduce(into: "") { result, scalar in
+            if isTerminalControl(scalar) {
+                result += "\\u00\(String(scalar.value, radix: 16))"
+            } else {
+                result.unicodeScalars.append(scalar)
             }
-        } + "\""
+        }
     }
+
+    private static func isTerminalControl(_ scalar: Unicode.Scalar) -> Bool { (0x7f..<0xa0).contains(scalar.value) }
 }

@@ -1,15 +1,12 @@
-internal import Foundation
 internal import HTTPDNS
 
 /// The report of `dump` on a service.
 struct DumpReport {
     var diagnostics: HTTPDNSClient.Status
 
-    /// Returns the service's object unchanged, keys in alphabetical order.
+    /// Returns the service's object.
     func json() throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(diagnostics), as: UTF8.self) + "\n"
+        try JSONText.text(of: diagnostics, isIndented: true) + "\n"
     }
 
     func text(_ style: Style) -> String {

@@ -19,48 +19,48 @@ enum FailureReport {
 
     /// Returns one object with the member `error`.
     static func json(_ failure: CommandFailure) -> JSONValue {
-        var members: [(name: String, value: JSONValue)] = [
-            ("code", .text(failure.code)),
-            ("reason", .optional(failure.reason)),
-            ("phase", .optional(failure.phase)),
-            ("message", .text(failure.message)),
-            ("hint", .optional(failure.hint)),
-            ("host", .optional(failure.host)),
-            ("exitStatus", .integer(Int(failure.exitStatus))),
+        var members: [String: JSONValue] = [
+            "code": .text(failure.code),
+            "reason": .optional(failure.reason),
+            "phase": .optional(failure.phase),
+            "message": .text(failure.message),
+            "hint": .optional(failure.hint),
+            "host": .optional(failure.host),
+            "exitStatus": .integer(Int(failure.exitStatus)),
         ]
         if let mayHaveBeenSent = failure.requestMayHaveBeenSent {
-            members.append(("requestMayHaveBeenSent", .bool(mayHaveBeenSent)))
+            members["requestMayHaveBeenSent"] = .bool(mayHaveBeenSent)
         }
         if !failure.attempts.isEmpty {
-            members.append(("attempts", .array(failure.attempts.map(attempt))))
+            members["attempts"] = .array(failure.attempts.map(attempt))
         }
         if !failure.providerAttempts.isEmpty {
-            members.append(("providers", .array(failure.providerAttempts.map(ProviderAttemptReport.json))))
+            members["providers"] = .array(failure.providerAttempts.map(ProviderAttemptReport.json))
         }
         if !failure.issues.isEmpty {
-            members.append(("issues", .array(failure.issues.map(mistake))))
-            members.append(("omittedIssues", .integer(failure.omittedIssues)))
+            members["issues"] = .array(failure.issues.map(mistake))
+            members["omittedIssues"] = .integer(failure.omittedIssues)
         }
-        return .object([("error", .object(members))])
+        return .object(["error": .object(members)])
     }
 
     private static func attempt(_ attempt: HTTPDNSClientError.Attempt) -> JSONValue {
         .object([
-            ("address", .text(attempt.endpoint.address.description)),
-            ("port", .integer(Int(attempt.endpoint.port))),
-            ("phase", .text("\(attempt.phase)")),
-            ("failure", .text(attempt.failure)),
-            ("seconds", .seconds(attempt.elapsed)),
+            "address": .text(attempt.endpoint.address.description),
+            "port": .integer(Int(attempt.endpoint.port)),
+            "phase": .text("\(attempt.phase)"),
+            "failure": .text(attempt.failure),
+            "seconds": .seconds(attempt.elapsed),
         ])
     }
 
     private static func mistake(_ mistake: ConfigurationFileError.Issue) -> JSONValue {
         .object([
-            ("file", .text(mistake.location.file)),
-            ("line", mistake.location.line.map(JSONValue.integer) ?? .null),
-            ("column", mistake.location.column.map(JSONValue.integer) ?? .null),
-            ("message", .text(mistake.message)),
-            ("hint", .optional(mistake.hint)),
+            "file": .text(mistake.location.file),
+            "line": .optional(mistake.location.line),
+            "column": .optional(mistake.location.column),
+            "message": .text(mistake.message),
+            "hint": .optional(mistake.hint),
         ])
     }
 }
@@ -69,9 +69,9 @@ enum FailureReport {
 enum ProviderAttemptReport {
     static func json(_ attempt: HTTPDNSResolver.ProviderAttempt) -> JSONValue {
         .object([
-            ("provider", .text(attempt.provider)),
-            ("failure", .text(attempt.failure)),
-            ("seconds", .seconds(attempt.elapsed)),
+            "provider": .text(attempt.provider),
+            "failure": .text(attempt.failure),
+            "seconds": .seconds(attempt.elapsed),
         ])
     }
 }

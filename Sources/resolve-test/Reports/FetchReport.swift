@@ -33,43 +33,34 @@ struct FetchReport {
     var providerKinds: [String: String]
 
     func json() -> JSONValue {
-        guard let hop = hops.last else { return .object([]) }
-        var members = hop.rewrite.members
-        members += [
-            ("status", .integer(hop.status)),
-            ("httpVersion", .text(hop.version)),
-            ("remoteAddress", .text(EndpointText.text(hop.remote, urlPort: hop.rewrite.urlPort))),
-            ("bodyBytes", .integer(bodyBytes)),
-            ("wireBytes", .integer(wireBytes)),
-            (
-                "timings",
-                .object([
-                    ("resolve", .seconds(hop.resolve)),
-                    ("connect", .seconds(hop.timings.connect)),
-                    ("tls", .seconds(hop.timings.tls)),
-                    ("firstByte", .seconds(hop.timings.firstByte)),
-                    ("total", .seconds(total)),
-                ])
-            ),
-        ]
-        if hops.count > 1 { members.append(("hops", .array(hops.map(json)))) }
+        guard let hop = hops.last else { return .object([:]) }
+        var members = hop.rewrite.members.adding([
+            "status": .integer(hop.status),
+            "httpVersion": .text(hop.version),
+            "remoteAddress": .text(EndpointText.text(hop.remote, urlPort: hop.rewrite.urlPort)),
+            "bodyBytes": .integer(bodyBytes),
+            "wireBytes": .integer(wireBytes),
+            "timings": .object([
+                "resolve": .seconds(hop.resolve),
+                "connect": .seconds(hop.timings.connect),
+                "tls": .seconds(hop.timings.tls),
+                "firstByte": .seconds(hop.timings.firstByte),
+                "total": .seconds(total),
+            ]),
+        ])
+        if hops.count > 1 { members["hops"] = .array(hops.map(json)) }
         if let headerFields {
-            members.append(
-                (
-                    "headerFields",
-                    .array(headerFields.map { .array([.text($0.name), .text($0.value)]) })
-                )
-            )
+            members["headerFields"] = .array(headerFields.map { .array([.text($0.name), .text($0.value)]) })
         }
         return .object(members)
     }
 
     private func json(_ hop: Hop) -> JSONValue {
         .object([
-            ("url", .text(hop.rewrite.originalURL)), ("status", .integer(hop.status)),
-            ("remoteAddress", .text(EndpointText.text(hop.remote, urlPort: hop.rewrite.urlPort))),
-            ("location", hop.location.map(JSONValue.text) ?? .null),
-            ("droppedFields", .array(hop.droppedFields.map(JSONValue.text))),
+            "url": .text(hop.rewrite.originalURL), "status": .integer(hop.status),
+            "remoteAddress": .text(EndpointText.text(hop.remote, urlPort: hop.rewrite.urlPort)),
+            "location": .optional(hop.location),
+            "droppedFields": .array(hop.droppedFields.map(JSONValue.text)),
         ])
     }
 

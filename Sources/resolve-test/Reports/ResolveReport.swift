@@ -52,25 +52,21 @@ struct ResolveReport {
         switch row.outcome {
         case .success(let resolution):
             .object(
-                [("host", .text(row.host)), ("port", .integer(Int(row.port)))]
-                    + ResolutionJSON.members(resolution, urlPort: row.port)
-                    + [
-                        ("canonicalName", .optional(resolution.canonicalName?.description)),
-                        ("location", .optional(resolution.rule?.location?.description)),
-                        ("seconds", .seconds(resolution.elapsed)),
-                        ("failedProviders", .array(resolution.failedAttempts.map(ProviderAttemptReport.json))),
-                    ]
+                ResolutionJSON.members(resolution, urlPort: row.port).adding([
+                    "host": .text(row.host), "port": .integer(Int(row.port)),
+                    "canonicalName": .optional(resolution.canonicalName?.description),
+                    "location": .optional(resolution.rule?.location?.description),
+                    "seconds": .seconds(resolution.elapsed),
+                    "failedProviders": .array(resolution.failedAttempts.map(ProviderAttemptReport.json)),
+                ])
             )
         case .failure(let failure):
             .object([
-                ("host", .text(row.host)), ("port", .integer(Int(row.port))), ("addresses", .array([])),
-                (
-                    "error",
-                    .object([
-                        ("code", .text(failure.code)), ("reason", .optional(failure.reason)),
-                        ("message", .text(failure.message)),
-                    ])
-                ),
+                "host": .text(row.host), "port": .integer(Int(row.port)), "addresses": .array([]),
+                "error": .object([
+                    "code": .text(failure.code), "reason": .optional(failure.reason),
+                    "message": .text(failure.message),
+                ]),
             ])
         }
     }
@@ -94,20 +90,16 @@ struct ResolveReport {
 
 /// The members that `resolve`, `explain` and `fetch` share.
 enum ResolutionJSON {
-    static func members(_ resolution: HTTPDNSResolver.Resolution, urlPort: UInt16) -> [(name: String, value: JSONValue)]
-    {
+    static func members(_ resolution: HTTPDNSResolver.Resolution, urlPort: UInt16) -> [String: JSONValue] {
         [
-            (
-                "addresses",
-                .array(resolution.endpoints.map { .text(EndpointText.text($0, urlPort: urlPort)) })
-            ),
-            ("source", .text("\(resolution.source)")),
-            ("provider", .optional(resolution.provider)),
-            ("cached", .bool(resolution.isCached)),
-            ("stale", .bool(resolution.isStale)),
-            ("ageSeconds", .seconds(resolution.age)),
-            ("timeToLiveSeconds", .seconds(resolution.timeToLive)),
-            ("generation", .integer(Int(clamping: resolution.generation))),
+            "addresses": .array(resolution.endpoints.map { .text(EndpointText.text($0, urlPort: urlPort)) }),
+            "source": .text("\(resolution.source)"),
+            "provider": .optional(resolution.provider),
+            "cached": .bool(resolution.isCached),
+            "stale": .bool(resolution.isStale),
+            "ageSeconds": .seconds(resolution.age),
+            "timeToLiveSeconds": .seconds(resolution.timeToLive),
+            "generation": .integer(Int(clamping: resolution.generation)),
         ]
     }
 }

@@ -23,9 +23,9 @@ struct ServeReport: Sendable {
         if output.isJSON {
             write(
                 .object([
-                    ("event", .text("listening")), ("url", .text(listening.url)),
-                    ("address", .text("\(listening.address)")), ("port", .integer(Int(listening.port))),
-                    ("mappings", .integer(listening.ruleCount)), ("answers", .text("\(listening.answers)")),
+                    "event": .text("listening"), "url": .text(listening.url),
+                    "address": .text("\(listening.address)"), "port": .integer(Int(listening.port)),
+                    "mappings": .integer(listening.ruleCount), "answers": .text("\(listening.answers)"),
                 ])
             )
             return
@@ -53,8 +53,8 @@ struct ServeReport: Sendable {
         if output.isJSON {
             write(
                 .object([
-                    ("event", .text("reload")), ("done", .bool(error == nil)),
-                    ("error", .optional(error.map { "\($0)" })),
+                    "event": .text("reload"), "done": .bool(error == nil),
+                    "error": .optional(error.map { "\($0)" }),
                 ])
             )
         } else if let error {
@@ -82,12 +82,12 @@ struct ServeReport: Sendable {
 
     private static func json(_ query: LocalProvider.Query) -> JSONValue {
         .object([
-            ("event", .text("query")), ("time", .text(ClockText.universal(date(query)))),
-            ("protocol", .text(query.protocolName)), ("hosts", .array(query.hosts.map(JSONValue.text))),
-            ("families", .text(query.families)), ("client", .optional(query.client)), ("signed", .bool(query.isSigned)),
-            ("encryption", .optional(query.encryption)), ("status", .integer(query.status)),
-            ("outcome", .text(query.outcome)), ("advice", .optional(query.advice)),
-            ("addresses", .integer(query.addressCount)), ("delay", .seconds(query.delay)),
+            "event": .text("query"), "time": .text(ClockText.universal(date(query))),
+            "protocol": .text(query.protocolName), "hosts": .array(query.hosts.map(JSONValue.text)),
+            "families": .text(query.families), "client": .optional(query.client), "signed": .bool(query.isSigned),
+            "encryption": .optional(query.encryption), "status": .integer(query.status),
+            "outcome": .text(query.outcome), "advice": .optional(query.advice),
+            "addresses": .integer(query.addressCount), "delay": .seconds(query.delay),
         ])
     }
 

@@ -79,44 +79,44 @@ struct WatchNotice: Sendable {
 
     /// Returns one object; Docs/CommandLine.md has the keys.
     func json() -> JSONValue {
-        let head: [(name: String, value: JSONValue)] = [
-            ("time", .text(ClockText.universal(date))), ("event", .text(word)),
-        ]
-        switch content {
-        case .event(let event): return .object(head + eventMembers(event))
-        case .state(let row): return .object(head + stateMembers(row))
-        }
+        let members =
+            switch content {
+            case .event(let event): eventMembers(event)
+            case .state(let row): stateMembers(row)
+            }
+        return .object(members.adding(["time": .text(ClockText.universal(date)), "event": .text(word)]))
     }
 
-    private func stateMembers(_ row: WatchRow) -> [(name: String, value: JSONValue)] {
-        let head: [(name: String, value: JSONValue)] = [
-            ("host", .text(row.question.host.description)), ("port", .integer(Int(row.question.port))),
-        ]
-        switch row.state {
-        case .asking: return head + [("addresses", .array([]))]
-        case .resolved(let resolution): return head + ResolutionJSON.members(resolution, urlPort: row.question.port)
-        case .failed(let failure):
-            return head + [
-                ("addresses", .array([])), ("code", .text(failure.reason ?? failure.code)),
-                ("message", .text(failure.message)),
-            ]
-        }
+    private func stateMembers(_ row: WatchRow) -> [String: JSONValue] {
+        let members: [String: JSONValue] =
+            switch row.state {
+            case .asking: ["addresses": .array([])]
+            case .resolved(let resolution): ResolutionJSON.members(resolution, urlPort: row.question.port)
+            case .failed(let failure):
+                [
+                    "addresses": .array([]), "code": .text(failure.reason ?? failure.code),
+                    "message": .text(failure.message),
+                ]
+            }
+        return members.adding([
+            "host": .text(row.question.host.description), "port": .integer(Int(row.question.port)),
+        ])
     }
 
-    private func eventMembers(_ event: HTTPDNSResolver.Event) -> [(name: String, value: JSONValue)] {
+    private func eventMembers(_ event: HTTPDNSResolver.Event) -> [String: JSONValue] {
         [
-            ("host", .optional(event.host?.description)),
-            ("route", .optional(event.route)),
-            ("provider", .optional(event.provider)),
-            ("source", .optional(event.source.map { "\($0)" })),
-            ("addresses", .array(event.addresses.map { .text($0.description) })),
-            ("previousAddresses", .array(event.previousAddresses.map { .text($0.description) })),
-            ("elapsedSeconds", .seconds(event.elapsed)),
-            ("durationSeconds", .seconds(event.duration)),
-            ("code", .optional(event.code)),
-            ("message", .optional(event.message)),
-            ("count", event.count.map(JSONValue.integer) ?? .null),
-            ("missedBefore", .integer(event.missedBefore)),
+            "host": .optional(event.host?.description),
+            "route": .optional(event.route),
+            "provider": .optional(event.provider),
+            "source": .optional(event.source.map { "\($0)" }),
+            "addresses": .array(event.addresses.map { .text($0.description) }),
+            "previousAddresses": .array(event.previousAddresses.map { .text($0.description) }),
+            "elapsedSeconds": .seconds(event.elapsed),
+            "durationSeconds": .seconds(event.duration),
+            "code": .optional(event.code),
+            "message": .optional(event.message),
+            "count": .optional(event.count),
+            "missedBefore": .integer(event.missedBefore),
         ]
     }
 }

@@ -4,22 +4,26 @@ import Testing
 
 @Suite("JSON output")
 struct JSONValueTests {
-    @Test("Members keep their order, on one line or on lines of their own")
+    @Test("Keys are in alphabetical order, on one line or on lines of their own")
     func order() {
         let value = JSONValue.object([
-            ("b", .integer(1)), ("a", .array([.null, .bool(true)])), ("empty", .array([])), ("none", .object([])),
+            "b": .integer(1), "a": .array([.null, .bool(true)]), "empty": .array([]), "none": .object([:]),
         ])
-        #expect(value.oneLine == #"{"b":1,"a":[null,true],"empty":[],"none":{}}"#)
+        #expect(value.oneLine == #"{"a":[null,true],"b":1,"empty":[],"none":{}}"#)
         #expect(
             value.indented == """
                 {
-                  "b": 1,
-                  "a": [
+                  "a" : [
                     null,
                     true
                   ],
-                  "empty": [],
-                  "none": {}
+                  "b" : 1,
+                  "empty" : [
+
+                  ],
+                  "none" : {
+
+                  }
                 }
                 """
         )
@@ -30,6 +34,7 @@ struct JSONValueTests {
         arguments: [
             ("a\"b\\c", #""a\"b\\c""#), ("line\nend\r\t", #""line\nend\r\t""#), ("\u{1B}[2J", #""\u001b[2J""#),
             ("\u{0}\u{7f}\u{9b}", #""\u0000\u007f\u009b""#), ("bücher/ü", #""bücher/ü""#),
+            ("C:\\\u{9b}", #""C:\\\u009b""#),
         ]
     )
     func escapes(text: String, expected: String) {
@@ -39,7 +44,8 @@ struct JSONValueTests {
     @Test(
         "Numbers have no more decimals than requested, and no locale",
         arguments: [
-            (0.1234567, "0.123457"), (2.0, "2"), (0.0000004, "0"), (-1.5, "-1.5"), (.infinity, "null"), (.nan, "null"),
+            (0.1234567, "0.123457"), (0.1 + 0.2, "0.3"), (2.0, "2"), (0.0000004, "0"), (-0.0000004, "0"),
+            (-1.5, "-1.5"), (.infinity, "null"), (.nan, "null"),
         ]
     )
     func numbers(value: Double, expected: String) {

@@ -62,7 +62,8 @@ struct ConfigurationFileTests {
         let json = try await Program.run(["check", file, "--json"])
         #expect(json.status == 2)
         #expect(json.output == "")
-        #expect(json.error.contains(#""issues":[{"file":"\#(file)","line":2,"column":1,"#))
+        #expect(json.error.contains(#""issues":[{"column":1,"file":"\#(file)","hint":"#))
+        #expect(json.error.contains(#","line":2,"message":"#))
     }
 
     @Test("The command check refuses hidden nested aliases within seconds")

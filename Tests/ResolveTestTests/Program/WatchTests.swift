@@ -90,12 +90,13 @@ struct WatchTests {
         let shell = "echo $$ > \(folder.path)/pid; exec \"$0\" \"$@\" > \(output)"
         async let run = Command("sh", ["-c", shell, Program.path] + arguments).run(within: .seconds(630))
 
-        try await Self.wait(for: #""event":"state","host":"\#(name)""#, #""addresses":["127.0.0.2"]"#, in: output)
-        try await Self.wait(for: #""event":"refreshed","host":"\#(name)""#, #""provider":"doh""#, in: output)
+        try await Self.wait(for: #""event":"state""#, #""host":"\#(name)""#, #""addresses":["127.0.0.2"]"#, in: output)
+        try await Self.wait(for: #""event":"refreshed""#, #""host":"\#(name)""#, #""provider":"doh""#, in: output)
         try await rig.setRecords(name, timeToLive: 2, ["127.0.0.3"])
         try await Self.wait(
             for: #""event":"changed""#,
-            #""addresses":["127.0.0.3"],"previousAddresses":["127.0.0.2"]"#,
+            #""addresses":["127.0.0.3"]"#,
+            #""previousAddresses":["127.0.0.2"]"#,
             in: output
         )
         try await Self.wait(for: #""event":"state""#, #""addresses":["127.0.0.3"]"#, #""stale":false"#, in: output)

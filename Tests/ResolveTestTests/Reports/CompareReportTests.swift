@@ -94,13 +94,14 @@ struct CompareReportTests {
         let report = CompareReport(comparisons: [try hijacked()], isStrict: false)
         #expect(
             report.json() == """
-                {"host":"img.shop.example","port":443,"client":{"addresses":["203.0.113.7"],"source":"provider",\
-                "provider":"backup","cached":false,"stale":false,"ageSeconds":0,"timeToLiveSeconds":40.98,"generation":1,\
-                "error":null},"system":{"addresses":["198.51.100.66"],"error":null},"probes":[\
-                {"address":"203.0.113.7","result":"verified","reason":null,"seconds":0.0081},\
-                {"address":"198.51.100.66","result":"refused","reason":"certificate is for *.parking.example",\
-                "seconds":null}],"verdict":"system-refused","suspicious":true,\
-                "text":"differs, and the system answer cannot prove the name: hijack suspected"}
+                {"client":{"addresses":["203.0.113.7"],"ageSeconds":0,"cached":false,"error":null,"generation":1,\
+                "provider":"backup","source":"provider","stale":false,"timeToLiveSeconds":40.98},\
+                "host":"img.shop.example","port":443,"probes":[{"address":"203.0.113.7","reason":null,\
+                "result":"verified","seconds":0.0081},{"address":"198.51.100.66",\
+                "reason":"certificate is for *.parking.example","result":"refused","seconds":null}],\
+                "suspicious":true,"system":{"addresses":["198.51.100.66"],"error":null},\
+                "text":"differs, and the system answer cannot prove the name: hijack suspected",\
+                "verdict":"system-refused"}
 
                 """
         )

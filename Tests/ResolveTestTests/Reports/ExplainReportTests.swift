@@ -123,32 +123,34 @@ struct ExplainReportTests {
         #expect(!quiet.json().indented.contains(".invalid"))
     }
 
-    @Test("JSON has the members in their order, with null for missing ones")
+    @Test("JSON has the members in alphabetical order, with null for missing ones")
     func json() throws {
         var view = try weighted()
         view.resolution.timeToLive = nil
         #expect(
             ExplainReport(rewrite: view, providerKinds: [:], isVerbose: false).json().indented == """
                 {
-                  "originalURL": "https://Api.Shop.example:8443/v1?q=1",
-                  "addressURL": "https://203.0.113.8:8443/v1?q=1",
-                  "host": "api.shop.example:8443",
-                  "serverName": "api.shop.example",
-                  "resolveEntry": "api.shop.example:8443:203.0.113.8,203.0.113.9",
-                  "addresses": [
+                  "addressURL" : "https://203.0.113.8:8443/v1?q=1",
+                  "addresses" : [
                     "203.0.113.8",
                     "203.0.113.9"
                   ],
-                  "source": "mapping",
-                  "provider": null,
-                  "cached": false,
-                  "stale": false,
-                  "ageSeconds": 0,
-                  "timeToLiveSeconds": null,
-                  "generation": 7,
-                  "location": "httpdns.yaml:13",
-                  "failedProviders": [],
-                  "tagged": true
+                  "ageSeconds" : 0,
+                  "cached" : false,
+                  "failedProviders" : [
+
+                  ],
+                  "generation" : 7,
+                  "host" : "api.shop.example:8443",
+                  "location" : "httpdns.yaml:13",
+                  "originalURL" : "https://Api.Shop.example:8443/v1?q=1",
+                  "provider" : null,
+                  "resolveEntry" : "api.shop.example:8443:203.0.113.8,203.0.113.9",
+                  "serverName" : "api.shop.example",
+                  "source" : "mapping",
+                  "stale" : false,
+                  "tagged" : true,
+                  "timeToLiveSeconds" : null
                 }
                 """
         )

@@ -39,11 +39,11 @@ struct FailureReportTests {
     func json() throws {
         #expect(
             FailureReport.json(try failure()).oneLine == """
-                {"error":{"code":"connect-failed","reason":null,"phase":"tls",\
-                "message":"img.test: no address could be connected to:\\n203.0.113.7",\
-                "hint":"check the mapping","host":"img.test","exitStatus":1,"requestMayHaveBeenSent":false,\
-                "attempts":[{"address":"203.0.113.7","port":443,"phase":"tls",\
-                "failure":"certificate is for other.test","seconds":0.012}]}}
+                {"error":{"attempts":[{"address":"203.0.113.7","failure":"certificate is for other.test",\
+                "phase":"tls","port":443,"seconds":0.012}],"code":"connect-failed","exitStatus":1,\
+                "hint":"check the mapping","host":"img.test",\
+                "message":"img.test: no address could be connected to:\\n203.0.113.7","phase":"tls","reason":null,\
+                "requestMayHaveBeenSent":false}}
                 """
         )
     }

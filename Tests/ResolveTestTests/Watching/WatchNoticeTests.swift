@@ -33,9 +33,10 @@ struct WatchNoticeTests {
         )
         #expect(
             notice.json().oneLine == """
-                {"time":"2026-11-21T14:02:11.500Z","event":"changed","host":"img.test","route":null,"provider":"backup",\
-                "source":null,"addresses":["127.0.0.3"],"previousAddresses":["127.0.0.2"],"elapsedSeconds":null,\
-                "durationSeconds":5,"code":null,"message":null,"count":null,"missedBefore":0}
+                {"addresses":["127.0.0.3"],"code":null,"count":null,"durationSeconds":5,"elapsedSeconds":null,\
+                "event":"changed","host":"img.test","message":null,"missedBefore":0,\
+                "previousAddresses":["127.0.0.2"],"provider":"backup","route":null,"source":null,\
+                "time":"2026-11-21T14:02:11.500Z"}
                 """
         )
     }
