@@ -42,65 +42,63 @@ struct WatchCommand: Subcommand {
 
     func perform(on console: Console) async throws -> Int32 {
         // Names without a socket mean a separate client, whatever the environment has.
-        if socket.path(console.environment, usesEnvironment: hosts.isEmpty) != nil {
-            return try await performOnService(console)
-        }
-        guard !hosts.isEmpty else {
+        let isServiceWatched = socket.path(console.environment, usesEnvironment: hosts.isEmpty) != nil
+        guard isServiceWatched || !hosts.isEmpty else {
             throw CommandFailure.usage(
                 "Missing expected argument '<HOST> ...'",
                 hint: "or --socket PATH, to watch a running service"
             )
         }
+        let interval = try interval(isServiceWatched: isServiceWatched)
+        let ending = try ending()
+        guard !isServiceWatched else {
+            let source = try await WatchedService(
+                socket: socket,
+                environment: console.environment,
+                names: try ServiceNames.patterns(hosts),
+                interval: interval
+            )
+            _ = try await watch(source, ending, on: console).run(WatchModel())
+            return ExitStatus.done
+        }
         let questions = try hosts.map { text throws(CommandFailure) in try HostArgument(text) }
-        let interval = try Self.duration(intervalText, of: "--interval", in: .milliseconds(50)...(.seconds(3600)))
-        let duration = try durationText.map { text throws(CommandFailure) in
-            try Self.duration(text, of: "--for", in: .milliseconds(1)...(.seconds(86_400 * 30)))
-        }
-        if let count, count < 1 {
-            throw CommandFailure.usage("--count \(count): it takes a number from 1 on", hint: "such as --count 10")
-        }
         let settings = try ClientSettings(common, environment: console.environment)
         let options = settings.requestOptions(common)
         let model = try await settings.withClient { client in
-            try await Watch(
-                client: client,
-                options: options,
-                providerKinds: settings.providerKinds,
-                interval: interval,
-                ending: Watch.Ending(duration: duration, count: count),
-                isJSON: common.output.isJSON,
-                isVerbose: common.output.isVerbose,
-                console: console
-            ).run(questions)
+            let source = WatchedResolver(client: client, options: options, questions: questions, interval: interval)
+            return try await watch(source, ending, on: console)
+                .run(WatchModel(questions, providerKinds: settings.providerKinds))
         }
         console.note(settings.remarks(on: model.rows.compactMap(\.resolution)), unless: common.output.isJSON)
         if let failure = Self.report(model, settings).failure { throw failure }
         return ExitStatus.done
     }
 
-    private func performOnService(_ console: Console) async throws -> Int32 {
-        let range = ControlProtocol.watchInterval
-        let interval = try Self.duration(
-            intervalText,
-            of: "--interval",
-            in: .seconds(range.lowerBound)...(.seconds(range.upperBound))
-        )
-        let duration = try durationText.map { text throws(CommandFailure) in
-            try Self.duration(text, of: "--for", in: .milliseconds(1)...(.seconds(86_400 * 30)))
-        }
-        if let count, count < 1 {
-            throw CommandFailure.usage("--count \(count): it takes a number from 1 on", hint: "such as --count 10")
-        }
-        try await ServiceWatch(
-            socket: socket,
-            names: try ServiceNames.patterns(hosts),
-            interval: interval,
-            ending: Watch.Ending(duration: duration, count: count),
+    private func watch(_ source: any WatchSource, _ ending: Watch.Ending, on console: Console) -> Watch {
+        Watch(
+            source: source,
+            ending: ending,
             isJSON: common.output.isJSON,
             isVerbose: common.output.isVerbose,
             console: console
-        ).run()
-        return ExitStatus.done
+        )
+    }
+
+    private func interval(isServiceWatched: Bool) throws(CommandFailure) -> Duration {
+        let service = ControlProtocol.watchInterval
+        let range: ClosedRange<Duration> =
+            isServiceWatched
+            ? .seconds(service.lowerBound)...(.seconds(service.upperBound)) : .milliseconds(50)...(.seconds(3600))
+        return try Self.duration(intervalText, of: "--interval", in: range)
+    }
+
+    private func ending() throws(CommandFailure) -> Watch.Ending {
+        if let count, count < 1 {
+            throw .usage("--count \(count): it takes a number from 1 on", hint: "such as --count 10")
+        }
+        guard let durationText else { return Watch.Ending(count: count) }
+        let range: ClosedRange<Duration> = .milliseconds(1)...(.seconds(86_400 * 30))
+        return Watch.Ending(duration: try Self.duration(durationText, of: "--for", in: range), count: count)
     }
 
     /// Returns the report of `resolve` on the last answers.

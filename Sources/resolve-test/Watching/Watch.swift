@@ -1,18 +1,39 @@
 internal import Foundation
 internal import HTTPDNS
-internal import HTTPDNSPrimitives
 
-/// A watch of hosts: it resolves each host at an interval, listens to the resolver's events, and shows both.
+/// A source of the names that `watch` shows: a resolver of its own, or a running service.
+protocol WatchSource: Sendable {
+    /// Reports changes until the task is cancelled.
+    /// - Throws: The reason that there are no further changes.
+    func follow(_ report: @escaping @Sendable (WatchChange) -> Void) async throws
+
+    /// Asks the providers again: the key `r`.
+    func refresh() async
+
+    /// Updates the parts of the model that change without a report.
+    func update(_ model: inout WatchModel)
+}
+
+/// A change that a source reports.
+enum WatchChange: Sendable {
+    /// The queries of an interval were sent.
+    case asked
+    /// An answer for the host at the index.
+    case answer(Int, Result<HTTPDNSResolver.Resolution, CommandFailure>)
+    case event(HTTPDNSResolver.Event)
+    /// The state of a running service.
+    case look(ServiceLook)
+}
+
+/// The live view: a table on a terminal, elsewhere a line for each notice.
 ///
 /// All inputs pass through one queue to one task, which alone has the model and the output.
 struct Watch {
     /// An input of the watch.
     private enum Input: Sendable {
-        /// The watch listens to the resolver: from now on no event is missed.
-        case listening
-        case tick
-        case answer(Int, Result<HTTPDNSResolver.Resolution, CommandFailure>)
-        case event(HTTPDNSResolver.Event)
+        case change(WatchChange)
+        /// The source has no further changes.
+        case ended(any Error)
         case key(Character)
         case timeOver
     }
@@ -21,32 +42,31 @@ struct Watch {
     struct Ending: Sendable {
         /// The duration; nil means until a key or a signal.
         var duration: Duration?
-        /// The number of answers for each host; nil means any number.
+        /// The number of answers for each host, or of reads of a service; nil means any number.
         var count: Int?
     }
 
-    let client: HTTPDNSClient
-    let options: HTTPDNSClient.Request.Options
-    let providerKinds: [String: String]
-    let interval: Duration
+    let source: any WatchSource
     let ending: Ending
     let isJSON: Bool
     let isVerbose: Bool
     let console: Console
 
     /// - Returns: The state at the end.
-    /// - Throws: `CancellationError` when the task is cancelled; ``CommandFailure`` when the output cannot be written.
-    func run(_ questions: [HostArgument]) async throws -> WatchModel {
+    /// - Throws: The error of the source; `CancellationError` when the task is cancelled; ``CommandFailure`` when the output
+    ///   cannot be written.
+    func run(_ model: WatchModel) async throws -> WatchModel {
         let (inputs, feed) = AsyncStream<Input>.makeStream()
         let terminal = isJSON ? nil : WatchTerminal(console) { feed.yield(.key($0)) }
         defer { terminal?.restore() }
         let model = try await withThrowingDiscardingTaskGroup { group in
-            let client = client
-            let (interval, ending) = (interval, ending)
+            let source = source
             group.addTask {
-                var events = client.resolver.events.makeAsyncIterator()
-                feed.yield(.listening)
-                while let event = await events.next() { feed.yield(.event(event)) }
+                do {
+                    try await source.follow { feed.yield(.change($0)) }
+                } catch {
+                    feed.yield(.ended(error))
+                }
             }
             if let duration = ending.duration {
                 group.addTask {
@@ -54,44 +74,18 @@ struct Watch {
                     feed.yield(.timeOver)
                 }
             }
-            var model = WatchModel(questions)
-            var asked: Set<Int> = []
+            var model = model
             var showsDetails = isVerbose
             loop: for await input in inputs {
-                var isAsking = false
                 switch input {
-                case .listening:
-                    group.addTask {
-                        repeat { feed.yield(.tick) } while (try? await Task.sleep(for: interval)) != nil
-                    }
-                case .tick:
-                    isAsking = true
-                case .answer(let index, let outcome):
-                    asked.remove(index)
-                    try tell(model.take(outcome, about: index, at: Date()), terminal)
-                case .event(let event):
-                    try tell(model.take(event, at: Date()), terminal)
-                case .key("q"), .timeOver:
-                    break loop
-                case .key("r"):
-                    client.resolver.removeAllCached()
-                    isAsking = true
-                case .key("d"):
-                    showsDetails.toggle()
-                case .key:
-                    continue
+                case .change(let change): try tell(model.take(change, at: Date()), model.providerKinds, terminal)
+                case .ended(let error): throw error
+                case .key("q"), .timeOver: break loop
+                case .key("r"): group.addTask { await source.refresh() }
+                case .key("d"): showsDetails.toggle()
+                case .key: continue
                 }
-                if isAsking {
-                    // One query for a host at a time: no answer overtakes a newer one.
-                    for (index, question) in questions.enumerated() where asked.insert(index).inserted {
-                        let options = options
-                        group.addTask {
-                            guard let outcome = await Self.ask(client, question, options) else { return }
-                            feed.yield(.answer(index, outcome))
-                        }
-                    }
-                }
-                model.take(client.resolver.providerHealth, client.resolver.counters, at: SystemTimeSource().now())
+                source.update(&model)
                 try draw(model, showsDetails: showsDetails, terminal)
                 if let count = ending.count, model.isAnswered(times: count) { break }
             }
@@ -102,25 +96,10 @@ struct Watch {
         return model
     }
 
-    /// - Returns: Nil when the task was cancelled.
-    private static func ask(
-        _ client: HTTPDNSClient,
-        _ question: HostArgument,
-        _ options: HTTPDNSClient.Request.Options
-    ) async -> Result<HTTPDNSResolver.Resolution, CommandFailure>? {
-        do {
-            return .success(
-                try await client.resolve(question.host.description, port: question.port, options: options)
-            )
-        } catch is CancellationError {
-            return nil
-        } catch {
-            return .failure(CommandFailure(error))
-        }
-    }
-
     /// Writes one line for each notice, where there is no table.
-    private func tell(_ notices: [WatchNotice], _ terminal: WatchTerminal?) throws(CommandFailure) {
+    private func tell(_ notices: [WatchNotice], _ providerKinds: [String: String], _ terminal: WatchTerminal?)
+        throws(CommandFailure)
+    {
         guard terminal == nil else { return }
         for notice in notices where isJSON || isVerbose || notice.isWorthShowing {
             let line = isJSON ? notice.json().oneLine : notice.text(providerKinds: providerKinds, clock: .local)
@@ -130,7 +109,7 @@ struct Watch {
 
     private func draw(_ model: WatchModel, showsDetails: Bool, _ terminal: WatchTerminal?) throws(CommandFailure) {
         guard let terminal else { return }
-        let table = WatchTable(model: model, providerKinds: providerKinds, showsDetails: showsDetails)
+        let table = WatchTable(model: model, showsDetails: showsDetails)
         let style = console.screen(for: console.standardOutput).style
         try terminal.draw { width, height in
             let keys = style.quiet(String("q quit   r refresh   d details".prefix(width)))

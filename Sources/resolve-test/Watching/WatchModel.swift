@@ -2,13 +2,14 @@ internal import Foundation
 internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
-/// The state of `watch`. A value: answers, events and snapshots go in, rows and notices come out; it neither queries nor
-/// writes.
+/// The state of `watch`, for every source. A value: changes go in, rows and notices come out; it neither queries nor writes.
 struct WatchModel: Sendable {
     /// The number of notices in the details.
     static let shownNotices = 6
 
     private(set) var rows: [WatchRow]
+    /// The kinds of the providers by their names.
+    private(set) var providerKinds: [String: String]
     /// The health of the providers, in the order of the settings.
     private(set) var health: [HTTPDNSResolver.Status.Provider] = []
     /// The time of ``health``, on the resolver's clock.
@@ -17,10 +18,26 @@ struct WatchModel: Sendable {
     /// The last notices, the newest at the end.
     private(set) var notices: [WatchNotice] = []
 
-    /// The status of a running service; nil while ``Watch`` runs its own resolver.
+    /// The status of a running service; nil before the first one, and for a resolver of the program's own.
     private(set) var service: HTTPDNSClient.Status?
+    /// The number of times that the service was read.
+    private var reads = 0
 
-    init(_ questions: [HostArgument]) { rows = questions.map(WatchRow.init) }
+    init(_ questions: [HostArgument] = [], providerKinds: [String: String] = [:]) {
+        rows = questions.map(WatchRow.init)
+        self.providerKinds = providerKinds
+    }
+
+    /// Processes a change of the source.
+    /// - Returns: The notices to report.
+    mutating func take(_ change: WatchChange, at date: Date) -> [WatchNotice] {
+        switch change {
+        case .asked: []
+        case .answer(let index, let outcome): take(outcome, about: index, at: date)
+        case .event(let event): take(event, at: date)
+        case .look(let look): take(look, at: date)
+        }
+    }
 
     /// Processes an answer for the host at `index`.
     /// - Returns: The notices to report.
@@ -63,12 +80,17 @@ struct WatchModel: Sendable {
             return row
         }
         take(look.health, look.counters, at: look.time)
+        providerKinds = look.providerKinds
         service = look.diagnostics
+        reads += 1
         return notices
     }
 
-    /// Returns whether each host has at least that many answers.
-    func isAnswered(times count: Int) -> Bool { rows.allSatisfy { $0.answers >= count } }
+    /// Returns whether each host has at least that many answers, or a service was read that often.
+    func isAnswered(times count: Int) -> Bool {
+        guard service == nil, !rows.isEmpty else { return reads >= count }
+        return rows.allSatisfy { $0.answers >= count }
+    }
 
     /// Returns the health of a provider as text: `ok 1.4 ms`, `suspect 1.4 ms`, `resting 9 s`.
     func healthText(of provider: String) -> (text: String, isGood: Bool)? {

@@ -17,7 +17,6 @@ struct WatchTable {
     }
 
     var model: WatchModel
-    var providerKinds: [String: String]
     var showsDetails = false
     var clock = ClockText.local
 
@@ -63,7 +62,7 @@ struct WatchTable {
                 name, Cell("-", .bad), Cell(failure.shortReason, .bad), Cell("-"), Cell("-"), stale, refreshed, changes,
             ]
         case .resolved(let resolution):
-            let words = ResolutionText(resolution: resolution, providerKinds: providerKinds)
+            let words = ResolutionText(resolution: resolution, providerKinds: model.providerKinds)
             let health = resolution.provider.flatMap { model.healthText(of: $0) }
             return [
                 name, Cell(addressText(row, resolution)), Cell(words.source),
@@ -122,7 +121,7 @@ struct WatchTable {
         case .asking: return []
         case .failed(let failure): return [[Cell("  \(failure.message)", .quiet)]]
         case .resolved(let resolution):
-            let words = ResolutionText(resolution: resolution, providerKinds: providerKinds)
+            let words = ResolutionText(resolution: resolution, providerKinds: model.providerKinds)
             let facts = [
                 resolution.rule.map { "mapping \"\($0.key)\"" + ($0.location.map { " at \($0)" } ?? "") },
                 resolution.route.map { "route \"\($0.pattern)\"" + ($0.location.map { " at \($0)" } ?? "") },
@@ -146,7 +145,7 @@ struct WatchTable {
         ]
         lines.append(painted([Cell("resolver ", .quiet), Cell(counts.joined(separator: "   "))], screen))
         lines += model.notices.map { notice in
-            painted([Cell(notice.text(providerKinds: providerKinds, clock: clock), .quiet)], screen)
+            painted([Cell(notice.text(providerKinds: model.providerKinds, clock: clock), .quiet)], screen)
         }
         return lines
     }

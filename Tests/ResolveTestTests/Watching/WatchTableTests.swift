@@ -107,7 +107,7 @@ struct WatchTableTests {
         var model = WatchModel([try HostArgument("img.test"), try HostArgument("a.very.long.name.test")])
         _ = model.take(.success(try Samples.mapped(["127.0.0.2"], key: "img.test", line: 1)), about: 0, at: .init())
         #expect(
-            WatchTable(model: model, providerKinds: [:]).lines(.plain) == [
+            WatchTable(model: model).lines(.plain) == [
                 "name                   address    source   left  health  stale  refreshed  changes",
                 "img.test               127.0.0.2  mapping  -     -           0  -          -",
                 "a.very.long.name.test  asking     -        -     -           0  -          -",
@@ -130,7 +130,7 @@ struct WatchTableTests {
     func folded() throws {
         var model = WatchModel([try HostArgument("img.test"), try HostArgument("a.very.long.name.test")])
         _ = model.take(.success(try Samples.mapped(["127.0.0.2"], key: "img.test", line: 1)), about: 0, at: .init())
-        let table = WatchTable(model: model, providerKinds: [:])
+        let table = WatchTable(model: model)
         let lines = [
             "name                   address    source   left  health",
             "  stale  refreshed  changes",
@@ -151,10 +151,10 @@ struct WatchTableTests {
     @Test("Hosts that do not fit are counted, and the providers stay visible")
     func height() throws {
         let model = WatchModel(try (0..<10).map { try HostArgument("n\($0).test") })
-        let lines = WatchTable(model: model, providerKinds: [:]).lines(.plain, height: 6)
+        let lines = WatchTable(model: model).lines(.plain, height: 6)
         #expect(lines.count <= 6)
         #expect(lines.suffix(2) == ["... 7 more hosts: make the window higher", "providers  none"])
-        #expect(WatchTable(model: model, providerKinds: [:]).lines(.plain, height: 12).count == 12)
+        #expect(WatchTable(model: model).lines(.plain, height: 12).count == 12)
     }
 
     @Test("Details show all addresses, the rule, the counters and the last event")
@@ -191,12 +191,15 @@ struct WatchTableTests {
             }
             return ServiceLook(diagnostics: diagnostics, time: MonotonicTime(nanoseconds: 0))
         }
-        var model = WatchModel([])
+        var model = WatchModel()
+        _ = model.take(.event(.init(.changed, at: MonotonicTime(nanoseconds: 0))), at: Date(timeIntervalSince1970: 0))
+        #expect(!model.isAnswered(times: 1))
         // What was sent before the first look does not count; a count that began again does.
         for (first, second) in [(1_000, 500), (1_096, 604), (1_097, 2)] {
-            _ = model.take(try look(first, second), at: Date(timeIntervalSince1970: 0))
+            _ = model.take(.look(try look(first, second)), at: Date(timeIntervalSince1970: 0))
         }
-        let lines = WatchTable(model: model, providerKinds: [:]).lines(.plain)
+        #expect(model.isAnswered(times: 3) && !model.isAnswered(times: 4))
+        let lines = WatchTable(model: model).lines(.plain)
         #expect(lines[1].hasPrefix("app.test  127.0.0.2:81 weight 50, 97 requests  mapping"), "\(lines)")
         #expect(lines[2].hasSuffix("127.0.0.3 weight 50, 106 requests"), "\(lines)")
     }
@@ -213,7 +216,7 @@ struct WatchTableTests {
     }
 
     static func table(_ steps: [Step]) throws -> WatchTable {
-        var model = WatchModel([try HostArgument("img.test")])
+        var model = WatchModel([try HostArgument("img.test")], providerKinds: Samples.kinds)
         var counters = HTTPDNSResolver.Counters()
         counters.hits = 3
         model.take([health(.healthy)], counters, at: MonotonicTime(nanoseconds: 0))
@@ -242,7 +245,7 @@ struct WatchTableTests {
             }
         }
         let clock = ClockText { String(ClockText.universal($0).dropFirst(11).prefix(8)) }
-        return WatchTable(model: model, providerKinds: Samples.kinds, clock: clock)
+        return WatchTable(model: model, clock: clock)
     }
 
     private static func health(_ state: HTTPDNSResolver.Status.Provider.State) -> HTTPDNSResolver.Status.Provider {

@@ -1,4 +1,54 @@
 internal import HTTPDNS
+internal import HTTPDNSControl
+internal import HTTPDNSPrimitives
+
+/// A running service, read through its control socket.
+struct WatchedService: WatchSource {
+    private let call: ControlCall
+    private let socket: SocketOptions
+    private let environment: [String: String]
+    /// The patterns of the names to watch; nil for all names of the service.
+    private let names: [HTTPDNSRoute.Pattern]?
+
+    /// Connects to the service, and requests its state at an interval.
+    /// - Throws: ``CommandFailure``, `ControlCallError`; `CancellationError` when the task is cancelled.
+    init(
+        socket: SocketOptions,
+        environment: [String: String],
+        names: [HTTPDNSRoute.Pattern]?,
+        interval: Duration
+    ) async throws {
+        self.socket = socket
+        self.environment = environment
+        self.names = names
+        call = try socket.call(environment)
+        try await call.send(ControlRequest(.watch(interval: interval, ControlRequest.Selection(names: names))))
+    }
+
+    func follow(_ report: @escaping @Sendable (WatchChange) -> Void) async throws {
+        while let reply = try await call.next() {
+            let time = SystemTimeSource().now()
+            if let diagnostics = reply.diagnostics {
+                report(.look(ServiceLook(diagnostics: diagnostics, time: time)))
+            }
+            if let event = reply.event?.resolverEvent(at: time) { report(.event(event)) }
+        }
+        throw CommandFailure.failed(
+            code: "connection-lost",
+            "the service closed the connection",
+            hint: "it has ended"
+        )
+    }
+
+    func refresh() async {
+        let hosts = names?.compactMap { if case .exact(let name) = $0 { name } else { nil } }
+        // A failed refresh is visible in the table: no answer becomes newer.
+        _ = try? await socket.call(environment).ask(ControlRequest(.refresh(hosts)))
+    }
+
+    /// The reports have everything.
+    func update(_ model: inout WatchModel) {}
+}
 
 /// A dump of a running service, converted for the table of `watch`.
 struct ServiceLook {
