@@ -114,8 +114,8 @@ struct DumpReport {
     private func provider(_ provider: HTTPDNSClient.Status.Provider) -> [String] {
         var state = provider.state
         if provider.state == "quarantined" {
-            let rest = provider.backOffSeconds.map { " \(lifetime($0))" } ?? ""
-            state = "QUARANTINED\(rest)\(provider.reason.map { " (\($0))" } ?? "")"
+            let backOff = provider.backOffSeconds.map { " \(lifetime($0))" } ?? ""
+            state += "\(backOff)\(provider.reason.map { " (\($0))" } ?? "")"
         }
         let latency = provider.percentile95Seconds.map { "p95 \(Figures.phase(.seconds($0)))" } ?? "-"
         let failures = provider.failuresByCode.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }

@@ -92,19 +92,20 @@ struct WatchModel: Sendable {
         return rows.allSatisfy { $0.answers >= count }
     }
 
-    /// Returns the health of a provider as text: `ok 1.4 ms`, `suspect 1.4 ms`, `resting 9 s`.
+    /// Returns the health of a provider as text: `healthy 1.4 ms`, `suspect 1.4 ms`, `quarantined 9 s`.
     func healthText(of provider: String) -> (text: String, isGood: Bool)? {
         guard let health = health.first(where: { $0.name == provider }) else { return nil }
         let latency = health.latency.map { " \(Figures.phase($0))" } ?? ""
         switch health.state {
-        case .healthy: return ("ok\(latency)", true)
+        case .healthy: return ("healthy\(latency)", true)
         case .suspect: return ("suspect\(latency)", false)
-        case .quarantined(let until, reason: _): return ("resting \(Figures.lifetime(rest(until: until)))", false)
+        case .quarantined(let until, reason: _):
+            return ("quarantined \(Figures.lifetime(backOff(until: until)))", false)
         }
     }
 
-    /// Returns the rest of a quarantine.
-    func rest(until end: MonotonicTime) -> Duration { healthTime.map { max(end - $0, .zero) } ?? .zero }
+    /// Returns the remaining time of a quarantine.
+    func backOff(until end: MonotonicTime) -> Duration { healthTime.map { max(end - $0, .zero) } ?? .zero }
 
     private mutating func keep(_ notice: WatchNotice) -> [WatchNotice] {
         if notice.isWorthShowing { notices = notices.suffix(Self.shownNotices - 1) + [notice] }

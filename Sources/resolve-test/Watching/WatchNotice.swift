@@ -69,8 +69,8 @@ struct WatchNotice: Sendable {
             parts.append(event.kind == .servedStale ? "\(Figures.lifetime(elapsed)) old" : Figures.phase(elapsed))
         }
         if let duration = event.duration {
-            let isRest = event.kind == .providerQuarantined
-            parts.append(isRest ? "for \(Figures.lifetime(duration))" : "\(Figures.lifetime(duration)) left")
+            let isBackOff = event.kind == .providerQuarantined
+            parts.append(isBackOff ? "for \(Figures.lifetime(duration))" : "\(Figures.lifetime(duration)) left")
         }
         parts.append(event.message ?? event.code ?? "")
         if event.missedBefore > 0 { parts.append("(\(event.missedBefore) events before it were missed)") }

@@ -156,10 +156,13 @@ struct WatchTable {
             + model.health.map { health in
                 switch health.state {
                 case .healthy:
-                    Cell("\(health.name) ok" + (health.percentile95.map { " p95 \(Figures.phase($0))" } ?? ""), .good)
+                    Cell(
+                        "\(health.name) healthy" + (health.percentile95.map { " p95 \(Figures.phase($0))" } ?? ""),
+                        .good
+                    )
                 case .suspect: Cell("\(health.name) suspect", .bad)
                 case .quarantined(let until, let why):
-                    Cell("\(health.name) QUARANTINED \(Figures.lifetime(model.rest(until: until))) (\(why))", .bad)
+                    Cell("\(health.name) quarantined \(Figures.lifetime(model.backOff(until: until))) (\(why))", .bad)
                 }
             }
     }

@@ -21,7 +21,7 @@ struct WatchTableTests {
         var testDescription: String
         var steps: [Step]
         var row: String
-        var providers = "providers  backup ok p95 9.0 ms"
+        var providers = "providers  backup healthy p95 9.0 ms"
     }
 
     static let cases: [Case] = [
@@ -29,12 +29,12 @@ struct WatchTableTests {
         Case(
             testDescription: "a fresh answer",
             steps: [.answer(["127.0.0.2", "::1"], ttl: 12, age: 48)],
-            row: "img.test 127.0.0.2 +1 doh backup 12 s ok 1.4 ms 0 48 s ago -"
+            row: "img.test 127.0.0.2 +1 doh backup 12 s healthy 1.4 ms 0 48 s ago -"
         ),
         Case(
             testDescription: "the same addresses in another order are no change",
             steps: [.answer(["127.0.0.2", "::1"], ttl: 12, age: 1), .answer(["::1", "127.0.0.2"], ttl: 11, age: 2)],
-            row: "img.test ::1 +1 doh backup 11 s ok 1.4 ms 0 2 s ago -"
+            row: "img.test ::1 +1 doh backup 11 s healthy 1.4 ms 0 2 s ago -"
         ),
         Case(
             testDescription: "a change says when, and what is gone; a failure in between does not hide it",
@@ -42,7 +42,7 @@ struct WatchTableTests {
                 .answer(["127.0.0.2", "127.0.0.4"], ttl: 12, age: 1), .failure("providers-failed"),
                 .answer(["127.0.0.3", "127.0.0.4"], ttl: 11, age: 2),
             ],
-            row: "img.test 127.0.0.3 +1 doh backup 11 s ok 1.4 ms 0 2 s ago 1: 00:00:02 was 127.0.0.2"
+            row: "img.test 127.0.0.3 +1 doh backup 11 s healthy 1.4 ms 0 2 s ago 1: 00:00:02 was 127.0.0.2"
         ),
         Case(
             testDescription: "stale answers are counted, and the look-up that failed is said",
@@ -51,7 +51,7 @@ struct WatchTableTests {
                 .answer(["127.0.0.2"], ttl: 0, age: 3, isStale: true),
                 .answer(["127.0.0.2"], ttl: 0, age: 4, isStale: true),
             ],
-            row: "img.test 127.0.0.2 doh backup STALE ok 1.4 ms 2 failed -"
+            row: "img.test 127.0.0.2 doh backup STALE healthy 1.4 ms 2 failed -"
         ),
         Case(
             testDescription: "a refresh ends it, and one about another name does not",
@@ -59,12 +59,12 @@ struct WatchTableTests {
                 .event(.refreshFailed), .answer(["127.0.0.2"], ttl: 5, age: 1), .event(.refreshed),
                 .event(.refreshFailed, host: "other.test"),
             ],
-            row: "img.test 127.0.0.2 doh backup 5 s ok 1.4 ms 0 1 s ago -"
+            row: "img.test 127.0.0.2 doh backup 5 s healthy 1.4 ms 0 1 s ago -"
         ),
         Case(
             testDescription: "a hit says nothing about the look-up that failed after it was cached",
             steps: [.event(.refreshFailed), .answer(["127.0.0.2"], ttl: 5, age: 1)],
-            row: "img.test 127.0.0.2 doh backup 5 s ok 1.4 ms 0 failed -"
+            row: "img.test 127.0.0.2 doh backup 5 s healthy 1.4 ms 0 failed -"
         ),
         Case(
             testDescription: "a mapping has neither provider nor expiry",
@@ -82,8 +82,8 @@ struct WatchTableTests {
                 .answer(["127.0.0.2"], ttl: 5, age: 1),
                 .health(.quarantined(until: MonotonicTime(nanoseconds: 9_000_000_000), reason: "refused")),
             ],
-            row: "img.test 127.0.0.2 doh backup 5 s resting 9 s 0 1 s ago -",
-            providers: "providers  backup QUARANTINED 9 s (refused)"
+            row: "img.test 127.0.0.2 doh backup 5 s quarantined 9 s 0 1 s ago -",
+            providers: "providers  backup quarantined 9 s (refused)"
         ),
         Case(
             testDescription: "a provider that owes an answer",
