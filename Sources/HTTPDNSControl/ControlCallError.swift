@@ -33,7 +33,7 @@ package struct ControlCallError: Error, Hashable, Sendable, CustomStringConverti
         ControlCallError(
             code: .invalidPath,
             message:
-                "\"\(path.escaped(limit: 200))\" cannot be the path of a socket: it is empty, longer than \(limit) octets, or has a NUL in it",
+                "\"\(path.escaped(limit: 200))\" cannot be the path of a socket: it is empty, longer than \(limit) bytes, or has a NUL in it",
             hint: "name the control socket of a running service"
         )
     }

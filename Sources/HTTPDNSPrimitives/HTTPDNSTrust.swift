@@ -197,7 +197,7 @@ extension HTTPDNSTrust {
             guard HTTPDNSTrust.PublicKeyPin.isDigest(digest) else {
                 throw HTTPDNSTrust.Error(
                     .publicKeyPin,
-                    "\"\(text.escaped(limit: 80))\" is not a public-key pin; allowed: sha256// and 32 octets in base64 "
+                    "\"\(text.escaped(limit: 80))\" is not a public-key pin; allowed: sha256// and 32 bytes in base64 "
                         + "(44 characters that end in =)"
                 )
             }

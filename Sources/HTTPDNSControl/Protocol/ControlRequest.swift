@@ -98,7 +98,7 @@ extension ControlFault {
     static var lineTooLong: ControlFault {
         ControlFault(
             .lineTooLong,
-            "the line is longer than \(ControlProtocol.maximumLine) octets",
+            "the line is longer than \(ControlProtocol.maximumLine) bytes",
             hint: "name fewer hosts in one request"
         )
     }

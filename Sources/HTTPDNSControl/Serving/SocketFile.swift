@@ -34,7 +34,7 @@ struct SocketFile: Sendable {
                 code: .invalidPath,
                 path: path,
                 message:
-                    "the path \"\(path.escaped(limit: 200))\" is empty, longer than \(SocketAddress.maximumPath) octets or has a NUL in it",
+                    "the path \"\(path.escaped(limit: 200))\" is empty, longer than \(SocketAddress.maximumPath) bytes or has a NUL in it",
                 hint: "give a short absolute path, such as /run/app/httpdns.sock"
             )
         }

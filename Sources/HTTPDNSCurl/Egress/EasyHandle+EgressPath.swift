@@ -140,8 +140,8 @@ extension EasyHandle {
             case CURLPX_REPLY_COMMAND_NOT_SUPPORTED: "command not supported"
             case CURLPX_REPLY_ADDRESS_TYPE_NOT_SUPPORTED: "kind of address not supported"
             case CURLPX_REPLY_GENERAL_SERVER_FAILURE: "general failure"
-            case CURLPX_LONG_USER, CURLPX_LONG_PASSWD: "user or password has more than 255 octets"
-            case CURLPX_LONG_HOSTNAME: "the name has more than 255 octets"
+            case CURLPX_LONG_USER, CURLPX_LONG_PASSWD: "user or password has more than 255 bytes"
+            case CURLPX_LONG_HOSTNAME: "the name has more than 255 bytes"
             case CURLPX_REQUEST_FAILED, CURLPX_UNKNOWN_FAIL: "the request was rejected"
             case CURLPX_CLOSED, CURLPX_RECV_CONNECT, CURLPX_RECV_REQACK, CURLPX_RECV_ADDRESS, CURLPX_SEND_AUTH,
                 CURLPX_SEND_CONNECT, CURLPX_SEND_REQUEST, CURLPX_BAD_VERSION:

@@ -302,7 +302,7 @@ enum SmallFile {
             guard count > 0 else { return octets }
             octets += chunk[..<count]
         }
-        throw Unreadable(reason: "it has more than \(maximum) octets")
+        throw Unreadable(reason: "it has more than \(maximum) bytes")
     }
 }
 

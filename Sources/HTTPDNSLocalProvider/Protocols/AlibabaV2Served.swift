@@ -79,7 +79,7 @@ struct AlibabaV2Served: AlibabaProtocol {
             throw Refusal(.invalidEncryption, "what belongs into enc is beside it, in clear")
         }
         guard let octets = Hexadecimal.lowerCaseOctets(try parameters.required("enc")) else {
-            throw Refusal(.invalidEncryption, "enc is not lower-case hexadecimal with two digits for each octet")
+            throw Refusal(.invalidEncryption, "enc is not lower-case hexadecimal with two digits for each byte")
         }
         guard let text = cipher.opened(octets) else {
             throw Refusal(.invalidEncryption, "enc cannot be decrypted as \(cipher.mode) with this key")

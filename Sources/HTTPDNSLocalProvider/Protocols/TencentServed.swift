@@ -158,7 +158,7 @@ struct TencentEntry {
     func opened(_ text: String, _ name: String) throws(Refusal) -> String {
         guard let cipher else { return text }
         guard let octets = Hexadecimal.lowerCaseOctets(text) else {
-            throw Refusal(.invalidEncryption, "\(name) is not lower-case hexadecimal with two digits for each octet")
+            throw Refusal(.invalidEncryption, "\(name) is not lower-case hexadecimal with two digits for each byte")
         }
         guard let opened = cipher.opened(octets), let text = String(validating: opened, as: UTF8.self) else {
             throw Refusal(.invalidEncryption, "\(name) cannot be decrypted with this key")

@@ -296,7 +296,7 @@ struct AlibabaCustomParameters: Sendable {
         }
         let octets = parameters.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
         guard octets <= Self.maximumOctets else {
-            throw refusal("its custom parameters have \(octets) octets; the vendor takes \(Self.maximumOctets) at most")
+            throw refusal("its custom parameters have \(octets) bytes; the vendor takes \(Self.maximumOctets) at most")
         }
         sorted = parameters.map { (name: Self.prefix + $0.key, value: $0.value) }
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }

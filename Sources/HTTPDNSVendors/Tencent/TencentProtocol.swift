@@ -139,7 +139,7 @@ struct TencentCipher: Sendable {
     private static let noKey = HTTPDNSProviderError(
         code: .notConfigured,
         message:
-            "the encryption key has not 1 to \(AESCipher.keyOctets) octets; copy the AES key from the vendor's console"
+            "the encryption key does not have 1 to \(AESCipher.keyOctets) bytes; copy the AES key from the vendor's console"
     )
 
     /// Returns the encrypted text as it is in a URL, with an initialization vector of its own.

@@ -26,6 +26,6 @@ struct PublicKeyPinTests {
     func refused(text: String) {
         let error = #expect(throws: HTTPDNSTrust.Error.self) { try HTTPDNSTrust.PublicKeyPin(text) }
         #expect(error?.code == .publicKeyPin)
-        #expect(error?.message.contains("sha256// and 32 octets in base64") == true)
+        #expect(error?.message.contains("sha256// and 32 bytes in base64") == true)
     }
 }

@@ -122,7 +122,7 @@ public struct HTTPDNSSecret: Sendable, CustomStringConvertible, CustomDebugStrin
             octets += chunk[..<count]
         }
         guard octets.count <= maximumOctets else {
-            throw Unreadable(reason: "it has more than \(maximumOctets) octets")
+            throw Unreadable(reason: "it has more than \(maximumOctets) bytes")
         }
         while let last = octets.last, last == 0x0a || last == 0x0d { octets.removeLast() }
         guard let text = String(validating: octets, as: UTF8.self) else { throw Unreadable(reason: "it is not UTF-8") }

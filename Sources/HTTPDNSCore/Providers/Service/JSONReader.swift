@@ -122,7 +122,7 @@ package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
-    package var description: String { "not JSON" + (offset.map { " at octet \($0)" } ?? "") + ": \(reason)" }
+    package var description: String { "not JSON" + (offset.map { " at byte \($0)" } ?? "") + ": \(reason)" }
 }
 
 // MARK: - Numbers and strings
@@ -148,7 +148,7 @@ extension JSONReader {
         }
         guard offset - start <= Self.maximumNumberOctets,
             let number = Double(String(decoding: octets[start..<offset], as: UTF8.self))
-        else { throw JSONError(at: start, "a number of more than \(Self.maximumNumberOctets) octets") }
+        else { throw JSONError(at: start, "a number of more than \(Self.maximumNumberOctets) bytes") }
         return number
     }
 

@@ -93,11 +93,11 @@ struct TencentConfigurationTests {
 
     #if Signing
     @Test(
-        "A key of more than 16 octets is refused immediately, without repeating it",
+        "A key of more than 16 bytes is refused immediately, without repeating it",
         arguments: [canary, "éééééééée"]
     )
     func keys(text: String) throws {
-        #expect(try refusal(.aes, secret: text)?.contains("1 to 16 octets") == true)
+        #expect(try refusal(.aes, secret: text)?.contains("1 to 16 bytes") == true)
     }
 
     @Test(

@@ -45,7 +45,7 @@ struct AESCipherTests {
 
     /// GCM refuses every changed octet.
     @Test(
-        "A changed octet or another key does not give the text back",
+        "A changed byte or another key does not give the text back",
         arguments: [AESCipher.Mode.cbc, .gcm]
     )
     func altered(mode: AESCipher.Mode) throws {

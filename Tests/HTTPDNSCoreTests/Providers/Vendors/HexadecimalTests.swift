@@ -6,7 +6,7 @@ import Testing
 @Suite("Vendors: hexadecimal and Base64")
 struct HexadecimalTests {
     @Test(
-        "Known octets and texts are converted both ways",
+        "Known bytes and texts are converted both ways",
         arguments: [
             ([], ""), ([0], "00"), ([0xff, 0x0a, 0x10], "ff0a10"), (Array(0...15), "000102030405060708090a0b0c0d0e0f"),
         ]
@@ -37,7 +37,7 @@ struct HexadecimalTests {
         #expect(Base64Text.octets(encoded) == Array(text.utf8))
     }
 
-    @Test("Every octet survives Base64")
+    @Test("Every byte survives Base64")
     func everyOctet() {
         #expect(Base64Text.octets("+/+/") == [0xfb, 0xff, 0xbf])
     }
