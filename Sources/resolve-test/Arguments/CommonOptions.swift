@@ -6,7 +6,7 @@ internal import HTTPDNSControl
 struct CommonOptions: ParsableArguments, Sendable {
     @Option(
         name: .customLong("config"),
-        help: ArgumentHelp("Configuration file; else HTTPDNS_CONFIG.", valueName: "FILE")
+        help: ArgumentHelp("Configuration file; without it the one that HTTPDNS_CONFIG names.", valueName: "FILE")
     )
     var configurationFile: String?
 
@@ -14,7 +14,7 @@ struct CommonOptions: ParsableArguments, Sendable {
         name: .customLong("map"),
         parsing: .singleValue,
         help: ArgumentHelp(
-            "Dial these addresses for the name; wins over the file. Repeatable.",
+            "Connect to these addresses for the name; replaces the file's rules for it. Repeatable.",
             valueName: "HOST[:PORT]=ADDRESS[,ADDRESS]"
         )
     )
@@ -24,7 +24,7 @@ struct CommonOptions: ParsableArguments, Sendable {
         name: .customLong("doh"),
         parsing: .singleValue,
         help: ArgumentHelp(
-            "Ask this DNS-over-HTTPS service about every name but internal ones. Repeatable.",
+            "Query this DNS-over-HTTPS service for every name except internal ones. Repeatable.",
             valueName: "URL"
         )
     )
@@ -34,41 +34,44 @@ struct CommonOptions: ParsableArguments, Sendable {
         name: .customLong("bootstrap"),
         parsing: .singleValue,
         help: ArgumentHelp(
-            "Address of the host in a --doh URL, which is never looked up. Repeatable.",
-            valueName: "HOST=ADDRESS"
+            "Addresses of the host in a --doh URL, which is never looked up. Repeatable.",
+            valueName: "HOST=ADDRESS[,ADDRESS]"
         )
     )
     var bootstraps: [String] = []
 
-    @Flag(name: .customLong("public"), help: "Ask 1.1.1.1 and 8.8.8.8 over HTTPS about every name but internal ones.")
+    @Flag(
+        name: .customLong("public"),
+        help: "Query 1.1.1.1 and 8.8.8.8 over HTTPS for every name except internal ones."
+    )
     var usesPublicProviders = false
 
     @Option(
         name: .customLong("answers"),
-        help: "The most private addresses that the services of --doh and --public may answer."
+        help: ArgumentHelp("The most private addresses that --doh and --public may return.", valueName: "SCOPE")
     )
     var answers = AnswerChoice.public
 
     @Option(
         name: .customLong("cacert"),
-        help: ArgumentHelp("Trust only the authorities in this PEM file, for providers and origins.", valueName: "FILE")
+        help: ArgumentHelp(
+            "Trust only the certificate authorities in this PEM file, for providers and origins.",
+            valueName: "FILE"
+        )
     )
     var certificateAuthorityFile: String?
 
     @Option(
         name: .customLong("allow"),
         parsing: .singleValue,
-        help: ArgumentHelp("Allow addresses of this block, whoever names them. Repeatable.", valueName: "CIDR")
+        help: ArgumentHelp("Allow addresses in this block, from every source. Repeatable.", valueName: "CIDR")
     )
     var allowedBlocks: [String] = []
 
-    @Flag(name: .customLong("system-fallback"), help: "Ask the system resolver when no provider has an answer.")
+    @Flag(name: .customLong("system-fallback"), help: "Query the system resolver when no provider has an answer.")
     var usesSystemFallback = false
 
-    @Flag(name: .customLong("fail"), help: "fetch: a status of 400 or more is a failure (exit 1).")
-    var failsOnStatus = false
-
-    @Option(name: .customLong("family"), help: "Use addresses of this family only.")
+    @Option(name: .customLong("family"), help: ArgumentHelp("Use only addresses of this family.", valueName: "FAMILY"))
     var family: FamilyChoice?
 
     @OptionGroup
@@ -77,10 +80,13 @@ struct CommonOptions: ParsableArguments, Sendable {
 
 /// The options of every command: the format of the output.
 struct OutputOptions: ParsableArguments, Sendable {
-    @Flag(name: .customLong("json"), help: "JSON on standard output, errors as JSON on standard error.")
+    @Flag(name: .customLong("json"), help: "Print JSON on standard output, and errors as JSON on standard error.")
     var isJSON = false
 
-    @Flag(name: [.customShort("v"), .customLong("verbose")], help: "Say more: every attempt, what libcurl gets.")
+    @Flag(
+        name: [.customShort("v"), .customLong("verbose")],
+        help: "Print more: failed attempts, and further details."
+    )
     var isVerbose = false
 }
 
@@ -114,7 +120,10 @@ enum FamilyChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
 struct SocketOptions: ParsableArguments, Sendable {
     @Option(
         name: .customLong("socket"),
-        help: ArgumentHelp("The control socket of a running service; else HTTPDNS_SOCKET.", valueName: "PATH")
+        help: ArgumentHelp(
+            "Control socket of a running service; without it the one that HTTPDNS_SOCKET names.",
+            valueName: "PATH"
+        )
     )
     var path: String?
 

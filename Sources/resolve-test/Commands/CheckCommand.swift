@@ -7,10 +7,13 @@ struct CheckCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Validate a configuration file.",
-        discussion: "Prints what the file sets; or each mistake on a line, and exits with 2. Nothing is sent."
+        discussion: """
+            Prints a summary of a valid file, with -v all of its routes and mappings. Prints each error of an invalid file on \
+            a line, and exits with 2. Sends nothing.
+            """
     )
 
-    @Argument(help: ArgumentHelp("The configuration file.", valueName: "FILE"))
+    @Argument(help: ArgumentHelp("Configuration file.", valueName: "FILE"))
     var file: String
 
     @OptionGroup

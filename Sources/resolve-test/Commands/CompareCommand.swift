@@ -6,25 +6,26 @@ internal import HTTPDNSCore
 struct CompareCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "compare",
-        abstract: "Show HTTP-DNS beside the system resolver.",
+        abstract: "Compare HTTP-DNS with the system resolver.",
         discussion: """
-            Asks both about each name and shows the difference, which is normal for names with many addresses. With \
-            --probe each address has to prove the name: a TLS handshake with it as server name, and the certificate \
-            check of every request; the connection is closed before a byte of a request is sent. Exit 3 when an answer \
-            cannot prove the name; 1 when something could not be compared or reached. With --json one line for each host.
+            Queries both for each name and shows the difference. A difference is normal for names with many addresses. With \
+            --probe each address must prove the name: a TLS handshake with the name as SNI, and the certificate check of \
+            every request. The connection is closed before a byte of a request is sent. Exits with 3 when an answer cannot \
+            prove the name, and with 1 when something could not be compared or reached. With --json, prints one line for \
+            each host.
             """
     )
 
-    @Argument(help: ArgumentHelp("Names, with :PORT for the port to probe.", valueName: "HOST"))
+    @Argument(help: ArgumentHelp("Names; NAME:PORT sets the port to probe.", valueName: "HOST"))
     var hosts: [String]
 
-    @Flag(name: .customLong("probe"), help: "Let each address prove the name by TLS; no request is sent.")
+    @Flag(name: .customLong("probe"), help: "Check by TLS that each address proves the name; sends no request.")
     var isProbing = false
 
-    @Flag(name: .customLong("strict"), help: "A mere difference is suspicious too (exit 3).")
+    @Flag(name: .customLong("strict"), help: "Treat any difference as suspicious (exit 3).")
     var isStrict = false
 
-    @Option(name: .customLong("port"), help: ArgumentHelp("Port of hosts without one; 443.", valueName: "N"))
+    @Option(name: .customLong("port"), help: ArgumentHelp("Port of hosts that are given without one.", valueName: "N"))
     var port: UInt16 = 443
 
     @OptionGroup

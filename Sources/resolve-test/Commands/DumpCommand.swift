@@ -6,16 +6,22 @@ internal import HTTPDNSControl
 struct DumpCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "dump",
-        abstract: "Show cache, mappings, routes, providers, limits and switch of a running service.",
-        discussion: "Asks the service through its control socket. Nobody else is asked, and nothing is changed."
+        abstract: "Print cache, mappings, routes, providers, limits and switch of a running service.",
+        usage: "resolve-test dump [<options>] [<HOST> ...]",
+        discussion: "Asks the service through its control socket. Sends no other query, and changes nothing."
     )
 
-    @Argument(help: ArgumentHelp("Only what is about these names; *.suffix takes all below.", valueName: "HOST"))
+    @Argument(
+        help: ArgumentHelp(
+            "Print only the entries for these names; '*.SUFFIX' stands for all names below it.",
+            valueName: "HOST"
+        )
+    )
     var hosts: [String] = []
 
     @Option(
         name: .customLong("limit"),
-        help: ArgumentHelp("How many answers and mappings at most, 0 to 2000 (default: 200).", valueName: "N")
+        help: ArgumentHelp("Maximum number of entries of each kind, 0 to 2000.", valueName: "N")
     )
     var limit: Int = ControlRequest.Selection.defaultLimit
 

@@ -6,8 +6,8 @@ internal import HTTPDNSCurl
 struct ExplainCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Show where a request would go and why.",
-        discussion: "The name is resolved, which may ask a provider; nothing is sent to the origin."
+        abstract: "Print where a request would go, and why.",
+        discussion: "Resolves the name, which may query a provider. Sends nothing to the origin."
     )
 
     @Argument(help: ArgumentHelp("An http or https URL.", valueName: "URL"))

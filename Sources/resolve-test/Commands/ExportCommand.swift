@@ -5,17 +5,17 @@ internal import HTTPDNS
 struct ExportCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Print mappings as hosts lines, curl options or JSON.",
+        abstract: "Print mappings as lines of a hosts file, curl options or JSON.",
         discussion: """
-            The mappings of --config and --map as they were written; no provider is queried. What a format cannot say stands \
-            there as a comment. The JSON is a configuration file.
+            Prints the mappings of --config and --map as they were written, and queries no provider. Values that the format \
+            does not support become comments. The JSON is a configuration file.
             """
     )
 
-    @Argument(help: ArgumentHelp("A configuration file; the same as --config.", valueName: "FILE"))
+    @Argument(help: ArgumentHelp("Configuration file; the same as --config FILE.", valueName: "FILE"))
     var file: String?
 
-    @Option(help: "The format.")
+    @Option(help: ArgumentHelp("Output format; hosts if left out, json with --json.", valueName: "FORMAT"))
     var format: ExportFormat?
 
     @OptionGroup

@@ -6,10 +6,11 @@ internal import HTTPTypes
 struct FetchCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch",
-        abstract: "Send a request and show every phase.",
+        abstract: "Send a request, and print every phase.",
         discussion: """
-            The report goes to standard error (with --json an object to standard output); the body goes nowhere without \
-            -o. Redirects are followed, a hop for each, and what holds secrets stays behind when the origin changes.
+            The report goes to standard error; with --json it is one object on standard output. Without -o the body is \
+            discarded. Redirects are followed, and each is a hop of the report. Header fields with secrets are dropped when \
+            the origin changes.
             """
     )
 
@@ -18,14 +19,14 @@ struct FetchCommand: Subcommand {
 
     @Option(
         name: [.customShort("X"), .customLong("request")],
-        help: ArgumentHelp("Method; GET, or POST with -d.", valueName: "METHOD")
+        help: ArgumentHelp("Request method; GET if left out, POST with -d.", valueName: "METHOD")
     )
     var method: String?
 
     @Option(
         name: [.customShort("H"), .customLong("header")],
         parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Header field, 'Name: value'. Repeatable.", valueName: "FIELD")
+        help: ArgumentHelp("Header field: 'Name: value'. Repeatable.", valueName: "FIELD")
     )
     var headers: [String] = []
 
@@ -33,7 +34,7 @@ struct FetchCommand: Subcommand {
         name: [.customShort("d"), .customLong("data")],
         parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
-            "Body; @FILE reads a file without its line breaks, as curl does. Repeatable.",
+            "Request body; @FILE reads a file without its line breaks, as curl does. Repeatable.",
             valueName: "DATA"
         )
     )
@@ -42,31 +43,40 @@ struct FetchCommand: Subcommand {
     @Option(
         name: .customLong("data-binary"),
         parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Body; @FILE reads a file as it is. Repeatable.", valueName: "DATA")
+        help: ArgumentHelp("Request body; @FILE reads a file unchanged. Repeatable.", valueName: "DATA")
     )
     var binaryData: [String] = []
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
         parsing: .unconditional,
-        help: ArgumentHelp("Where the body goes; - is standard output.", valueName: "FILE")
+        help: ArgumentHelp("Write the response body to this file; - is standard output.", valueName: "FILE")
     )
     var outputFile: String?
 
     @Flag(
         name: [.customShort("i"), .customLong("include")],
-        help: "Print status and header fields on standard output."
+        help: "Print status and header fields of the response on standard output."
     )
     var includesHead = false
 
-    @Option(name: .customLong("max-time"), help: ArgumentHelp("Seconds for the whole call.", valueName: "SECONDS"))
+    @Option(
+        name: .customLong("max-time"),
+        help: ArgumentHelp("Time limit for the whole call, in seconds.", valueName: "SECONDS")
+    )
     var maximumSeconds: Double?
 
     @Option(
         name: .customLong("max-redirects"),
-        help: ArgumentHelp("Redirects that are followed, 20 by default; 0 shows the first.", valueName: "NUMBER")
+        help: ArgumentHelp(
+            "How many redirects are followed, 0 to 100; 20 or the file's limit if left out.",
+            valueName: "NUMBER"
+        )
     )
     var maximumRedirects: Int?
+
+    @Flag(name: .customLong("fail"), help: "Treat a status of 400 or more as a failure (exit 1), and discard its body.")
+    var failsOnStatus = false
 
     @OptionGroup
     var common: CommonOptions
@@ -218,7 +228,7 @@ struct FetchCommand: Subcommand {
         return text
     }
 
-    private func isFailure(_ status: Int) -> Bool { common.failsOnStatus && status >= 400 }
+    private func isFailure(_ status: Int) -> Bool { failsOnStatus && status >= 400 }
 
     private func statusFailure(_ hop: FetchReport.Hop) -> CommandFailure {
         var failure = CommandFailure.failed(

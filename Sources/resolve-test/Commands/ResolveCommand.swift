@@ -5,10 +5,10 @@ internal import HTTPDNS
 struct ResolveCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "resolve",
-        abstract: "Show addresses, source and time left of names.",
+        abstract: "Print addresses, source and time left of names.",
         discussion: """
-            HOST is a name or an address, with :PORT for a mapping of that port (443 if left out). With --json one line \
-            of JSON for each host. Exit 1 when a host has no address.
+            HOST is a name or an address; HOST:PORT selects the mapping of a port (443 if left out). With --json, prints one \
+            line of JSON for each host. Exits with 1 when a host has no address.
             """
     )
 

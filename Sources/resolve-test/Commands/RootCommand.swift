@@ -21,25 +21,27 @@ struct RootCommand: ParsableCommand {
 /// The output of `resolve-test --help`.
 enum RootHelp {
     static let text = """
-        Where does this request go, why, and does it get there?     (COMMAND --help)
-          resolve HOST...   addresses, source, time left
-          explain URL       the rewritten request; nothing is sent to the origin
-          fetch URL         send it, show every phase
-          compare HOST...   HTTP-DNS beside system DNS, with proof (--probe)
-          watch HOST...     live table: time left, staleness, changes, providers
+        Where does this request go, why, and does it get there?
+        Usage: resolve-test COMMAND [OPTIONS]; resolve-test COMMAND --help lists them.
+
+          resolve HOST...   print addresses, source, time left
+          explain URL       print the rewritten request; send nothing to the origin
+          fetch URL         send a request, print every phase
+          compare HOST...   compare HTTP-DNS with the system resolver
+          watch HOST...     show a live table: time left, staleness, changes, providers
           check FILE        validate a configuration file, with line and column
-          export [FILE]     mappings as hosts lines, curl --resolve lines or JSON
-          dump [HOST...]    a running service: cache, providers, routes, switch
-          switch on|off     its kill switch, whole or --route PATTERN
-          serve FILE        a local HTTP-DNS provider (trait LocalProvider)
+          export [FILE]     print mappings as hosts lines, curl options or JSON
+          dump [HOST...]    print the state of a running service
+          switch on|off     turn the kill switch of a running service
+          serve FILE        run a local HTTP-DNS provider (trait LocalProvider)
 
           --config FILE (or HTTPDNS_CONFIG)    --map HOST[:PORT]=ADDRESS[,ADDRESS]
           --doh URL    --bootstrap HOST=ADDRESS    --public    --system-fallback
-          --socket PATH (or HTTPDNS_SOCKET)    a running service: dump, switch, watch
           --cacert FILE    --allow CIDR    --answers public|private|loopback
-            --family v4|v6|both    --fail    --json    -v
-        Exit: 0 done  1 failed  2 usage or configuration  3 compare: answer suspicious.
-        Nothing leaves for public DNS without --public.
+          --family v4|v6|both    --json    -v
+          --socket PATH (or HTTPDNS_SOCKET)    a running service: dump, switch, watch
+        Exit: 0 done  1 failed  2 usage or configuration  3 compare: suspicious answer
+        Without --public, --doh and a file, only the system resolver is queried.
 
         """
 }

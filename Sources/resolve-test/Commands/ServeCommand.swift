@@ -8,11 +8,12 @@ struct ServeCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Serve a mappings file as an HTTP-DNS provider, for development, CI and staging.",
+        usage: "resolve-test serve [<options>] <FILE>",
         discussion: """
             Speaks DNS over HTTPS (RFC 8484), the JSON DNS of Google, Cloudflare and Alidns, Alibaba's HTTPDNS versions 1 and \
-            2, and Tencent's. Signatures, their times and ciphers are checked against the accounts in the file's part serve, \
-            which also says for which names answers are delayed, fail, are garbage or rotate. One line for each query; the \
-            file is read again when it changes; SIGTERM and Ctrl-C let queries under way end. Needs the package trait \
+            2, and Tencent's. The part serve of the file has the accounts, against which signatures, their times and ciphers \
+            are checked, and the names whose answers are delayed, fail, are garbage or rotate. Prints a line for each query. \
+            Reads the file again when it changes. SIGTERM and Ctrl-C let queries in flight finish. Needs the package trait \
             LocalProvider.
             """
     )
@@ -20,29 +21,29 @@ struct ServeCommand: Subcommand {
     /// The default port of HTTP-DNS: that of DNS plus 8000, which needs no root.
     private static let defaultPort: UInt16 = 8053
 
-    @Argument(help: ArgumentHelp("The mappings: a configuration file or a hosts file.", valueName: "FILE"))
+    @Argument(help: ArgumentHelp("Mappings: a configuration file or a hosts file.", valueName: "FILE"))
     var file: String
 
     @Option(
         name: .customLong("listen"),
-        help: ArgumentHelp("Listen on this address (default: 127.0.0.1).", valueName: "ADDRESS")
+        help: ArgumentHelp("Address to listen on.", valueName: "ADDRESS")
     )
     var addressText = "127.0.0.1"
 
     @Option(
         name: .customLong("port"),
-        help: ArgumentHelp("Listen on this port, 0 for one that is free (default: 8053).", valueName: "PORT")
+        help: ArgumentHelp("Port to listen on; 0 takes a free one.", valueName: "PORT")
     )
     var port: UInt16 = Self.defaultPort
 
-    @Flag(name: .customLong("tls"), help: "HTTPS with HTTP/2, and a certificate made at start.")
+    @Flag(name: .customLong("tls"), help: "Serve HTTPS, with HTTP/2 and a certificate that is generated at start.")
     var usesTLS = false
 
     @Option(
         name: .customLong("name"),
         parsing: .singleValue,
         help: ArgumentHelp(
-            "With --tls: a name that the certificate is for, beside localhost. Repeatable.",
+            "With --tls: a name in the certificate, besides localhost. Repeatable.",
             valueName: "NAME"
         )
     )
@@ -50,17 +51,20 @@ struct ServeCommand: Subcommand {
 
     @Option(
         name: .customLong("write-certificate"),
-        help: ArgumentHelp("With --tls: write the certificate there, for ca_file and --cacert.", valueName: "FILE")
+        help: ArgumentHelp(
+            "With --tls: write the certificate to this file, for ca_file and --cacert.",
+            valueName: "FILE"
+        )
     )
     var certificateOutput: String?
 
     @Option(
         name: .customLong("certificate"),
-        help: ArgumentHelp("HTTPS with this certificate, in PEM; with --key.", valueName: "FILE")
+        help: ArgumentHelp("Serve HTTPS with this certificate, in PEM; needs --key.", valueName: "FILE")
     )
     var certificateFile: String?
 
-    @Option(name: .customLong("key"), help: ArgumentHelp("The key of --certificate, in PEM.", valueName: "FILE"))
+    @Option(name: .customLong("key"), help: ArgumentHelp("Private key of --certificate, in PEM.", valueName: "FILE"))
     var keyFile: String?
 
     @OptionGroup

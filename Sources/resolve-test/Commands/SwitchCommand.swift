@@ -10,20 +10,21 @@ struct SwitchCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "switch",
         abstract: "Turn the kill switch of a running service.",
+        usage: "resolve-test switch [<options>] <on|off>",
         discussion: """
-            off: from the next request on every name, or those of one route, take the system path, past mappings, providers \
-            and what is cached of them. on: takes back what was turned off through the socket or by the program itself; what \
-            the configuration file or the environment has off stays off, and is said. A pattern that no route has is an \
-            error; routes with a closer pattern stay on, and are named.
+            off: from the next request on, every name (with --route the names of one route) is resolved by the system \
+            resolver, without mappings, providers and their cached answers. on: undoes an off of the socket or of the program \
+            itself. An off of the configuration file or the environment stays, and the exit status is 1. A pattern that no \
+            route has is an error. Routes with a more specific pattern stay on, and are listed.
             """
     )
 
-    @Argument(help: ArgumentHelp("on or off.", valueName: "on|off"))
+    @Argument(help: ArgumentHelp("The state to set.", valueName: "on|off"))
     var state: State
 
     @Option(
         name: .customLong("route"),
-        help: ArgumentHelp("Only the names of the route with this pattern.", valueName: "PATTERN")
+        help: ArgumentHelp("Turn only the names of the route with this pattern.", valueName: "PATTERN")
     )
     var route: String?
 

@@ -7,12 +7,12 @@ internal import HTTPDNSControl
 struct WatchCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Watch names live: addresses, time left, staleness, changes, providers.",
+        abstract: "Show a live table of names: time left, staleness, changes, providers.",
         discussion: """
-            Asks about each name at an interval, out of the cache as a service would, and follows what the resolver does \
-            meanwhile. On a terminal a table that redraws itself: q quits, r asks everything anew, d shows details. \
-            Elsewhere one line for each event, with --json one object. Exit 1 when a host has no address at the end. With \
-            --socket it asks nobody itself and shows what a running service knows: all names, or those given.
+            Resolves each name at an interval, with the cache as a service would, and shows the resolver's events. On a \
+            terminal the table redraws itself: q quits, r clears the cache and asks again, d shows details. Elsewhere each \
+            event is a line, with --json an object. Exits with 1 when a host has no address at the end. With --socket it \
+            sends no queries, and shows the names of a running service: all of them, or the given ones.
             """
     )
 
@@ -21,16 +21,19 @@ struct WatchCommand: Subcommand {
 
     @Option(
         name: .customLong("interval"),
-        help: ArgumentHelp("Ask that often: 500ms, 1s, 1m (default: 1s).", valueName: "DURATION")
+        help: ArgumentHelp("Time between two queries for a name, such as 500ms, 1s or 1m.", valueName: "DURATION")
     )
     var intervalText = "1s"
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("End after this time: 30s, 5m.", valueName: "DURATION"))
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("End after this time, such as 30s or 5m.", valueName: "DURATION")
+    )
     var durationText: String?
 
     @Option(
         name: .customLong("count"),
-        help: ArgumentHelp("End after this many answers about each host.", valueName: "N")
+        help: ArgumentHelp("End after this many answers for each host.", valueName: "N")
     )
     var count: Int?
 

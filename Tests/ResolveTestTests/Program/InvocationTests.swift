@@ -1,6 +1,8 @@
 import ServerRig
 import Testing
 
+@testable import resolve_test
+
 /// Whole runs of the built program without servers: what it prints where, and how it ends.
 @Suite("Runs of resolve-test")
 struct InvocationTests {
@@ -107,7 +109,7 @@ struct InvocationTests {
         Run(
             "explain http://a.test/ --family v5",
             2,
-            error: "The value 'v5' is invalid for '--family <family>'. Please provide one of 'v4', 'v6' or 'both'. "
+            error: "The value 'v5' is invalid for '--family <FAMILY>'. Please provide one of 'v4', 'v6' or 'both'. "
                 + "(see resolve-test explain --help)"
         ),
         Run(
@@ -229,7 +231,7 @@ struct InvocationTests {
         }
     }
 
-    @Test("Help fits 80 columns and exits with 0", arguments: ["", "resolve", "explain", "fetch", "check", "export"])
+    @Test("Help fits 80 columns and exits with 0", arguments: [""] + RootCommand.names.sorted())
     func help(command: String) async throws {
         let result = try await Program.run([command, "--help"].filter { !$0.isEmpty })
         #expect(result.status == 0)
