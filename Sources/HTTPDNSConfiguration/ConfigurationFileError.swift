@@ -24,7 +24,7 @@ public struct ConfigurationFileError: Error, Hashable, Sendable, CustomStringCon
 
     /// One line for each mistake.
     public var description: String {
-        (issues.map(\.description) + (omitted > 0 ? ["and \(counted(omitted, "more mistake"))"] : []))
+        (issues.map(\.description) + (omitted > 0 ? ["and \(counted(omitted, "more error"))"] : []))
             .joined(separator: "\n")
     }
 }

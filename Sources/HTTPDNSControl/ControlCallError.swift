@@ -34,15 +34,15 @@ package struct ControlCallError: Error, Hashable, Sendable, CustomStringConverti
             code: .invalidPath,
             message:
                 "\"\(path.escaped(limit: 200))\" cannot be the path of a socket: it is empty, longer than \(limit) bytes, or has a NUL in it",
-            hint: "name the control socket of a running service"
+            hint: "give the control socket of a running service"
         )
     }
 
     static func notSocket(_ path: String) -> ControlCallError {
         ControlCallError(
             code: .notSocket,
-            message: "\(path) is no socket",
-            hint: "name the control socket of a running service, which its ControlSocket made"
+            message: "\(path) is not a socket",
+            hint: "give the control socket of a running service"
         )
     }
 
@@ -57,14 +57,14 @@ package struct ControlCallError: Error, Hashable, Sendable, CustomStringConverti
         case EACCES, EPERM:
             ControlCallError(
                 code: .notPermitted,
-                message: "\(path) may not be opened: permission denied",
+                message: "\(path) cannot be opened: permission denied",
                 hint: "run as the service's user, or as root"
             )
         case ECONNREFUSED:
             ControlCallError(
                 code: .noListener,
-                message: "nobody listens on \(path)",
-                hint: "the service that made it has ended; a new one takes its place"
+                message: "no process listens on \(path)",
+                hint: "the service that created it has ended; the next one replaces it"
             )
         default:
             ControlCallError(code: .systemError, message: "\(path): \(SystemErrorNumber(number))")
@@ -74,16 +74,16 @@ package struct ControlCallError: Error, Hashable, Sendable, CustomStringConverti
     static func lost(_ path: String) -> ControlCallError {
         ControlCallError(
             code: .connectionLost,
-            message: "the service behind \(path) hung up",
-            hint: "it has ended, or it took too long to read"
+            message: "the service behind \(path) closed the connection",
+            hint: "it has ended, or its replies were read too slowly"
         )
     }
 
     static func notUnderstood(_ path: String) -> ControlCallError {
         ControlCallError(
             code: .notUnderstood,
-            message: "what listens on \(path) does not speak this protocol",
-            hint: "use a resolve-test of the service's own release"
+            message: "the process that listens on \(path) does not speak the control protocol",
+            hint: "use the resolve-test of the service's release"
         )
     }
 

@@ -60,7 +60,7 @@ struct CommandFailure: Error, Sendable {
 
     static var noCommand: CommandFailure {
         .usage(
-            "no command: say resolve HOST, explain URL, fetch URL, compare HOST, watch HOST, check FILE, export, dump, switch or serve FILE",
+            "no command is given; commands are \(RootCommand.nameList)",
             hint: "see resolve-test --help"
         )
     }
@@ -116,7 +116,7 @@ extension CommandFailure {
             hint = [error.hint, "--allow ADDRESS does so for one run"].compactMap { $0 }.joined(separator: "; ")
         }
         if error.code == .timedOut, error.isCallDeadline || error.phase == .total {
-            hint = "--max-time SECONDS gives it more"
+            hint = "--max-time SECONDS sets the limit"
         }
         if let cause = error.underlying as? HTTPDNSResolver.Error {
             providerAttempts = cause.attempts
@@ -150,7 +150,7 @@ extension CommandFailure {
         issues = error.issues
         omittedIssues = error.omitted
         if more > 0, let file = first?.location.file {
-            let count = more == 1 ? "1 more mistake" : "\(more) more mistakes"
+            let count = more == 1 ? "1 more error" : "\(more) more errors"
             hint = [hint, "\(count): see resolve-test check \(ShellText.quoted(file))"].compactMap { $0 }.joined(
                 separator: "; "
             )

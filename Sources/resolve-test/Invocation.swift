@@ -20,7 +20,7 @@ struct Invocation: Sendable {
             }
             guard first.hasPrefix("-") || first == "help" || RootCommand.names.contains(first) else {
                 throw .usage(
-                    "there is no command \"\(first)\": say resolve HOST, explain URL, fetch URL, compare HOST, watch HOST, check FILE, export, dump, switch or serve FILE",
+                    "there is no command \"\(first)\"; commands are \(RootCommand.nameList)",
                     hint: helpHint
                 )
             }
@@ -180,7 +180,7 @@ enum UsageError {
         if let first = arguments.first, first.hasPrefix("-"),
             text.contains("'\(first)'") || text.hasPrefix("Unknown option")
         {
-            text += "; options stand behind the command: resolve-test COMMAND \(PrintableText.line(first))"
+            text += "; options follow the command: resolve-test COMMAND \(PrintableText.line(first))"
         }
         return text.isEmpty ? "the arguments cannot be read" : text
     }

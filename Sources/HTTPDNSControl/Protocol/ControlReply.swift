@@ -100,7 +100,7 @@ extension ControlFault {
     fileprivate static func tooLong(_ count: Int) -> ControlFault {
         ControlFault(
             .replyTooLong,
-            "the reply has \(count) bytes, and \(ControlProtocol.maximumReply) are the most",
+            "the reply has \(count) bytes; the limit is \(ControlProtocol.maximumReply)",
             hint: "ask for fewer answers with \"limit\" or \"names\""
         )
     }

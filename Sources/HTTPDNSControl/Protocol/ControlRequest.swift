@@ -116,7 +116,7 @@ private struct RequestFields {
             throw ControlFault(
                 .unsupportedVersion,
                 "this service speaks version \(ControlProtocol.version) of the control protocol",
-                hint: "use a resolve-test of the service's own release"
+                hint: "use the resolve-test of the service's release"
             )
         }
     }

@@ -98,7 +98,7 @@ struct ControlConnection: Sendable {
         guard let deadline, now >= deadline else { return [] }
         guard waitingSince == nil, !isEnding else { return [.close] }
         let seconds = ControlProtocol.idleLimit.components.seconds
-        return end(with: ControlFault(.idle, "nothing was asked for \(seconds) s; the connection ends"), at: now)
+        return end(with: ControlFault(.idle, "no request came for \(seconds) s; the connection ends"), at: now)
     }
 
     /// Sends a fault, and ends the connection once it is written.
@@ -140,7 +140,7 @@ struct ControlConnection: Sendable {
             return request
         }
         guard !isWatching else {
-            throw ControlFault(.alreadyWatching, "this connection watches already", hint: "open another one")
+            throw ControlFault(.alreadyWatching, "this connection is watching already", hint: "open another connection")
         }
         isWatching = true
         return request

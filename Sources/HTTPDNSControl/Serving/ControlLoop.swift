@@ -159,8 +159,8 @@ final class ControlLoop {
         guard clients.count < ControlProtocol.maximumConnections else {
             return ControlFault(
                 .tooManyConnections,
-                "\(ControlProtocol.maximumConnections) connections are open, and no more are served",
-                hint: "end a watch that nobody looks at"
+                "\(ControlProtocol.maximumConnections) connections are open, which is the limit",
+                hint: "end a watch that is no longer needed"
             )
         }
         return nil

@@ -84,7 +84,7 @@ struct SocketFile: Sendable {
             throw ControlSocketError(
                 code: .occupied,
                 path: path,
-                message: "\(path) is there already, and is no socket",
+                message: "\(path) exists and is not a socket",
                 hint: "move it away, or choose another path"
             )
         }

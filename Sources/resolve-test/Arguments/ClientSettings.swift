@@ -64,7 +64,7 @@ struct ClientSettings: Sendable {
     private static func file(_ options: CommonOptions, environment: [String: String]) throws(CommandFailure) -> String?
     {
         if let file = options.configurationFile {
-            guard !file.isEmpty else { throw .usage("--config names no file") }
+            guard !file.isEmpty else { throw .usage("--config has no value", hint: "give --config FILE") }
             return file
         }
         return environment["HTTPDNS_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
@@ -75,8 +75,8 @@ struct ClientSettings: Sendable {
         for text in texts {
             guard let block = HTTPDNSAddressBlock(text) else {
                 throw .usage(
-                    "--allow \"\(text)\" is not a block of addresses",
-                    hint: "write an address or CIDR with zeros behind the prefix, such as 10.0.0.0/8 or 2001:db8::/32"
+                    "--allow \"\(text)\" is not an address or a CIDR block",
+                    hint: "such as 192.0.2.7, 10.0.0.0/8 or 2001:db8::/32; the bits after the prefix must be zero"
                 )
             }
             blocks.append(block)
@@ -137,8 +137,8 @@ enum TrustFlag {
     /// Applies the flag. Call it before the configuration is read and before any thread is started that reads the environment.
     static func apply(_ path: String?) throws(CommandFailure) {
         guard let path else { return }
-        let hint = "name a PEM file with the certificates of the authorities"
-        guard !path.isEmpty else { throw .usage("--cacert names no file", hint: hint) }
+        let hint = "give a PEM file with the certificates of the authorities"
+        guard !path.isEmpty else { throw .usage("--cacert has no value", hint: hint) }
         guard access(path, R_OK) == 0 else { throw .usage("--cacert \(path): \(SystemError.text(errno))", hint: hint) }
         setenv("SSL_CERT_FILE", path, 1)
     }

@@ -137,8 +137,8 @@ struct SocketOptions: ParsableArguments, Sendable {
     func call(_ environment: [String: String]) throws -> ControlCall {
         guard let path = path(environment) else {
             throw CommandFailure.usage(
-                "which service? no --socket PATH is given, and HTTPDNS_SOCKET is not set",
-                hint: "PATH is where the service opened its ControlSocket"
+                "no service is given: neither --socket PATH nor HTTPDNS_SOCKET is set",
+                hint: "PATH is the control socket of the service"
             )
         }
         return try ControlCall(path: path)
@@ -152,7 +152,7 @@ extension CommandFailure {
             code: error.fault ?? error.code.rawValue,
             message: error.message,
             hint: error.isUsage
-                ? "--socket PATH names the control socket of a running service, which its ControlSocket made"
+                ? "--socket takes the path of a running service's control socket"
                 : error.hint
         )
     }

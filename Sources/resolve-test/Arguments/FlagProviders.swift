@@ -28,7 +28,7 @@ struct FlagProviders {
             if let host = try Self.host(of: url) {
                 guard let addresses = bootstraps[host] else {
                     throw CommandFailure.usage(
-                        "--doh \(url): the name of a service is never looked up, and \(host) has no address here",
+                        "--doh \(url): \(host) has no bootstrap address, and this name is never looked up",
                         hint: "add --bootstrap \(host)=ADDRESS, or use a URL with an address"
                     )
                 }

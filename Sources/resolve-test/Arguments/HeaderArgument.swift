@@ -23,7 +23,7 @@ struct HeaderArgument: Sendable {
         // Without this check a value could end the request head and start a second request.
         guard !text.utf8.contains(where: { $0 == 0x0d || $0 == 0x0a || $0 == 0x00 }) else {
             throw .usage(
-                "\(Self.label(text)): a header field holds no line break and no NUL",
+                "\(Self.label(text)): a header field cannot have a line break or a NUL",
                 hint: "give each field its own -H"
             )
         }
@@ -31,18 +31,18 @@ struct HeaderArgument: Sendable {
         guard let name = HTTPField.Name(nameText) else {
             throw .usage(
                 "\(Self.label(text)): \"\(nameText)\" is not a field name",
-                hint: "letters, digits and !#$%&'*+-.^_`|~, then a colon"
+                hint: "a name has letters, digits and !#$%&'*+-.^_`|~, and a colon follows it"
             )
         }
         guard HTTPField.isValidValue(value) else {
-            throw .usage("\(Self.label(text)): the value has a control character")
+            throw .usage("\(Self.label(text)): the value cannot have a control character")
         }
         guard name.canonicalName == "host" else {
             fields.append(HTTPField(name: name, value: value))
             return
         }
         guard hostHeader == nil, !value.isEmpty else {
-            throw .usage("\(Self.label(text)): Host is sent once, and not empty")
+            throw .usage("\(Self.label(text)): Host can be given once only, and must not be empty")
         }
         hostHeader = value
     }
@@ -91,7 +91,7 @@ enum DataArgument {
         } catch {
             throw .usage(
                 "-d @\(path): the file cannot be read",
-                hint: "for data that starts with @ write it to a file"
+                hint: "to send data that begins with @, write it to a file"
             )
         }
     }

@@ -134,8 +134,8 @@ struct CheckReport {
     static func mistakes(_ error: ConfigurationFileError, style: Style) -> String {
         let lines = error.issues.map { PrintableText.line("\($0)") }
         let more = error.omitted > 0 ? ", \(error.issues.count) shown" : ""
-        let total = count(error.issues.count + error.omitted, "mistake")
-        let last = "\(style.bad("resolve-test:")) \(total)\(more); nothing of the file is used"
+        let total = count(error.issues.count + error.omitted, "error")
+        let last = "\(style.bad("resolve-test:")) \(total)\(more); the file is not used"
         return (lines + [last]).map { $0 + "\n" }.joined()
     }
 

@@ -64,12 +64,12 @@ struct CompareCommand: Subcommand {
 
     /// Returns the hosts. All arguments are parsed before the first lookup.
     private func names() throws(CommandFailure) -> [(host: HTTPDNSName, port: UInt16)] {
-        guard port > 0 else { throw .usage("--port takes a number from 1 to 65535", hint: "such as --port 8443") }
+        guard port > 0 else { throw .usage("--port 0 is out of range; allowed: 1 to 65535") }
         var names: [(host: HTTPDNSName, port: UInt16)] = []
         for text in hosts {
             let argument = try HostArgument(text, defaultPort: port)
             guard case .name(let host) = argument.host else {
-                throw .usage("\"\(text)\" is an address: there is nothing to compare", hint: "name the host behind it")
+                throw .usage("\"\(text)\" is an address: there is nothing to compare", hint: "give the name of a host")
             }
             names.append((host, argument.port))
         }
@@ -81,8 +81,8 @@ struct CompareCommand: Subcommand {
     private func settings(_ console: Console) throws -> ClientSettings {
         guard !common.usesSystemFallback else {
             throw CommandFailure.usage(
-                "compare asks HTTP-DNS and the system resolver apart, and --system-fallback mixes them",
-                hint: "leave it out"
+                "compare queries HTTP-DNS and the system resolver separately, and --system-fallback mixes them",
+                hint: "leave --system-fallback out"
             )
         }
         var settings = try ClientSettings(common, environment: console.environment)

@@ -34,7 +34,7 @@ struct DumpCommand: Subcommand {
     func perform(on console: Console) async throws -> Int32 {
         guard (0...ControlRequest.Selection.maximumLimit).contains(limit) else {
             throw CommandFailure.usage(
-                "--limit \(limit): it takes a number from 0 to \(ControlRequest.Selection.maximumLimit)"
+                "--limit \(limit) is out of range; allowed: 0 to \(ControlRequest.Selection.maximumLimit)"
             )
         }
         let names = try ServiceNames.patterns(hosts)
@@ -69,8 +69,8 @@ extension CommandFailure {
     static var incomplete: CommandFailure {
         .failed(
             code: "not-understood",
-            "the service's reply has not what was asked for",
-            hint: "use a resolve-test of the service's own release"
+            "the service's reply does not have the requested part",
+            hint: "use the resolve-test of the service's release"
         )
     }
 }

@@ -141,7 +141,7 @@ enum RewriteReason {
         case .literal: steps.append("the URL has an address or localhost: no query")
         case .mapping: steps.append("no provider asked")
         case .lastResort: steps.append("last resort, because no source has an address")
-        case .proxy: steps.append("the proxy is told the name, and looks it up: no query here")
+        case .proxy: steps.append("the proxy gets the name and looks it up: no query here")
         case .unixSocket: steps.append("it goes to a Unix socket: no query")
         case .system: steps.append(contentsOf: system(resolution, words))
         default: steps.append(contentsOf: provider(resolution, words))

@@ -25,18 +25,21 @@ struct ExportCommand: Subcommand {
         var common = common
         if let file {
             guard common.configurationFile == nil else {
-                throw CommandFailure.usage("export FILE and --config FILE are the same", hint: "leave one out")
+                throw CommandFailure.usage("export FILE and --config FILE mean the same", hint: "leave one of them out")
             }
             common.configurationFile = file
         }
         let settings = try ClientSettings(common, environment: console.environment)
         guard settings.readsFile || !common.maps.isEmpty else {
-            throw CommandFailure.usage("no mappings to export", hint: "name a file, or --map HOST=ADDRESS")
+            throw CommandFailure.usage("there are no mappings to export", hint: "give FILE or --map HOST=ADDRESS")
         }
         let rules = MappingOrder.sorted(try HTTPDNSMappings(settings.configuration.resolver.mappings).rules)
         let format = format ?? (common.output.isJSON ? .json : .hosts)
         guard !common.output.isJSON || format == .json else {
-            throw CommandFailure.usage("--json and --format \(format.rawValue) contradict each other")
+            throw CommandFailure.usage(
+                "--json and --format \(format.rawValue) exclude each other",
+                hint: "leave one of them out"
+            )
         }
         try console.standardOutput.write(MappingExport(rules: rules).text(format))
         return ExitStatus.done

@@ -85,7 +85,7 @@ struct FetchCommand: Subcommand {
         let isJSON = common.output.isJSON
         guard !(isJSON && outputFile == "-") else {
             throw CommandFailure.usage(
-                "--json and -o - both want standard output",
+                "--json and -o - both use standard output",
                 hint: "write the body to a file with -o FILE"
             )
         }
@@ -116,7 +116,7 @@ struct FetchCommand: Subcommand {
         var request = HTTPDNSClient.Request(url: url, options: settings.requestOptions(common))
         if !data.isEmpty || !binaryData.isEmpty {
             guard data.isEmpty || binaryData.isEmpty else {
-                throw .usage("-d and --data-binary do not mix", hint: "use one of them for all parts")
+                throw .usage("-d and --data-binary cannot be combined", hint: "use one of them for all parts")
             }
             let isBinary = data.isEmpty
             request.body = .bytes(try DataArgument.bytes(isBinary ? binaryData : data, keepsLineBreaks: isBinary))
@@ -127,14 +127,14 @@ struct FetchCommand: Subcommand {
         }
         if let method {
             guard let parsed = HTTPRequest.Method(rawValue: method) else {
-                throw .usage("-X \"\(method)\" is not a method", hint: "letters and digits, such as GET, POST, PURGE")
+                throw .usage("-X \"\(method)\" is not a method", hint: "such as GET, POST or PURGE")
             }
             request.method = parsed
         }
         request.headerFields = header.fields
         if let maximumRedirects {
             guard (0...100).contains(maximumRedirects) else {
-                throw .usage("--max-redirects takes a number from 0 to 100", hint: "such as --max-redirects 5")
+                throw .usage("--max-redirects \(maximumRedirects) is out of range; allowed: 0 to 100")
             }
             var policy = settings.configuration.redirects
             policy.limit = maximumRedirects
@@ -143,8 +143,8 @@ struct FetchCommand: Subcommand {
         if let hostHeader = header.hostHeader {
             request.options.hostHeader = hostHeader
             settings.notes.append(
-                "Host \"\(hostHeader)\" replaces the URL's; SNI and certificate stay the URL's"
-                    + " (to change where it goes, put the name into the URL and use --map)"
+                "Host \"\(hostHeader)\" replaces the URL's host in this field only; SNI, certificate and address are the URL's"
+                    + " (to change the address, keep the name in the URL and use --map)"
             )
         }
         try applyTimeLimit(to: &request, &settings)
@@ -157,7 +157,7 @@ struct FetchCommand: Subcommand {
         if let maximumSeconds {
             guard maximumSeconds > 0, maximumSeconds <= 1e9 else {
                 throw .usage(
-                    "--max-time takes seconds, more than 0 and at most 1,000,000,000",
+                    "--max-time is out of range; allowed: more than 0 and at most 1,000,000,000 seconds",
                     hint: "such as --max-time 2.5"
                 )
             }
@@ -233,8 +233,8 @@ struct FetchCommand: Subcommand {
     private func statusFailure(_ hop: FetchReport.Hop) -> CommandFailure {
         var failure = CommandFailure.failed(
             code: "http-status",
-            "the origin answered \(hop.status)",
-            hint: "without --fail this is no failure, and -o - shows the body"
+            "the origin responded with status \(hop.status)",
+            hint: "without --fail this is not a failure, and -o - prints the body"
         )
         failure.host = hop.rewrite.urlHost
         failure.requestMayHaveBeenSent = true

@@ -13,9 +13,12 @@ struct RootCommand: ParsableCommand {
         ]
     )
 
-    static let names: Set<String> = [
+    static let names = [
         "resolve", "explain", "fetch", "compare", "watch", "check", "export", "dump", "switch", "serve",
     ]
+
+    /// The names for error messages: `resolve, explain, ... and serve`.
+    static let nameList = names.dropLast().joined(separator: ", ") + " and " + names.suffix(1).joined()
 }
 
 /// The output of `resolve-test --help`.

@@ -75,7 +75,8 @@ struct ServeCommand: Subcommand {
         var configuration = LocalProvider.Configuration(.file(file))
         guard let address = HTTPDNSAddress(addressText) else {
             throw CommandFailure.usage(
-                "--listen \(PrintableText.line(addressText)): it takes an address of this machine"
+                "--listen \"\(PrintableText.line(addressText))\" is not an address",
+                hint: "give an address of this machine, such as 127.0.0.1"
             )
         }
         configuration.address = address
@@ -108,18 +109,21 @@ struct ServeCommand: Subcommand {
         switch (certificateFile, keyFile) {
         case (let certificate?, let key?):
             guard !usesTLS, names.isEmpty, certificateOutput == nil else {
-                throw .usage("--tls makes a certificate, and --certificate brings one", hint: "keep one of them")
+                throw .usage(
+                    "--certificate excludes --tls, --name and --write-certificate",
+                    hint: "--tls generates a certificate, and --certificate reads one"
+                )
             }
             return .files(certificate: certificate, key: key)
         case (nil, nil):
             guard usesTLS || names.isEmpty && certificateOutput == nil else {
                 throw .usage(
-                    "--name and --write-certificate are for the certificate that --tls makes",
+                    "--name and --write-certificate need --tls, which generates the certificate",
                     hint: "add --tls"
                 )
             }
             return usesTLS ? .generated(names: names) : nil
-        default: throw .usage("--certificate and --key belong together, and one is missing")
+        default: throw .usage("--certificate and --key belong together, and one of them is missing")
         }
     }
     #endif

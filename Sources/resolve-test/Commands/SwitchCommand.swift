@@ -50,8 +50,8 @@ struct SwitchCommand: Subcommand {
         }
         throw CommandFailure.failed(
             code: "still-off",
-            "\(pattern?.description ?? "everything") is still off, as said by \(SwitchReport.place(of: off.origin))",
-            hint: "an operator takes back what operators said; that has to be changed where it was said"
+            "\(pattern?.description ?? "everything") is still turned off by \(SwitchReport.place(of: off.origin))",
+            hint: "switch on undoes only an off of the socket or of the program; change it there"
         )
     }
 }
@@ -65,7 +65,7 @@ enum SwitchReport {
             "\(PrintableText.line(off.route ?? "everything")) off for \(Figures.lifetime(.seconds(off.seconds))), by \(off.origin)"
         }
         return "switch  \(killSwitch.isOn ? "ON, but for routes" : "OFF")\n" + offs.map { "  \($0)\n" }.joined()
-            + staysOn.map { "  \(PrintableText.line($0)) stays on: its route is closer\n" }.joined()
+            + staysOn.map { "  \(PrintableText.line($0)) stays on: its route is more specific\n" }.joined()
     }
 
     /// Returns `ON`, `OFF (socket, 4 s)`, `ON but *.shop.test (file, 2 min)`.

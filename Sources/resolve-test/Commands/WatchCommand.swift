@@ -49,7 +49,7 @@ struct WatchCommand: Subcommand {
         guard isServiceWatched || !hosts.isEmpty else {
             throw CommandFailure.usage(
                 "Missing expected argument '<HOST> ...'",
-                hint: "or --socket PATH, to watch a running service"
+                hint: "or give --socket PATH to watch a running service"
             )
         }
         let interval = try interval(isServiceWatched: isServiceWatched)
@@ -97,7 +97,7 @@ struct WatchCommand: Subcommand {
 
     private func ending() throws(CommandFailure) -> Watch.Ending {
         if let count, count < 1 {
-            throw .usage("--count \(count): it takes a number from 1 on", hint: "such as --count 10")
+            throw .usage("--count \(count) is out of range; allowed: 1 or more")
         }
         guard let durationText else { return Watch.Ending(count: count) }
         let range: ClosedRange<Duration> = .milliseconds(1)...(.seconds(86_400 * 30))
@@ -113,7 +113,7 @@ struct WatchCommand: Subcommand {
                 case .failed(let failure): .failure(settings.advised(failure))
                 case .asking:
                     .failure(
-                        .failed(code: "timed-out", "\(row.question.text): the watching ended before an answer came")
+                        .failed(code: "timed-out", "\(row.question.text): the watch ended before an answer came")
                     )
                 }
             return ResolveReport.Row(

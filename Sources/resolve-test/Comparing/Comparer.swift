@@ -46,7 +46,7 @@ struct Comparer: Sendable {
         route?.only = []
         let refusal = policy.refusal(of: address, from: .system, providerScope: nil, route: route)
         // The advice to allow an address is wrong for a suspicious one.
-        return (refusal?.split(separator: "; allow it").first).map { "not dialled: \($0)" }
+        return (refusal?.split(separator: "; allow it").first).map { "not dialed: \($0)" }
     }
 
     private func clientAnswer(
@@ -59,7 +59,7 @@ struct Comparer: Sendable {
             switch resolution.source {
             case .provider, .mapping: return .resolved(resolution)
             case .system: return .notAsked(Self.reasonNotAsked(host, resolution: resolution))
-            default: return .notAsked("\(host) is always this machine, whoever is asked")
+            default: return .notAsked("\(host) is this machine for every resolver")
             }
         } catch let error as CancellationError {
             throw error
@@ -77,8 +77,8 @@ struct Comparer: Sendable {
     }
 
     private static func reasonNotAsked(_ host: HTTPDNSName, resolution: HTTPDNSResolver.Resolution?) -> String {
-        if let rule = resolution?.rule { return "the mapping \"\(rule.key)\" leads past HTTP-DNS" }
-        if let route = resolution?.route { return "the route \"\(route.pattern)\" leads past HTTP-DNS" }
+        if let rule = resolution?.rule { return "the mapping \"\(rule.key)\" bypasses HTTP-DNS" }
+        if let route = resolution?.route { return "the route \"\(route.pattern)\" bypasses HTTP-DNS" }
         return "no route leads \(host) to a provider"
     }
 

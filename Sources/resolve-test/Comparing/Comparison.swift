@@ -126,7 +126,7 @@ extension Comparison {
             return suspicious(
                 "both-refused",
                 "\(difference), and neither answer can prove the name: this is no TLS service, --cacert FILE must name "
-                    + "its authority, or both ways are hijacked"
+                    + "its authority, or both answers are hijacked"
             )
         }
     }
@@ -164,7 +164,7 @@ extension Comparison {
             code: "differs",
             text: isProbed
                 ? "differs, both genuine: normal for a CDN"
-                : "differs: normal for a CDN; --probe asks each address to prove the name"
+                : "differs: normal for a CDN; --probe checks that each address proves the name"
         )
     }
 

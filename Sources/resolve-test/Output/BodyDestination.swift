@@ -46,11 +46,11 @@ final class BodyDestination: Sendable {
     }
 
     private static func open(_ path: String) throws(CommandFailure) -> Target {
-        guard !path.isEmpty else { throw .usage("-o names no file", hint: "-o FILE, or -o - for standard output") }
+        guard !path.isEmpty else { throw .usage("-o has no value", hint: "give -o FILE, or -o - for standard output") }
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
             guard status.st_mode & S_IFMT != S_IFDIR else {
-                throw .usage("-o \(path) is a directory", hint: "name a file in it")
+                throw .usage("-o \(path) is a directory", hint: "give a file in it")
             }
             // Devices and pipes (/dev/null) are written to, never replaced.
             let descriptor = Foundation.open(path, O_WRONLY | O_CLOEXEC)
@@ -60,7 +60,10 @@ final class BodyDestination: Sendable {
         do throws(FileFault) {
             return .file(try ReplacedFile(path))
         } catch {
-            throw .usage("-o \(path): \(error.reason)", hint: "name a file in a folder that can be written to")
+            throw .usage(
+                "-o \(path): \(error.reason)",
+                hint: "give a file in a folder that exists and can be written to"
+            )
         }
     }
 }

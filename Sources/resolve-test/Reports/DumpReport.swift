@@ -107,7 +107,7 @@ struct DumpReport {
         guard !rows.isEmpty else { return "" }
         var columns = Columns()
         for row in rows { columns.append(row.map(PrintableText.line)) }
-        let tail = more ? "  ... and more: name hosts, or --limit N\n" : ""
+        let tail = more ? "  ... and more: give hosts, or --limit N\n" : ""
         return "\n\(name)\n" + columns.lines().map { "  \($0)\n" }.joined() + tail
     }
 

@@ -58,7 +58,7 @@ struct ServeReport: Sendable {
                 ])
             )
         } else if let error {
-            write("reload     refused, the former mappings stay: \(PrintableText.line("\(error)"))\n")
+            write("reload     failed, the previous mappings stay: \(PrintableText.line("\(error)"))\n")
         } else {
             write("reload     \(PrintableText.line(file)) is in use\n")
         }

@@ -44,7 +44,8 @@ struct WatchTable {
         if body.count > room {
             let shown = rowEnds.lastIndex { heights[$0] < room }.map { $0 + 1 } ?? 0
             body = Array(body.prefix(heights[shown > 0 ? rowEnds[shown - 1] : 1]))
-            tail = [[Cell("... \(model.rows.count - shown) more hosts: make the window higher", .quiet)]]
+            let hidden = model.rows.count - shown
+            tail = [[Cell("... \(hidden) more host\(hidden == 1 ? "" : "s"): enlarge the window", .quiet)]]
         }
         return (body + tail).map { painted($0, screen) } + foot
     }
@@ -176,7 +177,7 @@ struct WatchTable {
         cells.append(Cell("generation \(service.mappings.generation)"))
         let isOn = service.killSwitch.offs.isEmpty
         cells.append(Cell("switch \(SwitchReport.word(service.killSwitch))", isOn ? .good : .bad))
-        if service.cache.isTruncated { cells.append(Cell("more answers than shown: name hosts", .quiet)) }
+        if service.cache.isTruncated { cells.append(Cell("not all answers are shown: give hosts", .quiet)) }
         return cells
     }
 

@@ -20,7 +20,7 @@ struct ManyMistakesTests {
         let error = try #require(mistakes(text + "cache: { entries: 0 }\n"))
         #expect(error.issues.map(\.location.line) == Array(3..<23))
         #expect(error.omitted == 4)
-        #expect(error.description.hasSuffix("\nand 4 more mistakes"))
+        #expect(error.description.hasSuffix("\nand 4 more errors"))
     }
 
     @Test("Errors of all sections are reported together, sorted by location")

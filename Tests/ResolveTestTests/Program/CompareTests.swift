@@ -92,7 +92,7 @@ struct CompareTests {
         #expect(
             result.output.contains(
                 "0.0.0.0          -              yes        "
-                    + "REFUSED: not dialled: 0.0.0.0 is unspecified (0.0.0.0/8), which no source may name\n"
+                    + "REFUSED: not dialed: 0.0.0.0 is unspecified (0.0.0.0/8), which no source may name\n"
             )
         )
     }
@@ -206,11 +206,12 @@ struct CompareTests {
     @Test(
         "Contradictory arguments are refused before any query",
         arguments: [
-            (["127.0.0.1"], "\"127.0.0.1\" is an address: there is nothing to compare (name the host behind it)"),
-            (["one.test", "--port", "0"], "--port takes a number from 1 to 65535 (such as --port 8443)"),
+            (["127.0.0.1"], "\"127.0.0.1\" is an address: there is nothing to compare (give the name of a host)"),
+            (["one.test", "--port", "0"], "--port 0 is out of range; allowed: 1 to 65535"),
             (
                 ["one.test", "--system-fallback"],
-                "compare asks HTTP-DNS and the system resolver apart, and --system-fallback mixes them (leave it out)"
+                "compare queries HTTP-DNS and the system resolver separately, and --system-fallback mixes them "
+                    + "(leave --system-fallback out)"
             ),
         ]
     )

@@ -57,7 +57,7 @@ struct ConfigurationFileTests {
         #expect(lines.count == 3)
         #expect(lines.first?.hasPrefix("\(file):2:1: ") == true)
         #expect(lines.dropFirst().first?.hasPrefix("\(file):4:") == true)
-        #expect(lines.last == "resolve-test: 2 mistakes; nothing of the file is used")
+        #expect(lines.last == "resolve-test: 2 errors; the file is not used")
 
         let json = try await Program.run(["check", file, "--json"])
         #expect(json.status == 2)
@@ -124,7 +124,7 @@ struct ConfigurationFileTests {
         #expect(result.status == 2)
         #expect(result.error.split(separator: "\n").count == 1)
         #expect(result.error.hasPrefix("resolve-test: \(file):2:1: "))
-        #expect(result.error.contains("1 more mistake: see resolve-test check \(file)"))
+        #expect(result.error.contains("1 more error: see resolve-test check \(file)"))
         let missing = try await Program.run(["check", "\(folder.path)/none.yaml"])
         #expect(missing.status == 2)
         #expect(missing.error.contains("none.yaml"))

@@ -141,7 +141,7 @@ struct FetchTests {
         #expect(folder.names == ["body.txt"])
         #expect(failed.status == 1)
         #expect(failed.error.contains("-> 404, HTTP/1.1"))
-        #expect(failed.error.contains("resolve-test: the origin answered 404"))
+        #expect(failed.error.contains("resolve-test: the origin responded with status 404"))
     }
 
     @Test("A redirect is followed, with a hop per request, and dropped fields are shown")

@@ -91,14 +91,15 @@ struct InvocationTests {
             "",
             2,
             error:
-                "no command: say resolve HOST, explain URL, fetch URL, compare HOST, watch HOST, check FILE, export, dump, switch or serve FILE (see resolve-test --help)"
+                "no command is given; commands are resolve, explain, fetch, compare, watch, check, export, dump, switch and "
+                + "serve (see resolve-test --help)"
         ),
         Run(
             "dig one.test",
             2,
             error:
-                "there is no command \"dig\": say resolve HOST, explain URL, fetch URL, compare HOST, watch HOST, check FILE, export, dump, switch or serve FILE "
-                + "(see resolve-test --help)"
+                "there is no command \"dig\"; commands are resolve, explain, fetch, compare, watch, check, export, dump, switch "
+                + "and serve (see resolve-test --help)"
         ),
         Run("resolve", 2, error: "Missing expected argument '<HOST> ...' (see resolve-test resolve --help)"),
         Run(
@@ -120,8 +121,9 @@ struct InvocationTests {
         Run(
             "resolve one.test --doh https://doh.test/dns-query",
             2,
-            error: "--doh https://doh.test/dns-query: the name of a service is never looked up, and doh.test has no "
-                + "address here (add --bootstrap doh.test=ADDRESS, or use a URL with an address)"
+            error:
+                "--doh https://doh.test/dns-query: doh.test has no bootstrap address, and this name is never looked up "
+                + "(add --bootstrap doh.test=ADDRESS, or use a URL with an address)"
         ),
         Run(
             "resolve one.test --bootstrap a.test=127.0.0.1",
@@ -131,22 +133,23 @@ struct InvocationTests {
         Run(
             "resolve one.test --allow 10.0.0.1/8",
             2,
-            error: "--allow \"10.0.0.1/8\" is not a block of addresses (write an address or CIDR with zeros behind the "
-                + "prefix, such as 10.0.0.0/8 or 2001:db8::/32)"
+            error:
+                "--allow \"10.0.0.1/8\" is not an address or a CIDR block (such as 192.0.2.7, 10.0.0.0/8 or "
+                + "2001:db8::/32; the bits after the prefix must be zero)"
         ),
         Run(
             "resolve one.test --cacert /nonexistent/ca.pem",
             2,
             error: "--cacert /nonexistent/ca.pem: No such file or directory "
-                + "(name a PEM file with the certificates of the authorities)"
+                + "(give a PEM file with the certificates of the authorities)"
         ),
         Run(
             "fetch http://one.test/ --json -o -",
             2,
-            error: "--json and -o - both want standard output (write the body to a file with -o FILE)"
+            error: "--json and -o - both use standard output (write the body to a file with -o FILE)"
         ),
-        Run("fetch http://one.test/ -o /", 2, error: "-o / is a directory (name a file in it)"),
-        Run("export", 2, error: "no mappings to export (name a file, or --map HOST=ADDRESS)"),
+        Run("fetch http://one.test/ -o /", 2, error: "-o / is a directory (give a file in it)"),
+        Run("export", 2, error: "there are no mappings to export (give FILE or --map HOST=ADDRESS)"),
         Run(
             "fetch http://one.test:1/ --map one.test=127.0.0.1",
             1,
@@ -231,7 +234,7 @@ struct InvocationTests {
         }
     }
 
-    @Test("Help fits 80 columns and exits with 0", arguments: [""] + RootCommand.names.sorted())
+    @Test("Help fits 80 columns and exits with 0", arguments: [""] + RootCommand.names)
     func help(command: String) async throws {
         let result = try await Program.run([command, "--help"].filter { !$0.isEmpty })
         #expect(result.status == 0)

@@ -138,8 +138,8 @@ struct ServiceTests {
             Self.settled(off.output) == """
                 switch  ON, but for routes
                   *.test off for N s, by socket
-                  img.test stays on: its route is closer
-                  *.shop.test stays on: its route is closer
+                  img.test stays on: its route is more specific
+                  *.shop.test stays on: its route is more specific
 
                 """
         )
@@ -162,8 +162,8 @@ struct ServiceTests {
         #expect(run.status == 1)
         #expect(
             run.error
-                == "resolve-test: everything is still off, as said by the environment variable HTTPDNS_DISABLED "
-                + "(an operator takes back what operators said; that has to be changed where it was said)\n"
+                == "resolve-test: everything is still turned off by the environment variable HTTPDNS_DISABLED "
+                + "(switch on undoes only an off of the socket or of the program; change it there)\n"
         )
         let json = try await Program.run(["switch", "off", "--json", "--socket", service.socket.path])
         #expect(try JSONObject(json.output)["isOn"] == .bool(false) || json.output.contains("\"isOn\":false"))
@@ -221,15 +221,15 @@ struct ServiceTests {
         let none = try await error("dump", "--socket", file)
         #expect(
             none == (
-                "resolve-test: DIR/file is no socket (--socket PATH names the control socket of a running service, which its "
-                    + "ControlSocket made)\n", 2
+                "resolve-test: DIR/file is not a socket (--socket takes the path of a running service's control socket)\n",
+                2
             )
         )
         let unnamed = try await error("switch", "off")
         #expect(
             unnamed == (
-                "resolve-test: which service? no --socket PATH is given, and HTTPDNS_SOCKET is not set (PATH is where the "
-                    + "service opened its ControlSocket)\n", 2
+                "resolve-test: no service is given: neither --socket PATH nor HTTPDNS_SOCKET is set (PATH is the control "
+                    + "socket of the service)\n", 2
             )
         )
         var service: Service? = try await Service()
@@ -240,11 +240,11 @@ struct ServiceTests {
         let left = try await error("watch", environment: ["HTTPDNS_SOCKET": "\(folder.path)/left"])
         #expect(
             left == (
-                "resolve-test: nobody listens on DIR/left (the service that made it has ended; a new one takes its place)\n",
+                "resolve-test: no process listens on DIR/left (the service that created it has ended; the next one replaces it)\n",
                 1
             )
         )
-        #expect(try await error("watch").0.contains("or --socket PATH, to watch a running service"))
+        #expect(try await error("watch").0.contains("or give --socket PATH to watch a running service"))
         #expect(try await error("dump", "--limit", "2001", "--socket", file).1 == 2)
         #expect(try await error("switch", "maybe", "--socket", file).1 == 2)
     }
@@ -259,7 +259,7 @@ struct ServiceTests {
         let run = try await Program.asNobody(["dump", "--socket", service.socket.path])
         #expect(run.status == 1)
         #expect(
-            run.error.contains("may not be opened: permission denied (run as the service's user, or as root)"),
+            run.error.contains("cannot be opened: permission denied (run as the service's user, or as root)"),
             "\(run)"
         )
         await service.socket.shutdown()

@@ -66,7 +66,7 @@ struct CompareReportTests {
                 203.0.113.8:8443    yes, mapping   -
                 [2001:db8::8]:8443  yes, mapping   -
                 203.0.113.8         -              yes
-                differs: normal for a CDN; --probe asks each address to prove the name
+                differs: normal for a CDN; --probe checks that each address proves the name
 
                 new.shop.example  HTTP-DNS       system
                 203.0.113.9       yes, 41 s      -

@@ -45,7 +45,7 @@ struct WatchTableTests {
             row: "img.test 127.0.0.3 +1 doh backup 11 s healthy 1.4 ms 0 2 s ago 1: 00:00:02 was 127.0.0.2"
         ),
         Case(
-            testDescription: "stale answers are counted, and the look-up that failed is said",
+            testDescription: "stale answers are counted, and the failed lookup is shown",
             steps: [
                 .answer(["127.0.0.2"], ttl: 1, age: 1), .event(.refreshFailed),
                 .answer(["127.0.0.2"], ttl: 0, age: 3, isStale: true),
@@ -62,7 +62,7 @@ struct WatchTableTests {
             row: "img.test 127.0.0.2 doh backup 5 s healthy 1.4 ms 0 1 s ago -"
         ),
         Case(
-            testDescription: "a hit says nothing about the look-up that failed after it was cached",
+            testDescription: "a hit says nothing about the lookup that failed after it was cached",
             steps: [.event(.refreshFailed), .answer(["127.0.0.2"], ttl: 5, age: 1)],
             row: "img.test 127.0.0.2 doh backup 5 s healthy 1.4 ms 0 failed -"
         ),
@@ -144,7 +144,7 @@ struct WatchTableTests {
         // A host is shown whole or not at all.
         #expect(
             table.lines(Screen(width: 60, style: .plain), height: 6)
-                == lines.prefix(4) + ["... 1 more hosts: make the window higher", "providers  none"]
+                == lines.prefix(4) + ["... 1 more host: enlarge the window", "providers  none"]
         )
     }
 
@@ -153,7 +153,7 @@ struct WatchTableTests {
         let model = WatchModel(try (0..<10).map { try HostArgument("n\($0).test") })
         let lines = WatchTable(model: model).lines(.plain, height: 6)
         #expect(lines.count <= 6)
-        #expect(lines.suffix(2) == ["... 7 more hosts: make the window higher", "providers  none"])
+        #expect(lines.suffix(2) == ["... 7 more hosts: enlarge the window", "providers  none"])
         #expect(WatchTable(model: model).lines(.plain, height: 12).count == 12)
     }
 
