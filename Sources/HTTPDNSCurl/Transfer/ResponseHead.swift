@@ -9,7 +9,7 @@ package struct ResponseHead: Sendable {
         case made(HTTPResponse)
     }
 
-    private let content: Content
+    private var content: Content
     package let status: HTTPResponse.Status
 
     package init(_ head: HTTPResponse) {
@@ -29,10 +29,13 @@ package struct ResponseHead: Sendable {
     }
 
     package var headerFields: HTTPFields {
-        switch content {
-        case .received(let fields): fields.all
-        case .made(let head): head.headerFields
+        get {
+            switch content {
+            case .received(let fields): fields.all
+            case .made(let head): head.headerFields
+            }
         }
+        set { content = .made(HTTPResponse(status: status, headerFields: newValue)) }
     }
 
     /// The head with all its fields.
