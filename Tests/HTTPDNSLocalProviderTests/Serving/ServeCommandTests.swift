@@ -73,7 +73,7 @@ extension OverTheNetwork {
                 ([good, "--listen", "localhost"], 2, "--listen"),
                 ([good, "--key", good], 2, "--certificate and --key"),
                 ([good, "--name", "a.test"], 2, "--tls"),
-                ([good, "--tls", "--certificate", good, "--key", good], 2, "keep one"),
+                ([good, "--tls", "--certificate", good, "--key", good], 2, "excludes --tls"),
                 ([good, "--certificate", good, "--key", good], 2, "PEM"),
                 ([good, "--listen", "192.0.2.1"], 1, "does not have"),
             ] as [([String], Int32, String)] {
