@@ -1,13 +1,26 @@
 // This step is inside network interceptors: it fixes the host and the addresses of a hop.
 extension Pipeline {
     /// Sends a hop, and prepares it again when the settings change before it is sent. Its interceptors do not run
-    /// again.
+    /// again. After a wait for a connection the rewriter runs again.
     func rewriteAndTransfer(
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
         do {
-            return try await rewriteAndTransferOnce(request, context)
+            var rewritten: HTTPDNSRewriter.RewrittenRequest
+            if let known = try rewrittenAtOnce(request, context) {
+                rewritten = known
+            } else {
+                rewritten = try await self.rewritten(request, context)
+            }
+            guard !admissions.isEmpty, let (permit, hasWaited) = try await admit(request, to: rewritten, context) else {
+                return try await connect(request, to: rewritten, context)
+            }
+            // Meanwhile the mapping, the age of the answer or the kill switch may have changed.
+            if hasWaited { rewritten = try await self.rewritten(request, context) }
+            var context = context
+            context.permit = permit
+            return try await connect(request, to: rewritten, context)
         } catch is StaleSettings {
             var (request, context) = (request, context)
             try await settle(&request, &context)
@@ -15,20 +28,13 @@ extension Pipeline {
         }
     }
 
-    /// Runs the steps from the rewriter to the response. After a wait for a connection the rewriter runs again.
-    private func rewriteAndTransferOnce(
+    /// Returns the hop with its host and addresses, if they are known without waiting and no redirect led to it.
+    private func rewrittenAtOnce(
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
-    ) async throws -> HTTPDNSClient.Response {
-        var rewritten = try await rewritten(request, context)
-        guard !admissions.isEmpty, let (permit, hasWaited) = try await admit(request, to: rewritten, context) else {
-            return try await connect(request, to: rewritten, context)
-        }
-        // Meanwhile the mapping, the age of the answer or the kill switch may have changed.
-        if hasWaited { rewritten = try await self.rewritten(request, context) }
-        var context = context
-        context.permit = permit
-        return try await connect(request, to: rewritten, context)
+    ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest? {
+        guard egress.isDirect(request), context.constraints.redirectedFrom == nil else { return nil }
+        return try rewriter.rewriteAtOnce(request, carrying: context.rewritten, context.constraints.freshAfter)
     }
 
     /// Returns the hop with its host and addresses.

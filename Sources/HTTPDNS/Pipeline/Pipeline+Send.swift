@@ -42,7 +42,7 @@ extension Pipeline {
         let answer: HopAnswer
         do {
             if case .direct = egressChoice {
-                let body = try await opened(request, context, hop)
+                let body = request.body.isEmpty ? RequestBodySource.none : try await opened(request, context, hop)
                 // The request is made in place: a request in a variable would be copied, with all its references
                 // counted.
                 answer = try await sender.send(

@@ -94,11 +94,16 @@ final class Pipeline: Sendable {
         settingsChanges.add(1, ordering: .sequentiallyConsistent)
     }
 
-    /// Returns the number of the settings in use, which is even. During an exchange it waits for some microseconds.
+    /// The number of the settings in use, which is even; nil during an exchange.
+    var settledNumber: UInt64? {
+        let number = settingsChanges.load(ordering: .sequentiallyConsistent)
+        return number.isMultiple(of: 2) ? number : nil
+    }
+
+    /// Returns the number of the settings in use. During an exchange it waits for some microseconds.
     func settingsNumber() async -> UInt64 {
         while true {
-            let number = settingsChanges.load(ordering: .sequentiallyConsistent)
-            if number.isMultiple(of: 2) { return number }
+            if let number = settledNumber { return number }
             await Task.yield()
         }
     }
@@ -147,9 +152,12 @@ final class Pipeline: Sendable {
     func sendHop(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
         -> HTTPDNSClient.Response
     {
-        var (request, context) = (request, context)
+        var context = context
         if let frame = context.frame { context.hop = frame.nextHop() }
         context.addedFields = nil
+        // Most hops need no wait and no other fields here, and have no interceptors.
+        if settleAtOnce(&context), network.isEmpty { return try await rewriteAndTransfer(request, context) }
+        var request = request
         try await settle(&request, &context)
         return try await hop(0, request, context)
     }

@@ -53,7 +53,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
     }
 
     /// Rewrites a request without waiting; nil when its addresses need a query.
-    private func rewriteAtOnce(
+    func rewriteAtOnce(
         _ request: HTTPDNSClient.Request,
         carrying carried: HTTPDNSRewriter.RewrittenRequest?,
         _ freshAfter: MonotonicTime?

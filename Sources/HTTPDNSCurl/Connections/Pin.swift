@@ -16,6 +16,12 @@ struct PinKey: Hashable {
 }
 
 extension PinKey {
+    /// Hashes what tells nearly all keys apart; each transfer looks one up.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(host)
+        hasher.combine(endpoint)
+    }
+
     /// - Parameter hasCertificate: Whether the loop's connections have a client certificate at all.
     init(of transfer: Transfer, _ endpoint: HTTPDNSEndpoint, hasCertificate: Bool) {
         host = transfer.request.url.host

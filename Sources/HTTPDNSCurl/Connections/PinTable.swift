@@ -45,12 +45,14 @@ struct PinTable {
     /// Returns the pin for a key, new if necessary; it counts as in use until ``release(_:)``.
     /// - Parameter now: The time on the loop's clock, for connections that have become too old.
     mutating func acquire(_ key: PinKey, at now: Int64 = 0) -> Pin {
-        if let old = pins[key], old.connections.multiplexedSince < .max,
+        var known = pins[key]
+        if let old = known, old.connections.multiplexedSince < .max,
             now - old.connections.multiplexedSince >= maximumAge
         {
             retire(old)
+            known = nil
         }
-        let pin = pins[key] ?? make(key)
+        let pin = known ?? make(key)
         pin.transfersInFlight += 1
         pinsByUse.touch(pin.slot)
         entriesByUse.touch(pin.slot)
