@@ -4,7 +4,10 @@ import Testing
 
 /// Keeps what is written about the library true: its code compiles, its configuration is read, its links lead somewhere.
 struct DocumentationTests {
-    static let pages = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"] + Document.paths(below: "Docs", suffix: ".md")
+    static let pages =
+        ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"] + Document.paths(below: "Docs", suffix: ".md") + articles
+    /// The landing pages and articles of the DocC catalogs.
+    static let articles = Document.paths(below: "Sources", suffix: ".md").filter { $0.contains(".docc/") }
     /// CONTRIBUTING.md shows code of the tests, with parts left out.
     static let pagesWithCode =
         pages.filter { $0 != "CONTRIBUTING.md" } + Document.paths(below: "Sources", suffix: ".swift")
@@ -15,7 +18,7 @@ struct DocumentationTests {
             (try? Document(path)).map { (path, "\n" + normalized($0.text.components(separatedBy: "\n")) + "\n") }
         }
 
-    @Test("Each paragraph of Swift in README, Docs and DocC comments is in Examples", arguments: pagesWithCode)
+    @Test("Each paragraph of Swift in README, Docs and DocC is in Examples", arguments: pagesWithCode)
     func code(path: String) throws {
         for block in try Document(path).blocks(in: "swift") where !isManifest(block) {
             for paragraph in paragraphs(of: block) {
@@ -77,7 +80,7 @@ struct DocumentationTests {
     }
 
     #if YAML
-    @Test("Each configuration in README and Docs is valid", arguments: pages)
+    @Test("Each configuration in README, Docs and DocC articles is valid", arguments: pages)
     func configurations(path: String) throws {
         // The reader has started the origins in this folder; here their CA file stands for that step.
         let folder = FileManager.default.temporaryDirectory.appending(path: "httpdns-documents-\(UUID())")
