@@ -2,7 +2,7 @@
 import PackageDescription
 
 // Programs that use the library as a stranger would: nothing here is reached but the public products. The Swift code in
-// README.md and Docs/ is taken from here, which Tests/DocumentationTests checks.
+// README.md, Docs/ and the DocC articles is taken from here, which Tests/DocumentationTests checks.
 let package = Package(
     name: "Examples",
     platforms: [.macOS(.v15)],

@@ -43,8 +43,8 @@ extension HTTPDNSClient {
             /// route, otherwise IPv4. Without a route, IPv6 addresses of the Internet (2000::/3) are then not tried.
             /// Addresses of a mapping or a request are all tried, in their own order.
             public var firstFamily: HTTPDNSAddress.Family?
-            /// The time after which an unused connection is closed, in whole seconds; at least 1. Load balancers often
-            /// close theirs after 60 s, and a client notices that only when it sends.
+            /// The time after which an unused connection is closed, in whole seconds; at least 1. It is checked at most 15 s
+            /// late. Load balancers often close theirs after 60 s, and a client notices that only when it sends.
             public var idleTimeout: Duration = .seconds(60)
             /// The age after which new requests get another connection, in whole seconds; at least 2. An HTTP/2
             /// connection may be too busy ever to become idle.

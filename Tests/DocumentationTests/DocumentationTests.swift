@@ -36,6 +36,7 @@ struct DocumentationTests {
         #expect(!Self.examples.isEmpty)
         #expect(!Self.examples.contains { $0.text.contains("let client = try await URLSession") })
         #expect(!Document.paths(below: "Docs", suffix: ".md").isEmpty)
+        #expect(Self.articles.contains("Sources/HTTPDNS/HTTPDNS.docc/Bodies.md"))
     }
 
     @Test(

@@ -1,6 +1,6 @@
 import HTTPDNS
 
-// Docs/Library.md, "Which connection is used".
+// The article Connections, "Which connection is used".
 func choosingAddresses() -> HTTPDNSClient.Configuration {
     var configuration = HTTPDNSClient.Configuration()
     configuration.connections.selection = .fastest

@@ -14,4 +14,13 @@ enum Errors {
             guard !error.requestMayHaveBeenSent else { throw error }  // the money may have moved
         }
     }
+
+    static func limits(_ configuration: inout HTTPDNSClient.Configuration) -> HTTPDNSClient.Request {
+        configuration.timeouts.total = .seconds(30)
+
+        var export = HTTPDNSClient.Request(url: "https://img.shop.example/export")
+        export.options.timeout = .unlimited  // as long as bytes arrive
+
+        return export
+    }
 }

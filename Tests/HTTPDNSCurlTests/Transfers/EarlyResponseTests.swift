@@ -46,7 +46,7 @@ struct EarlyResponseTests {
         }
     }
 
-    // Docs/Library.md says the same of the versions.
+    // LibcurlQuirks.md: early response, lost.
     @Test("A response that is read with its reset arrives with libcurl 8.1", arguments: refusals)
     func resetAtOnce(frames: [UInt8], text: String) async throws {
         try await exchange(.post, frames + HTTP2Frames.reset(0), idle: .seconds(20), goesOn: true) { fixture, request in
@@ -61,7 +61,7 @@ struct EarlyResponseTests {
         }
     }
 
-    // Docs/Library.md says the same.
+    // LibcurlQuirks.md: early response, lost.
     @Test("A reset while the stream pauses ends with the next piece, or at the head's limit", arguments: [true, false])
     func resetWhilePaused(goesOn: Bool) async throws {
         let rig = try await ServerRig.shared()
