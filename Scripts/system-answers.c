@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 // Lets a process hear what the test says from the system resolver, and nothing else: names in SYSTEM_ANSWERS
 // (`name=address,address;name=address`) have those addresses, all others do not exist. The real one is never asked.
 //

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 // Proves that a process never asked the system resolver, nor a name server by itself: every look-up of something that is
 // not already an address, and every connection or packet to port 53, is written to the file in TRIPWIRE_LOG and refused.
 // (What the C library sends to name servers does not pass here; it comes of the look-ups, which do.)

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// One way to get from a name, or the text of a URL, to addresses.
 struct Contender: Sendable {
     /// Does the calls with these numbers.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// The figures of one contender under one load: medians over the rounds.
 struct ContenderResult: Codable, Sendable {
     var scenario: String

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import HTTPDNSCore
 
 /// The names that are looked up. Each thread has texts of its own, as each request has: a shared text would make threads

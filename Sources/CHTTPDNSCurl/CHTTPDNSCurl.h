@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 // libcurl's variadic calls as typed C inlines, and the few Linux calls that Swift's Glibc module lacks.
 // There is no logic here: everything that decides anything is written in Swift.
 #pragma once

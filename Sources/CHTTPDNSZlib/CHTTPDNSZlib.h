@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 // zlib, which libcurl links too, and its macros as typed C inlines. There is no logic here.
 #pragma once
 

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 public import HTTPDNSPrimitives
 
 /// The mistakes found in a configuration file, at most 20 per error.

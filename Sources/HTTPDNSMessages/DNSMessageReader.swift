@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// A cursor over the octets of a message that cannot leave them.
 ///
 /// ``DNSName/maximumOctets`` and ``maximumPointers`` bound the work for a name, and every record has at least 11 octets.

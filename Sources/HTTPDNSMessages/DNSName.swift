@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// A domain name as in messages: length-prefixed labels with the root's zero at the end, letters in lower case.
 ///
 /// A label may contain any octet (RFC 2181 section 11). Names are therefore compared in this form and never as text. A dot or a

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// The response to one question, read and checked from its first octet to its last.
 ///
 /// The parser is total: every sequence of octets gives either a response or a ``DNSMessageError``, in time and memory linear in

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// An executor for the work of blocking calls, separate from the runtime's threads: such calls may have blocked all of those.
 package protocol CallExecutor: TaskExecutor {
     /// Returns at `deadline` or later, without the runtime's threads.

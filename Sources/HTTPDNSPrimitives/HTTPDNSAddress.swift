@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// An IPv4 or IPv6 address. Its text form is that of RFC 5952; IPv4 addresses are parsed in full decimal form only.
 public struct HTTPDNSAddress: Hashable, Sendable {
     /// The two families of addresses.

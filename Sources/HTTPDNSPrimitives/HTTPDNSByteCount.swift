@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// A number of bytes for limits: `.mebibytes(4)`.
 public struct HTTPDNSByteCount: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number of bytes, never negative.

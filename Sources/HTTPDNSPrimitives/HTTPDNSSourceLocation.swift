@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// The origin of a setting: a file with line and column, or a label such as `--map` for other sources.
 public struct HTTPDNSSourceLocation: Hashable, Sendable, CustomStringConvertible {
     /// The file's name as the user gave it, or the label of another source (`--map`, `API`).

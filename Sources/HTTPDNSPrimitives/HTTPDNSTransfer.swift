@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// A namespace for the values of a transfer, which the client and its transport share.
 ///
 /// The client has its own name for each, such as `HTTPDNSClient.Exchange.Timings`: use that one.

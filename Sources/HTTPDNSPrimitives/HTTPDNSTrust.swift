@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// The trust settings of a client: certificate authorities, public-key pins, TLS versions, and the client certificate.
 ///
 /// Clients with equal settings may share connections. Clients whose settings differ in any way share neither connections nor

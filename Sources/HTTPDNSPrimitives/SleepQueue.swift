@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// The tasks that sleep on the system's clock, which share the runtime's timers.
 ///
 /// Nearly all sleeps are limits that are cancelled long before they end. A timer of the runtime costs a significant part of a

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 extension String {
     /// Returns the text in a form that is safe between quotation marks in an error, a log or a terminal.
     ///

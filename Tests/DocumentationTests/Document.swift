@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 import Foundation
 
 /// A text of the repository, and the code blocks in it.
@@ -14,6 +17,12 @@ struct Document {
     init(_ path: String) throws {
         self.path = path
         text = try String(contentsOf: Document.root.appending(path: path), encoding: .utf8)
+    }
+
+    /// The text of a source without its license header: two lines, and the empty line below them.
+    var code: String {
+        guard text.hasPrefix("// SPDX-") else { return text }
+        return String(text.split(separator: "\n", maxSplits: 3, omittingEmptySubsequences: false).last ?? "")
     }
 
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 import Foundation
 import HTTPDNSConfiguration
 import Testing
@@ -15,7 +18,7 @@ struct DocumentationTests {
     /// `make nested` compiles all of it.
     private static let examples: [(path: String, text: String)] = Document.paths(below: "Examples", suffix: ".swift")
         .compactMap { path in
-            (try? Document(path)).map { (path, "\n" + normalized($0.text.components(separatedBy: "\n")) + "\n") }
+            (try? Document(path)).map { (path, "\n" + normalized($0.code.components(separatedBy: "\n")) + "\n") }
         }
 
     @Test("Each paragraph of Swift in README, Docs and DocC is in Examples", arguments: pagesWithCode)
@@ -44,7 +47,7 @@ struct DocumentationTests {
         arguments: [("FirstProgram", "README.md"), ("Quickstart", "Docs/GettingStarted.md")]
     )
     func programs(name: String, page: String) throws {
-        let program = try Document("Examples/Sources/\(name)/main.swift").text
+        let program = try Document("Examples/Sources/\(name)/main.swift").code
         let blocks = try Document(page).blocks(in: "swift").map { $0.lines.joined(separator: "\n") + "\n" }
         #expect(blocks.contains(program))
     }

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import HTTPDNS
 
 /// The smallest program that links the client, and with it every floor below: LinkageTests looks at what else came along.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import Foundation
 
 /// Lines for people: color on a terminal only, and none where NO_COLOR is set (no-color.org).

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// What a contender got for one request, its body read to the end.
 public struct Answer: Sendable {
     /// The status code.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// Sends the ordered requests through `send` from ordinary tasks, one task for each that may be in flight, and writes the
 /// figures of the measured part to standard output as one line of JSON.
 ///

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// What the runner tells a contender to do, read from the contender's arguments.
 public struct Orders: Sendable {
     /// The URL to request again and again.

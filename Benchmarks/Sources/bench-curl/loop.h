@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 // libcurl's multi handle driven by epoll.
 #ifndef LOOP_H
 #define LOOP_H

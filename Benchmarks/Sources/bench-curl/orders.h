@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 // What the runner tells a contender to do. The flags are those of the Swift contenders (Sources/Workload/Orders.swift).
 #ifndef ORDERS_H
 #define ORDERS_H

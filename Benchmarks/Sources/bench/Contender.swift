@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// A process that sends the requests and reports its figures.
 struct Contender: Hashable {
     /// As it stands in the table.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// One kind of load, and who carries it.
 struct Scenario {
     /// What clear text or TLS with which version the requests travel over.

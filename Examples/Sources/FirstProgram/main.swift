@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 import HTTPDNS
 
 let configuration = try HTTPDNSClient.Configuration.doh("https://dns.example/dns-query", bootstrap: ["192.0.2.53"])

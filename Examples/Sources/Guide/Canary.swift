@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 import HTTPDNS
 
 /// Sends a share of the requests of one origin to one address. The other requests stay as they are.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 // Needs the package trait ServiceLifecycle; `make traits` in the folder above compiles and runs it.
 #if ServiceLifecycle
 import HTTPDNS

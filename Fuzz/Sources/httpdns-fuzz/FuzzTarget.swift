@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// One parser under test: it is given any octets, and traps when it finds what must not be.
 struct FuzzTarget: Sendable {
     /// The name on the command line, and of the folder in `Corpus/`.

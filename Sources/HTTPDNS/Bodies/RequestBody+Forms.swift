@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 extension HTTPDNSClient.Request.Body {
     /// Returns a form as a browser encodes it (`application/x-www-form-urlencoded`, the URL standard's serializer). The
     /// fields keep their order, and a name may occur more than once. It sets the content type, unless the request has

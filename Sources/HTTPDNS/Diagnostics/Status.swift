@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 extension HTTPDNSClient {
     /// A snapshot of a client for operators: its mappings, cache, providers, limits and kill switch.
     ///

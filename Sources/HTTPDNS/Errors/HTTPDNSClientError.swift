@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 public import HTTPDNSPrimitives
 
 /// The error of a failed call. It is the only error that public calls throw, besides `CancellationError`.

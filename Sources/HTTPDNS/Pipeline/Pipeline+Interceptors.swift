@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 // Application interceptors are between the call and retries. Network interceptors are between the headers and the
 // rewriter.
 extension Pipeline {

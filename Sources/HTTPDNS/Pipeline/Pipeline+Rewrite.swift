@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 // This step is inside network interceptors: it fixes the host and the addresses of a hop.
 extension Pipeline {
     /// Sends a hop, and prepares it again when the settings change before it is sent. Its interceptors do not run

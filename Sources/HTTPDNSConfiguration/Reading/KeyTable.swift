@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// The keys of a section of the file.
 package struct KeyTable: Sendable {
     /// The name of the section in errors.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 package import HTTPDNSCore
 
 /// The settings of a local provider in a configuration file (`serve`). A client ignores them.

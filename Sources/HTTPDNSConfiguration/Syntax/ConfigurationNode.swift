@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// A part of a configuration file: its text and its position.
 ///
 /// Scalars are text: `no`, `1:30` and `1.10` are not converted to a truth value, a number of minutes or a fraction.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 #if YAML
 /// A reader of YAML, and so JSON, which builds its own tree in one pass over libyaml's events.
 ///

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 #if YAML
 /// The error messages for text that libyaml, or this package, does not accept.
 enum YAMLSyntax {

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import Glibc
 
 /// The inotify watches for one path, and the meaning of their events. A value; it is changed under the lock of its owner.

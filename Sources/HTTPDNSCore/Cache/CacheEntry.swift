@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 package import HTTPDNSPrimitives
 
 /// The cached state of one key: the newest definite answer, and the failed lookups since.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 package import HTTPDNSPrimitives
 
 /// An address with an optional port, as mappings and the addresses of a request write it: `203.0.113.7`,

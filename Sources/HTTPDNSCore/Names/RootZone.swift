@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// The top-level domains of the root zone.
 enum RootZone {
     /// The version of IANA's list: 16 May 2026. To update it, use https://data.iana.org/TLD/tlds-alpha-by-domain.txt.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 extension HTTPDNSResolver {
     /// A snapshot of a resolver's counters since it was created. Subtract two snapshots for the time between them.
     ///

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 public import HTTPDNSPrimitives
 
 /// The addresses that may be dialed, by their source. The policy is applied to the exact list when it is used.

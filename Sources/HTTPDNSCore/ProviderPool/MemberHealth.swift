@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import HTTPDNSPrimitives
 
 /// The health of one provider, from its answers and failures. A value: all events and times are arguments, and it does no work

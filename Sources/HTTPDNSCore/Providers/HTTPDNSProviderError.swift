@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// An error of a provider that gave no usable answer.
 public struct HTTPDNSProviderError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of failure.

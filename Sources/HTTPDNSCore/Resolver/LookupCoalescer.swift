@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import HTTPDNSPrimitives
 
 /// A table of the lookups in flight and their waiters: at most one lookup for a key, shared by all concurrent queries.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 extension HTTPDNSRoute {
     /// The share of the queries that a route applies to while it is being introduced.
     ///

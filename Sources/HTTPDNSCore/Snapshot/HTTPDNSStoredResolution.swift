@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 public import HTTPDNSPrimitives
 
 /// A positive answer as it is kept outside of the process, with calendar times: no other clock is valid across processes.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// The waiting, running and blocked lookups, and the number of threads for them.
 ///
 /// A value: it starts no threads itself. Its methods return the work that is to be done after the lock around it is released.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 package import HTTPDNSPrimitives
 
 /// A resolver that runs `getaddrinfo` on its own threads, which start on demand, grow in number while lookups wait, and end

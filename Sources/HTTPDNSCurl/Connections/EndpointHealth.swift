@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import HTTPDNSPrimitives
 
 /// The health of endpoints, learned from connecting to them. A value type: it receives events with their times.

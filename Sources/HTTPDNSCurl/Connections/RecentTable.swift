@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// A dictionary with a limit: the least recently set entry is evicted.
 struct RecentTable<Key: Hashable, Value> {
     private let limit: Int

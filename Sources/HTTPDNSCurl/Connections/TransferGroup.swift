@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 package import HTTPDNSPrimitives
 
 /// The transfers of one client among those of others on the same loop: counted, bounded, and ended together.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import CHTTPDNSCurl
 
 // Transfers that libcurl ends although they may continue, and that it gets once more.

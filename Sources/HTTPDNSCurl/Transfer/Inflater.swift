@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import CHTTPDNSZlib
 
 /// A decompressor based on zlib, for bodies in gzip (RFC 1952) and deflate (RFC 1950, or bare RFC 1951) that arrive in pieces.

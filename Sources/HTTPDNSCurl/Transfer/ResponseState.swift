@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import HTTPDNSPrimitives
 
 /// A response head and its facts, as the loop delivers them. A class, because it passes through many hands.

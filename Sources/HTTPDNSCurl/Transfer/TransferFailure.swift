@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 package import HTTPDNSPrimitives
 
 /// The failure of a transfer. It never contains a pin name or a header's value.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// The properties of a URL's text before libcurl parses it, found in one pass over its bytes.
 ///
 /// The scan finds no parts of its own. It refuses text that libcurl would guess about, and records which parts may exist.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// Bytes as pairs of hexadecimal digits, the vendors' form of keys, signatures and cipher texts.
 package enum Hexadecimal {
     /// Returns the digits, in lower case.

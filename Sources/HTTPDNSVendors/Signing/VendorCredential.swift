@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 public import HTTPDNSCore
 
 /// An account at a vendor: its identifier, which is not secret, and the sources of its secrets.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import HTTPDNS
 
 /// The answers of HTTP-DNS and the system resolver for one name, with their verification by TLS.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// The width and style of a report's output.
 struct Screen: Sendable {
     /// The number of columns; `.max` where lines are not folded, as in a file.

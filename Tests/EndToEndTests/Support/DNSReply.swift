@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// An answer of an HTTP-DNS service, byte by byte, as no real server lets itself be told to send it.
 struct DNSReply {
     /// The DNS message: one A record for `host`.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// Zeros by brotli (RFC 7932), 16 MiB in 13 bytes: a block has one command, which writes five zeros and copies the rest from four bytes
 /// before. Each of its alphabets has one symbol, so that symbols take no bits.
 struct BrotliZeros {

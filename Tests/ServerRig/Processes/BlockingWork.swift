@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import Dispatch
 
 /// Runs blocking work on a separate thread, so that it blocks no thread of the concurrency pool. On a machine with two cores a

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import Glibc
 
 /// A file descriptor that is closed with its last reference, and is never inherited by a child process.

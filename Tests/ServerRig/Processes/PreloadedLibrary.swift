@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// Libraries that replace functions of a program (LD_PRELOAD), compiled from `Scripts`.
 enum PreloadedLibrary {
     static var compiler: String? { ["cc", "clang", "gcc"].lazy.compactMap(Command.find).first }

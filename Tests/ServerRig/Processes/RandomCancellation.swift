@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// Cancels a task at a random time: before it begins, during its work, or after its end.
 /// - Parameter number: The index of the task among many: every eighth one may complete first, however busy the machine is.
 /// - Returns: The task's result.

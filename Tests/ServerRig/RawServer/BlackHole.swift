@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import Glibc
 
 /// An address and port where connecting neither succeeds nor fails: the kernel drops every SYN, because the queue of a listener

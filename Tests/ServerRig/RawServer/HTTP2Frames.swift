@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// HTTP/2 frames (RFC 9113) that no real server sends on demand, for a ``RawServer`` behind a ``TLSRelay``.
 public enum HTTP2Frames {
     /// A server's SETTINGS frame, with all defaults.

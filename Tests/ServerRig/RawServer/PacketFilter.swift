@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import Glibc
 
 /// A filter on a socket (SO_ATTACH_FILTER, socket(7)), for a black hole under an open connection without root. The kernel drops

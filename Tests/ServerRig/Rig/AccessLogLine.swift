@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// An origin's log line about one request: the proof of its address and host name.
 public struct AccessLogLine: Sendable, Hashable, Decodable {
     /// The time at which the response had been sent, in seconds since 1970.

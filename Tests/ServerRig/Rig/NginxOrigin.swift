@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import Glibc
 
 /// An nginx instance with HTTP/2 that keeps its connections for a given number of requests.

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 extension TLSRelay {
     /// Creates a relay with the rig's good certificate in front of a server. The server sends its SETTINGS and these frames to
     /// the first request of its single HTTP/2 connection. The server lives as long as it is referenced.

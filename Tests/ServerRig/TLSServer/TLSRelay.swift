@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import Glibc
 
 /// A TLS relay with `openssl s_server` in front of a clear-text server, for bytes inside TLS that follow a script. It accepts

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import Glibc
 
 /// A TLS server with `openssl s_server` on a port of its own, for TLS settings that nginx does not support. It responds to each

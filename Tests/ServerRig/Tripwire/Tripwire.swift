@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import Glibc
 
 /// A proof that a program does not use the system resolver. A preloaded library records and refuses every lookup of a name, and

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 /// A parser for JSON texts (RFC 8259) of services: untrusted bytes.
 ///
 /// Total: every sequence of bytes gives a value or a ``JSONError``, in time and memory linear in its length, with at most

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
 internal import HTTPDNSPrimitives
 
 /// The requests of one query: their outcomes, and the time to wait for the remaining ones.
