@@ -58,7 +58,7 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	@$(MAKE) --no-print-directory nested bare
 
 .PHONY: lint
-lint: ## Check the format, the words, and the paths and links of the documentation
+lint: ## Check the format, the words, the license headers, and the paths and links of the documentation
 	$(call step,format)
 	swift format lint --strict --parallel --recursive $(SWIFT_FOLDERS)
 	$(call step,words)
