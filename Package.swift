@@ -349,7 +349,8 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "HTTPDNSConfiguration", "HTTPDNSMetrics",
+                "HTTPDNSConfiguration", "HTTPDNSCore", "HTTPDNSMetrics", "HTTPDNSPrimitives",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),
             ],
             swiftSettings: settings

@@ -56,6 +56,18 @@ struct Document {
         return blocks
     }
 
+    /// The rows of the table with this head, as cells without blanks around them; without head and rule.
+    func rows(ofTable head: String) -> [[String]] {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        let table = lines.drop { $0 != head }.prefix { $0.hasPrefix("|") }
+        return table.dropFirst(2).map { line in
+            line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+    }
+
+    /// The texts in backticks.
+    static func codes(in cell: String) -> [String] { cell.matches(of: /`([^`]+)`/).map { String($0.output.1) } }
+
     /// The targets of links to other files, without what stands behind `#`.
     var linkedPaths: [String] {
         text.matches(of: /\]\(([^)\s]+)\)/).map { String($0.output.1) }
