@@ -47,14 +47,14 @@ struct ControlSocketTests {
         let socket = try rig.open()
         let call = try rig.call()
         let off = try await call.ask(ControlRequest(.turn(isOn: false, route: nil))).killSwitch
-        #expect(off?.isOn == false && off?.offs.map(\.origin) == ["socket"])
+        #expect(off?.isOn == false && off?.entries.map(\.origin) == ["socket"])
         #expect(!rig.client.killSwitch.isOn)
         let route = try HTTPDNSRoute.Pattern("*.test")
         let both = try await call.ask(ControlRequest(.turn(isOn: false, route: route))).killSwitch
-        #expect(both?.offs.map(\.route) == [nil, "*.test"])
+        #expect(both?.entries.map(\.route) == [nil, "*.test"])
         let on = try await call.ask(ControlRequest(.turn(isOn: true, route: nil))).killSwitch
-        #expect(on?.isOn == true && on?.offs.map(\.route) == ["*.test"])
-        #expect(rig.client.killSwitch.offs.map(\.scope) == [.route(route)])
+        #expect(on?.isOn == true && on?.entries.map(\.route) == ["*.test"])
+        #expect(rig.client.killSwitch.entries.map(\.scope) == [.route(route)])
         await socket.shutdown()
     }
 

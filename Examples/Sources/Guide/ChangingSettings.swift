@@ -20,7 +20,7 @@ enum ChangingSettings {
 
     static func turn(_ client: HTTPDNSClient) throws {
         client.killSwitch.turnOff()
-        for off in client.killSwitch.offs { print("\(off.scope) is off, says \(off.origin)") }
+        for entry in client.killSwitch.entries { print("\(entry.scope) is off, says \(entry.origin)") }
         client.killSwitch.turnOn()
 
         client.killSwitch.turnOff(.route(try HTTPDNSRoute.Pattern("*.shop.example")))

@@ -85,10 +85,10 @@ extension HTTPDNSClient.Status.Switch {
     package init(_ killSwitch: HTTPDNSResolver.KillSwitch, at now: MonotonicTime) {
         isOn = killSwitch.isOn
         generation = killSwitch.generation
-        offs = killSwitch.offs.map { off in
+        entries = killSwitch.entries.map { entry in
             var route: String?
-            if case .route(let pattern) = off.scope { route = pattern.description }
-            return Off(route: route, origin: off.origin.rawValue, seconds: max(now - off.since, .zero).inSeconds)
+            if case .route(let pattern) = entry.scope { route = pattern.description }
+            return Entry(route: route, origin: entry.origin.rawValue, seconds: max(now - entry.since, .zero).inSeconds)
         }
     }
 }

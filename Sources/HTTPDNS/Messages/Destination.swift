@@ -89,8 +89,8 @@ private enum DestinationLine {
         case .proxy: return "looked up by the proxy"
         case .unixSocket: return "Unix socket"
         case .system:
-            guard let off = resolution.switchedOff else { return "system resolver" }
-            return "system resolver, switched off by \(off.origin.rawValue)"
+            guard let entry = resolution.switchedOff else { return "system resolver" }
+            return "system resolver, switched off by \(entry.origin.rawValue)"
         case .literal:
             if case .address = exchange.request.content.url.host { return "address in the URL" }
             return "loopback of this machine"

@@ -198,7 +198,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
 
     private func isOff(_ host: HTTPDNSHost) -> Bool {
         guard case .name(let name) = host else { return !resolver.killSwitch.isOn }
-        return resolver.off(for: name) != nil
+        return resolver.switchEntry(for: name) != nil
     }
 
     /// Whether the policy permits an address of a host from the same source as a resolution.

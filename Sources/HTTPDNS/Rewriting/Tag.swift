@@ -62,7 +62,7 @@ final class TagIssuer: Sendable {
     func isOff(_ host: HTTPDNSHost) -> Bool {
         if killSwitch.isFullyOn { return false }
         guard case .name(let name) = host, let resolver else { return !killSwitch.isOn }
-        return resolver.off(for: name) != nil
+        return resolver.switchEntry(for: name) != nil
     }
 
     /// Returns the scope to which the providers limit an answer; nil when no provider limits it. It is the scope of its

@@ -79,7 +79,7 @@ struct ControlRequestHandler: Sendable {
         let before = client.status(limit: 1, names: route.map { [$0] })
         let routes = before.routes.map(\.pattern)
         if let route {
-            let turned = before.killSwitch.offs.compactMap(\.route)
+            let turned = before.killSwitch.entries.compactMap(\.route)
             guard before.mappings.rules.count > 0 || (routes + turned).contains(route.description) else {
                 return ControlReply(to: answer.command, .unknownRoute(route, routes: routes))
             }
@@ -89,8 +89,8 @@ struct ControlRequestHandler: Sendable {
         let killSwitch = client.status(limit: 0).killSwitch
         answer.killSwitch = killSwitch
         if !isOn, let route, killSwitch.isOn {
-            let offs = killSwitch.offs.compactMap(\.route)
-            let closer = routes.filter { !offs.contains($0) && Self.isCloser($0, than: route) }
+            let turnedOff = killSwitch.entries.compactMap(\.route)
+            let closer = routes.filter { !turnedOff.contains($0) && Self.isCloser($0, than: route) }
             answer.staysOn = closer.isEmpty ? nil : closer
         }
         return answer

@@ -46,7 +46,7 @@ extension HTTPDNSResolver {
     public var status: HTTPDNSResolver.Status {
         var status = HTTPDNSResolver.Status()
         status.isSwitchedOff = !killSwitch.isOn
-        status.routesSwitchedOff = killSwitch.offs.count { $0.scope != .everything }
+        status.routesSwitchedOff = killSwitch.entries.count { $0.scope != .everything }
         for health in providerHealth {
             if case .quarantined = health.state {
                 status.quarantined[health.name] = true

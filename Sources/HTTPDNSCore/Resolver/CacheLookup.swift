@@ -15,7 +15,7 @@ struct CacheLookup: Sendable {
     /// The counts to add for it.
     var counts: [OccurrenceCount] = []
     /// The kill switch entry, for ``SystemOnlyReason/switchedOff``.
-    var off: HTTPDNSResolver.KillSwitch.Off?
+    var switchedOff: HTTPDNSResolver.KillSwitch.Entry?
     /// The key of the query to the providers whose answer is to be compared.
     var shadow: CacheKey?
 
@@ -59,7 +59,7 @@ extension HTTPDNSResolver {
         guard name.systemOnly != nil else { return resolution }
         var resolution = resolution
         resolution.reason = name.systemOnly
-        if let off = name.off { resolution.switchedOff = off }
+        if let entry = name.switchedOff { resolution.switchedOff = entry }
         return resolution
     }
 

@@ -37,7 +37,7 @@ extension HTTPDNSResolver {
             return .lookFor(CacheLookup(key: key, systemOnly: .request, generation: generation))
         }
         // The kill switch precedes every mapping: the mappings may be the cause of the trouble.
-        if let off = off(for: name, by: settings) {
+        if let entry = switchEntry(for: name, by: settings) {
             let key = CacheKey(name, families: question.families, isSystemOnly: true)
             return .lookFor(
                 CacheLookup(
@@ -45,7 +45,7 @@ extension HTTPDNSResolver {
                     systemOnly: .switchedOff,
                     generation: generation,
                     counts: [.switchedOff],
-                    off: off
+                    switchedOff: entry
                 )
             )
         }
@@ -138,19 +138,19 @@ extension HTTPDNSResolver {
         )
         if isSystemOnly { return name }
         // The target of `via` rules can be off while the queried name is on.
-        if !chain.names.isEmpty, let off = off(for: chain.target, by: settings) {
+        if !chain.names.isEmpty, let entry = switchEntry(for: chain.target, by: settings) {
             name.key = CacheKey(chain.target, families: question.families, isSystemOnly: true)
             name.systemOnly = .switchedOff
             name.counts = [.switchedOff]
-            name.off = off
+            name.switchedOff = entry
             return name
         }
         return roll(name, question, by: settings)
     }
 
-    private func off(for name: HTTPDNSName, by settings: LiveSettings) -> HTTPDNSResolver.KillSwitch.Off? {
+    private func switchEntry(for name: HTTPDNSName, by settings: LiveSettings) -> HTTPDNSResolver.KillSwitch.Entry? {
         if killSwitch.isFullyOn { return nil }
-        return killSwitch.off(for: name, decidedBy: settings.resolving.routes.entry(for: name)?.route.pattern)
+        return killSwitch.entry(for: name, decidedBy: settings.resolving.routes.entry(for: name)?.route.pattern)
     }
 
     /// Sends a query to the system resolver if it is outside its route's rollout, or its route is in shadow mode.

@@ -39,7 +39,7 @@ extension HTTPDNSResolver {
     }
 
     private func isOff(_ host: HTTPDNSName, by settings: LiveSettings) -> Bool {
-        killSwitch.off(for: host, decidedBy: settings.resolving.routes.entry(for: host)?.route.pattern) != nil
+        killSwitch.entry(for: host, decidedBy: settings.resolving.routes.entry(for: host)?.route.pattern) != nil
     }
 
     /// Looks up the names in use that are off, those with the newest answers first.

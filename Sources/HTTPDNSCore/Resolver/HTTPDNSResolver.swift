@@ -175,9 +175,9 @@ public final class HTTPDNSResolver: Sendable {
     package var liveGeneration: LiveGeneration { live.generation }
 
     /// Returns the kill switch entry for a name; nil when the name is on.
-    package func off(for host: HTTPDNSName) -> HTTPDNSResolver.KillSwitch.Off? {
+    package func switchEntry(for host: HTTPDNSName) -> HTTPDNSResolver.KillSwitch.Entry? {
         if killSwitch.isFullyOn { return nil }
-        return killSwitch.off(for: host, decidedBy: route(for: host)?.pattern)
+        return killSwitch.entry(for: host, decidedBy: route(for: host)?.pattern)
     }
 
     /// Removes all cached answers, negative answers and failures included. Mappings stay.

@@ -41,17 +41,17 @@ extension HTTPDNSResolver {
         /// Turns a scope on again. Idempotent.
         ///
         /// It removes exactly this scope: a route that was turned off separately stays off when everything is turned on again,
-        /// and ``offs`` shows it. ``Origin/api`` and ``Origin/socket`` both represent operators, and each also removes entries
+        /// and ``entries`` shows it. ``Origin/api`` and ``Origin/socket`` both represent operators, and each also removes entries
         /// of the other. File and environment remove only their own.
         public func turnOn(_ scope: Scope = .everything, by origin: Origin = .api) {
             change(by: origin) { state, _ in state.turnOn(scope, by: origin) }
         }
 
-        /// Whether no origin has everything off. Single routes may be off nevertheless, see ``offs``.
+        /// Whether no origin has everything off. Single routes may be off nevertheless, see ``entries``.
         public var isOn: Bool { isFullyOn || state.withLock { $0.everything == nil } }
 
         /// All entries: everything before single routes, these by their patterns; empty when all is on.
-        public var offs: [Off] { state.withLock { $0.offs } }
+        public var entries: [Entry] { state.withLock { $0.entries } }
 
         /// A number that grows with each turn that changed something; 0 before the first.
         public var generation: UInt64 { published.load(ordering: .acquiring) >> 1 }
@@ -66,8 +66,8 @@ extension HTTPDNSResolver {
         /// - Parameters:
         ///   - host: The name of the request.
         ///   - route: The pattern of the route that decides about the name; nil without one.
-        package func off(for host: HTTPDNSName, decidedBy route: HTTPDNSRoute.Pattern?) -> Off? {
-            isFullyOn ? nil : state.withLock { $0.off(for: host, decidedBy: route) }
+        package func entry(for host: HTTPDNSName, decidedBy route: HTTPDNSRoute.Pattern?) -> Entry? {
+            isFullyOn ? nil : state.withLock { $0.entry(for: host, decidedBy: route) }
         }
 
         /// Replaces the file's entries.
@@ -85,11 +85,11 @@ extension HTTPDNSResolver {
         private func change(by origin: Origin, _ body: (inout SwitchState, MonotonicTime) -> Void) {
             let now = timeSource.now()
             let changes = state.withLock { state -> [Change] in
-                let before = Set(state.offs.map(\.scope))
-                let oldOffs = state.offs
+                let before = Set(state.entries.map(\.scope))
+                let oldEntries = state.entries
                 body(&state, now)
-                guard state.offs != oldOffs else { return [] }
-                let after = Set(state.offs.map(\.scope))
+                guard state.entries != oldEntries else { return [] }
+                let after = Set(state.entries.map(\.scope))
                 let generation = (published.load(ordering: .relaxed) >> 1) + 1
                 published.store(generation << 1 | (after.isEmpty ? 0 : 1), ordering: .releasing)
                 let off = SwitchState.sorted(after.subtracting(before))
@@ -139,7 +139,7 @@ extension HTTPDNSResolver.KillSwitch {
     }
 
     /// An entry of the kill switch: something that is off.
-    public struct Off: Hashable, Sendable {
+    public struct Entry: Hashable, Sendable {
         /// The extent of the entry.
         public var scope: Scope
         /// The origin that turned it off.
@@ -147,7 +147,7 @@ extension HTTPDNSResolver.KillSwitch {
         /// The time it was turned off, on the resolver's clock.
         public var since: MonotonicTime
 
-        /// Creates a record.
+        /// Creates an entry.
         public init(scope: Scope, origin: Origin, since: MonotonicTime) {
             self.scope = scope
             self.origin = origin
@@ -180,12 +180,12 @@ struct SwitchState: Sendable {
     }
 
     /// The first entry that turns everything off.
-    var everything: HTTPDNSResolver.KillSwitch.Off? { first(.everything) }
+    var everything: HTTPDNSResolver.KillSwitch.Entry? { first(.everything) }
 
-    var offs: [HTTPDNSResolver.KillSwitch.Off] {
+    var entries: [HTTPDNSResolver.KillSwitch.Entry] {
         SwitchState.sorted(Set(since.keys)).flatMap { scope in
             Origin.allCases.compactMap { origin in
-                since[scope]?[origin].map { HTTPDNSResolver.KillSwitch.Off(scope: scope, origin: origin, since: $0) }
+                since[scope]?[origin].map { HTTPDNSResolver.KillSwitch.Entry(scope: scope, origin: origin, since: $0) }
             }
         }
     }
@@ -197,23 +197,23 @@ struct SwitchState: Sendable {
         }
     }
 
-    func off(for host: HTTPDNSName, decidedBy route: HTTPDNSRoute.Pattern?) -> HTTPDNSResolver.KillSwitch.Off? {
+    func entry(for host: HTTPDNSName, decidedBy route: HTTPDNSRoute.Pattern?) -> HTTPDNSResolver.KillSwitch.Entry? {
         if let everything { return everything }
         // From the most specific pattern to the widest. A route that is more specific than an entry decides, and is on.
-        if let off = first(.route(.exact(host))) { return off }
+        if let entry = first(.route(.exact(host))) { return entry }
         if route == .exact(host) || host.isInternal { return nil }
         for zone in host.zonesAbove {
             let pattern = HTTPDNSRoute.Pattern.suffix(HTTPDNSName(canonical: String(zone)))
-            if let off = first(.route(pattern)) { return off }
+            if let entry = first(.route(pattern)) { return entry }
             if route == pattern { return nil }
         }
         return first(.route(.any))
     }
 
-    private func first(_ scope: Scope) -> HTTPDNSResolver.KillSwitch.Off? {
+    private func first(_ scope: Scope) -> HTTPDNSResolver.KillSwitch.Entry? {
         guard let origins = since[scope] else { return nil }
         return Origin.allCases.lazy.compactMap { origin in
-            origins[origin].map { HTTPDNSResolver.KillSwitch.Off(scope: scope, origin: origin, since: $0) }
+            origins[origin].map { HTTPDNSResolver.KillSwitch.Entry(scope: scope, origin: origin, since: $0) }
         }.first
     }
 }

@@ -206,7 +206,7 @@ extension HTTPDNSResolver {
         }
 
         /// The kill switch entry for the name, where ``systemReason`` is ``SystemReason/switchedOff``.
-        public internal(set) var switchedOff: HTTPDNSResolver.KillSwitch.Off? {
+        public internal(set) var switchedOff: HTTPDNSResolver.KillSwitch.Entry? {
             get { details?.fields.switchedOff }
             set { change { $0.switchedOff = newValue } }
         }
@@ -338,7 +338,7 @@ final class ResolutionDetails: Sendable {
         var route: HTTPDNSRoute?
         var failedAttempts: [HTTPDNSResolver.ProviderAttempt] = []
         var applicationProtocols: [String] = []
-        var switchedOff: HTTPDNSResolver.KillSwitch.Off?
+        var switchedOff: HTTPDNSResolver.KillSwitch.Entry?
     }
 
     let fields: Fields

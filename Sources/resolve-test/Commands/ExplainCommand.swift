@@ -162,8 +162,8 @@ enum RewriteReason {
     private static func system(_ resolution: HTTPDNSResolver.Resolution, _ words: ResolutionText) -> [String] {
         let asked =
             resolution.isCached ? "system resolver, cached" : "system resolver, \(Figures.phase(resolution.elapsed))"
-        if let off = resolution.switchedOff {
-            return ["\(off.scope) switched off by \(off.origin.rawValue)", asked]
+        if let entry = resolution.switchedOff {
+            return ["\(entry.scope) switched off by \(entry.origin.rawValue)", asked]
         }
         switch resolution.systemReason {
         case .outsideRollout: return ["outside the rollout of its route", asked]

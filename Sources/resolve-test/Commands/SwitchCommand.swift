@@ -48,12 +48,12 @@ struct SwitchCommand: Subcommand {
                 ? SwitchReport.json(result, staysOn: staysOn).oneLine + "\n"
                 : SwitchReport.text(result, staysOn: staysOn)
         )
-        guard state == .on, let off = result.offs.first(where: { $0.route == pattern?.description }) else {
+        guard state == .on, let entry = result.entries.first(where: { $0.route == pattern?.description }) else {
             return ExitStatus.done
         }
         throw CommandFailure.failed(
             code: "still-off",
-            "\(pattern?.description ?? "everything") is still turned off by \(SwitchReport.place(of: off.origin))",
+            "\(pattern?.description ?? "everything") is still turned off by \(SwitchReport.place(of: entry.origin))",
             hint: "switch on undoes only an off of the socket or of the program; change it there"
         )
     }
@@ -63,30 +63,31 @@ struct SwitchCommand: Subcommand {
 enum SwitchReport {
     /// - Parameter staysOn: The routes with a more specific pattern than the one that was turned off.
     static func text(_ killSwitch: HTTPDNSClient.Status.Switch, staysOn: [String] = []) -> String {
-        guard !killSwitch.offs.isEmpty else { return "switch  ON\n" }
-        let offs = killSwitch.offs.map { off in
-            "\(PrintableText.line(off.route ?? "everything")) off for \(Figures.lifetime(.seconds(off.seconds))), by \(off.origin)"
+        guard !killSwitch.entries.isEmpty else { return "switch  ON\n" }
+        let lines = killSwitch.entries.map { entry in
+            "\(PrintableText.line(entry.route ?? "everything")) off for \(Figures.lifetime(.seconds(entry.seconds))), "
+                + "by \(entry.origin)"
         }
-        return "switch  \(killSwitch.isOn ? "ON, but for routes" : "OFF")\n" + offs.map { "  \($0)\n" }.joined()
+        return "switch  \(killSwitch.isOn ? "ON, but for routes" : "OFF")\n" + lines.map { "  \($0)\n" }.joined()
             + staysOn.map { "  \(PrintableText.line($0)) stays on: its route is more specific\n" }.joined()
     }
 
     /// Returns `ON`, `OFF (socket, 4 s)`, `ON but *.shop.test (file, 2 min)`.
     static func word(_ killSwitch: HTTPDNSClient.Status.Switch) -> String {
-        guard let first = killSwitch.offs.first else { return "ON" }
+        guard let first = killSwitch.entries.first else { return "ON" }
         let who = "\(first.origin), \(Figures.lifetime(.seconds(first.seconds)))"
-        let more = killSwitch.offs.count > 1 ? " +\(killSwitch.offs.count - 1)" : ""
+        let more = killSwitch.entries.count > 1 ? " +\(killSwitch.entries.count - 1)" : ""
         return killSwitch.isOn ? "ON but \(first.route ?? "-") (\(who))\(more)" : "OFF (\(who))\(more)"
     }
 
     static func json(_ killSwitch: HTTPDNSClient.Status.Switch, staysOn: [String] = []) -> JSONValue {
         .object([
             "isOn": .bool(killSwitch.isOn),
-            "offs": .array(
-                killSwitch.offs.map { off in
+            "entries": .array(
+                killSwitch.entries.map { entry in
                     .object([
-                        "route": .optional(off.route), "origin": .text(off.origin),
-                        "seconds": .seconds(.seconds(off.seconds)),
+                        "route": .optional(entry.route), "origin": .text(entry.origin),
+                        "seconds": .seconds(.seconds(entry.seconds)),
                     ])
                 }
             ),

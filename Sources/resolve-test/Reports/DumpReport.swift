@@ -26,7 +26,7 @@ struct DumpReport {
     private func head(_ style: Style) -> String {
         let (mappings, cache, limits) = (diagnostics.mappings, diagnostics.cache, diagnostics.limits)
         let word = SwitchReport.word(diagnostics.killSwitch)
-        let isOn = diagnostics.killSwitch.offs.isEmpty
+        let isOn = diagnostics.killSwitch.entries.isEmpty
         let layers = mappings.baseGeneration.map { base in
             " (file \(base), program \(mappings.overlayGeneration ?? 0))"
         }

@@ -178,7 +178,7 @@ struct WatchTable {
             cells.append(Cell("reload \(DumpReport.text(of: reload))", reload.isApplied ? .plain : .bad))
         }
         cells.append(Cell("generation \(service.mappings.generation)"))
-        let isOn = service.killSwitch.offs.isEmpty
+        let isOn = service.killSwitch.entries.isEmpty
         cells.append(Cell("switch \(SwitchReport.word(service.killSwitch))", isOn ? .good : .bad))
         if service.cache.isTruncated { cells.append(Cell("not all answers are shown: give hosts", .quiet)) }
         return cells

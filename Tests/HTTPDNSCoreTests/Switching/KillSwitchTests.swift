@@ -29,7 +29,7 @@ struct KillSwitchTests {
         killSwitch.turnOn(by: on)
         let isTakenBack = off == on || operators.contains(off) && operators.contains(on)
         #expect(killSwitch.isOn == isTakenBack)
-        #expect(killSwitch.offs.map(\.origin) == (isTakenBack ? [] : [off]))
+        #expect(killSwitch.entries.map(\.origin) == (isTakenBack ? [] : [off]))
     }
 
     /// A turn that changes nothing does not count.
@@ -37,7 +37,7 @@ struct KillSwitchTests {
     func generations() throws {
         let time = ManualClock()
         let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: time)
-        #expect(killSwitch.isOn && killSwitch.offs.isEmpty && killSwitch.generation == 0)
+        #expect(killSwitch.isOn && killSwitch.entries.isEmpty && killSwitch.generation == 0)
         let first = time.now()
         killSwitch.turnOff(by: .file)
         time.advance(by: .seconds(5))
@@ -46,9 +46,9 @@ struct KillSwitchTests {
         killSwitch.turnOff(try pattern("b.test"))
         killSwitch.turnOff(try pattern("*.a.test"))
         #expect(killSwitch.generation == 4)
-        #expect(killSwitch.offs.map(\.scope.description) == ["everything", "everything", "*.a.test", "b.test"])
-        #expect(killSwitch.offs.map(\.origin) == [.file, .api, .api, .api])
-        #expect(killSwitch.offs.first?.since == first && killSwitch.offs.last?.since == first + .seconds(5))
+        #expect(killSwitch.entries.map(\.scope.description) == ["everything", "everything", "*.a.test", "b.test"])
+        #expect(killSwitch.entries.map(\.origin) == [.file, .api, .api, .api])
+        #expect(killSwitch.entries.first?.since == first && killSwitch.entries.last?.since == first + .seconds(5))
         killSwitch.turnOn(by: .api)
         #expect(!killSwitch.isOn)
         killSwitch.turnOn(by: .file)
@@ -57,7 +57,7 @@ struct KillSwitchTests {
         #expect(killSwitch.generation == 6)
         killSwitch.turnOn(try pattern("b.test"))
         killSwitch.turnOn(try pattern("*.a.test"), by: .socket)
-        #expect(killSwitch.isFullyOn && killSwitch.offs.isEmpty)
+        #expect(killSwitch.isFullyOn && killSwitch.entries.isEmpty)
     }
 
     struct Case: Sendable, CustomTestStringConvertible {
@@ -88,7 +88,7 @@ struct KillSwitchTests {
     func patterns(row: Case) throws {
         let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: ManualClock())
         for text in row.off { killSwitch.turnOff(try pattern(text)) }
-        let off = killSwitch.off(
+        let off = killSwitch.entry(
             for: try HTTPDNSName(row.host),
             decidedBy: try row.route.map { try HTTPDNSRoute.Pattern($0) }
         )
@@ -101,7 +101,7 @@ struct KillSwitchTests {
         let seen = Lock<[String]>([])
         killSwitch.onChange { change in
             // Outside of all locks: it can be asked.
-            _ = killSwitch.offs
+            _ = killSwitch.entries
             let what = change.scopes.map(\.description).joined(separator: "+")
             seen.withLock { $0.append("\(change.isOff ? "off" : "on") \(what) \(change.origin.rawValue)") }
         }

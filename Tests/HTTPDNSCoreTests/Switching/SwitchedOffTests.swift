@@ -90,14 +90,14 @@ struct SwitchedOffTests {
     @Test("A route disabled in the file is enabled again by a reload alone")
     func byFile() async throws {
         let fixture = try fixture { $0.routes[0].isEnabled = false }
-        #expect(fixture.resolver.killSwitch.offs.map(\.origin) == [.file])
+        #expect(fixture.resolver.killSwitch.entries.map(\.origin) == [.file])
         #expect(try await fixture.resolve("img.shop.test").source == .system)
         fixture.resolver.killSwitch.turnOn(.route(try HTTPDNSRoute.Pattern("*.shop.test")))
         #expect(try await fixture.resolve("img.shop.test").source == .system)
         var settings = fixture.settings
         settings.routes[0].isEnabled = true
         try fixture.resolver.reload(settings)
-        #expect(fixture.resolver.killSwitch.offs.isEmpty)
+        #expect(fixture.resolver.killSwitch.entries.isEmpty)
         #expect(try await fixture.resolve("img.shop.test").source == .provider)
         settings.routes[0].isEnabled = false
         try fixture.resolver.reload(settings)

@@ -111,7 +111,7 @@ struct DiagnosticsTests {
         #expect(provider.state == "quarantined" && provider.reason == "connection refused")
         #expect((0.4...0.7).contains(provider.backOffSeconds ?? 0))
         #expect(provider.failuresByCode == ["unreachable": 1] && provider.failures == 1)
-        let off = try #require(diagnostics.killSwitch.offs.first)
+        let off = try #require(diagnostics.killSwitch.entries.first)
         #expect(diagnostics.killSwitch.isOn && off.route == "*.test" && off.origin == "socket" && off.seconds == 0.5)
         #expect(rig.client.status.quarantined == ["scripted": true])
         #expect(rig.client.status.routesSwitchedOff == 1 && !rig.client.status.isSwitchedOff)

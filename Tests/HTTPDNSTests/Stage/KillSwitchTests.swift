@@ -59,7 +59,7 @@ struct KillSwitchTests {
     )
     func environment(value: String?, isOff: Bool) async throws {
         let rig = try rig { $0.environment = { $0 == "HTTPDNS_DISABLED" ? value : nil } }
-        #expect(rig.client.killSwitch.offs.map(\.origin) == (isOff ? [.environment] : []))
+        #expect(rig.client.killSwitch.entries.map(\.origin) == (isOff ? [.environment] : []))
         rig.client.killSwitch.turnOn()
         #expect(rig.client.killSwitch.isOn == !isOff, "nobody but the environment takes that back")
         #expect(

@@ -115,7 +115,7 @@ struct ServiceTests {
                 "switch  ON, but for routes\n  *.test off for N s, by socket\n", 0
             )
         )
-        #expect(service.client.killSwitch.offs.map(\.scope) == [.route(try HTTPDNSRoute.Pattern("*.test"))])
+        #expect(service.client.killSwitch.entries.map(\.scope) == [.route(try HTTPDNSRoute.Pattern("*.test"))])
         #expect(try await turn("on", "--route", "*.test") == ("switch  ON\n", 0))
         await service.socket.shutdown()
     }
@@ -129,7 +129,7 @@ struct ServiceTests {
         let typo = try await turn("off", "--route", "*.tset")
         #expect(typo.status == 1 && typo.output.isEmpty)
         #expect(typo.error.hasSuffix("refused: no route has the pattern \"*.tset\" (routes are: *.test)\n"), "\(typo)")
-        #expect(service.client.killSwitch.offs.isEmpty)
+        #expect(service.client.killSwitch.entries.isEmpty)
         var settings = HTTPDNSClient.Configuration()
         settings.resolver.providers = [service.provider]
         settings.resolver.routes = try ["*.test", "img.test", "*.shop.test"].map {
