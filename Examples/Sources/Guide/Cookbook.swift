@@ -97,7 +97,9 @@ enum Cookbook {
         for exchange in response.exchanges {
             let resolution = exchange.request.resolution
             print(exchange.request.canonicalURL, exchange.remote, resolution.source)
-            if let rule = resolution.rule { print("mapping", rule.key, rule.location?.description ?? "set by code") }
+            if let mapping = resolution.mapping {
+                print("mapping", mapping.key, mapping.location?.description ?? "set by code")
+            }
             if let reason = resolution.systemReason { print("system resolver, because of", reason) }
             for attempt in resolution.failedAttempts { print("provider failed:", attempt) }
             for attempt in exchange.failedAttempts { print("address failed:", attempt) }

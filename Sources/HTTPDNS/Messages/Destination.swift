@@ -24,8 +24,8 @@ extension HTTPDNSClient.Response {
         public var source: HTTPDNSResolver.Resolution.Source? { exchange?.request.source }
         /// The name of the provider that had the address; nil for other sources.
         public var provider: String? { source == .provider ? resolution?.provider : nil }
-        /// The mapping rule that applied, also one that led to another name by `via`.
-        public var mapping: HTTPDNSResolver.AppliedMapping? { resolution?.rule }
+        /// The mapping that applied, also one that led to another name by `via`.
+        public var mapping: HTTPDNSResolver.AppliedMapping? { resolution?.mapping }
         /// The time since the provider or the system resolver was queried, when the request used the answer; nil for
         /// other sources.
         public var age: Duration? {
@@ -80,11 +80,11 @@ private enum DestinationLine {
             let kind = exchange.request.content.issuer.kind(ofProvider: name)
             return name == kind ? name : "\(kind) \"\(name.escaped(limit: 80))\""
         case .mapping:
-            guard let rule = resolution.rule else { return "mapping" }
-            return "mapping \(rule.location?.description ?? rule.key.description)"
+            guard let mapping = resolution.mapping else { return "mapping" }
+            return "mapping \(mapping.location?.description ?? mapping.key.description)"
         case .lastResort:
-            guard let rule = resolution.rule else { return "last resort" }
-            return "last resort \(rule.location?.description ?? rule.key.description)"
+            guard let mapping = resolution.mapping else { return "last resort" }
+            return "last resort \(mapping.location?.description ?? mapping.key.description)"
         case .request: return "pinned by the request"
         case .proxy: return "looked up by the proxy"
         case .unixSocket: return "Unix socket"

@@ -133,7 +133,7 @@ extension HTTPDNSResolver.Resolution {
         switch source {
         case .request, .literal: return true
         case .mapping, .lastResort:
-            return rule?.targets.areWeighted ?? false
+            return mapping?.targets.areWeighted ?? false
         default: return false
         }
     }

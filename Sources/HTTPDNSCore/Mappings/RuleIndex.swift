@@ -180,13 +180,13 @@ final class IndexedRule: Sendable {
         }
         families = targets.reduce(into: []) { $0.insert($1.address.family == .v4 ? .v4 : .v6) }
         mostPrivateScope = targets.map { HTTPDNSAddressPolicy.Scope(of: $0.address) }.max() ?? .special
-        let rule = HTTPDNSResolver.AppliedMapping(
+        let applied = HTTPDNSResolver.AppliedMapping(
             key: key,
             origin: origin,
             location: mapping.location,
             targets: targets
         )
-        let details = ResolutionDetails(ResolutionDetails.Fields(rule: rule))
+        let details = ResolutionDetails(ResolutionDetails.Fields(mapping: applied))
         let orders: [[HTTPDNSMapping.Target]]
         if targets.count == 1 || !targets.areWeighted {
             orders = [targets]

@@ -24,22 +24,22 @@ struct CacheLookup: Sendable {
 
 /// The effect of the mapping rules that led to a name.
 final class MappingTrace: Sendable {
-    let rule: HTTPDNSResolver.AppliedMapping
+    let mapping: HTTPDNSResolver.AppliedMapping
     let identity: HTTPDNSName?
     /// The shortest time to live of the rules.
     let timeToLive: Duration?
     /// The addresses for the case that no source has one; empty without such a rule.
     let lastResort: [HTTPDNSMapping.Target]
     /// Whether results are the same as without a rule, as long as a source has addresses.
-    var isSilent: Bool { !lastResort.isEmpty && rule.via.isEmpty }
+    var isSilent: Bool { !lastResort.isEmpty && mapping.via.isEmpty }
 
     init(
-        rule: HTTPDNSResolver.AppliedMapping,
+        mapping: HTTPDNSResolver.AppliedMapping,
         identity: HTTPDNSName?,
         timeToLive: Duration?,
         lastResort: [HTTPDNSMapping.Target] = []
     ) {
-        self.rule = rule
+        self.mapping = mapping
         self.identity = identity
         self.timeToLive = timeToLive
         self.lastResort = lastResort
@@ -90,9 +90,9 @@ extension HTTPDNSResolver {
             route.countFailure(error.code)
             throw error
         }
-        var rule = mappingTrace.rule
-        rule.targets = mappingTrace.lastResort
-        resolution.rule = rule
+        var mapping = mappingTrace.mapping
+        mapping.targets = mappingTrace.lastResort
+        resolution.mapping = mapping
         resolution.identity = mappingTrace.identity
         // As short as the first back-off after a failure: as soon as a source answers again, its addresses are used.
         resolution.timeToLive = Lifetimes.backoff(afterFailures: 1)

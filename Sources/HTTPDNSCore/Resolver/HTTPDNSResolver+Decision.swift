@@ -83,7 +83,7 @@ extension HTTPDNSResolver {
         _ chain: ViaChain,
         _ settings: LiveSettings
     ) throws(HTTPDNSResolver.Error) -> Decision {
-        var rule = HTTPDNSResolver.AppliedMapping(
+        var mapping = HTTPDNSResolver.AppliedMapping(
             key: first.key,
             origin: first.origin,
             location: first.mapping.location,
@@ -93,18 +93,18 @@ extension HTTPDNSResolver {
         let endpoints: [HTTPDNSEndpoint]
         switch chain.last?.mapping.action {
         case .addresses(let targets):
-            rule.targets = targets
+            mapping.targets = targets
             endpoints = WeightedOrder.arrange(targets, random: random).map {
                 HTTPDNSEndpoint(address: $0.address, port: $0.port ?? question.port)
             }
         case nil where chain.target.isLocalhost:
             endpoints = loopbacks(question)
         case .system, .via, .lastResort, nil:
-            return .lookFor(lookFor(question, rule, chain, settings))
+            return .lookFor(lookFor(question, mapping, chain, settings))
         }
         var resolution = try settle(endpoints, .mapping, question, by: settings)
         resolution.generation = generation
-        resolution.rule = rule
+        resolution.mapping = mapping
         resolution.identity = chain.identity
         resolution.timeToLive = chain.timeToLive
         return .settled(resolution)
@@ -113,7 +113,7 @@ extension HTTPDNSResolver {
     /// Returns the cache lookup at the end of the rules, when these have no addresses, or only addresses of last resort.
     private func lookFor(
         _ question: HTTPDNSResolver.Query,
-        _ rule: HTTPDNSResolver.AppliedMapping,
+        _ mapping: HTTPDNSResolver.AppliedMapping,
         _ chain: ViaChain,
         _ settings: LiveSettings
     ) -> CacheLookup {
@@ -130,7 +130,7 @@ extension HTTPDNSResolver {
             systemOnly: isSystemOnly ? .mapping : nil,
             generation: settings.mappings.generation,
             mappingTrace: MappingTrace(
-                rule: rule,
+                mapping: mapping,
                 identity: chain.identity,
                 timeToLive: chain.timeToLive,
                 lastResort: lastResort

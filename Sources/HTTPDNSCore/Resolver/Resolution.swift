@@ -153,10 +153,10 @@ extension HTTPDNSResolver {
             set { change { $0.identity = newValue } }
         }
 
-        /// The mapping rule that decided, and the chain of `via` names behind it.
-        public var rule: HTTPDNSResolver.AppliedMapping? {
-            get { details?.fields.rule }
-            set { change { $0.rule = newValue } }
+        /// The mapping that decided, and the chain of `via` names behind it.
+        public var mapping: HTTPDNSResolver.AppliedMapping? {
+            get { details?.fields.mapping }
+            set { change { $0.mapping = newValue } }
         }
 
         /// The route that decided.
@@ -294,7 +294,7 @@ extension HTTPDNSResolver.Resolution {
 }
 
 extension HTTPDNSResolver {
-    /// The mapping rule behind a resolution.
+    /// The mapping behind a resolution: its key, its position, and its effect.
     public struct AppliedMapping: Hashable, Sendable {
         /// The rule's key.
         public var key: HTTPDNSMapping.Key
@@ -309,7 +309,7 @@ extension HTTPDNSResolver {
         /// The names that `via` rules led through, in order.
         public var via: [HTTPDNSName]
 
-        /// Creates a record of a rule.
+        /// Creates a record of a mapping.
         public init(
             key: HTTPDNSMapping.Key,
             origin: HTTPDNSMapping.Origin = .base,
@@ -334,7 +334,7 @@ final class ResolutionDetails: Sendable {
         var provider: String?
         var canonicalName: HTTPDNSName?
         var identity: HTTPDNSName?
-        var rule: HTTPDNSResolver.AppliedMapping?
+        var mapping: HTTPDNSResolver.AppliedMapping?
         var route: HTTPDNSRoute?
         var failedAttempts: [HTTPDNSResolver.ProviderAttempt] = []
         var applicationProtocols: [String] = []

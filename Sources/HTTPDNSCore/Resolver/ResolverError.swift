@@ -228,10 +228,10 @@ extension HTTPDNSResolver.Error {
 
     /// Returns the error for a query whose name led here through `via` rules.
     func seen(from question: HTTPDNSResolver.Query, through mappingTrace: MappingTrace?) -> HTTPDNSResolver.Error {
-        guard let rule = mappingTrace?.rule, !rule.via.isEmpty else { return self }
+        guard let mapping = mappingTrace?.mapping, !mapping.via.isEmpty else { return self }
         var error = self
         error.host = question.host.description
-        error.message = "\(question.host) via \(rule.via.map(\.description).joined(separator: " > ")): \(message)"
+        error.message = "\(question.host) via \(mapping.via.map(\.description).joined(separator: " > ")): \(message)"
         return error
     }
 }

@@ -105,7 +105,7 @@ struct ExplainReport {
     private var reason: String { RewriteReason.text(rewrite.resolution, words: words) }
 
     private var candidates: [String] {
-        let targets = rewrite.resolution.rule?.targets ?? []
+        let targets = rewrite.resolution.mapping?.targets ?? []
         return rewrite.resolution.endpoints.enumerated().map { index, endpoint in
             var text = EndpointText.text(endpoint, urlPort: rewrite.urlPort)
             let target = targets.first {
@@ -138,7 +138,7 @@ struct ExplainReport {
 enum RewriteReason {
     static func text(_ resolution: HTTPDNSResolver.Resolution, words: ResolutionText) -> String {
         var steps: [String] = []
-        if let rule = resolution.rule { steps.append(mapping(rule)) }
+        if let rule = resolution.mapping { steps.append(mapping(rule)) }
         switch resolution.source {
         case .request: steps.append("the request names its addresses itself")
         case .literal: steps.append("the URL has an address or localhost: no query")
@@ -171,7 +171,7 @@ enum RewriteReason {
         default: break
         }
         guard let route = resolution.route else {
-            return resolution.rule == nil ? ["no mapping, no route", asked] : [asked]
+            return resolution.mapping == nil ? ["no mapping, no route", asked] : [asked]
         }
         return [text(route), asked]
     }
@@ -254,7 +254,7 @@ struct RewriteView: Sendable {
             "host": .text(host),
             "serverName": .optional(serverName),
             "resolveEntry": resolveEntry.isEmpty ? .null : .text(resolveEntry),
-            "location": .optional(resolution.rule?.location?.description),
+            "location": .optional(resolution.mapping?.location?.description),
             "failedProviders": .array(resolution.failedAttempts.map(ProviderAttemptReport.json)),
             "tagged": .bool(isTagged),
         ])

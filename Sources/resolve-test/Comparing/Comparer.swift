@@ -80,7 +80,7 @@ struct Comparer: Sendable {
     }
 
     private static func reasonNotAsked(_ host: HTTPDNSName, resolution: HTTPDNSResolver.Resolution?) -> String {
-        if let rule = resolution?.rule { return "the mapping \"\(rule.key)\" bypasses HTTP-DNS" }
+        if let mapping = resolution?.mapping { return "the mapping \"\(mapping.key)\" bypasses HTTP-DNS" }
         if let route = resolution?.route { return "the route \"\(route.pattern)\" bypasses HTTP-DNS" }
         return "no route leads \(host) to a provider"
     }

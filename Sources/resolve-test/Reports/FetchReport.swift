@@ -94,7 +94,7 @@ struct FetchReport {
         let words = ResolutionText(resolution: hop.rewrite.resolution, providerKinds: providerKinds)
         var phases: [PhaseBars.Phase] = []
         let route = [words.source, words.freshness, words.lifetime].joined(separator: ", ")
-        let evidence = [route, hop.rewrite.resolution.rule?.location?.description ?? "", words.failures]
+        let evidence = [route, hop.rewrite.resolution.mapping?.location?.description ?? "", words.failures]
         phases.append(.init("resolve", hop.resolve, evidence.filter { !$0.isEmpty }.joined(separator: "  ")))
         let reused = hop.reusedConnection ? ", reused connection" : ""
         phases.append(.init("connect", hop.timings.connect, "\(hop.remote)\(reused)"))

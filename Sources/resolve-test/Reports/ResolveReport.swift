@@ -58,7 +58,7 @@ struct ResolveReport {
                 ResolutionJSON.members(resolution, urlPort: row.port).adding([
                     "host": .text(row.host), "port": .integer(Int(row.port)),
                     "canonicalName": .optional(resolution.canonicalName?.description),
-                    "location": .optional(resolution.rule?.location?.description),
+                    "location": .optional(resolution.mapping?.location?.description),
                     "seconds": .seconds(resolution.elapsed),
                     "failedProviders": .array(resolution.failedAttempts.map(ProviderAttemptReport.json)),
                 ])
@@ -120,9 +120,9 @@ struct ResolutionText {
         return kind == provider ? kind : "\(kind) \(provider)"
     }
 
-    /// The location of the rule, or the duration of the lookup.
+    /// The location of the mapping, or the duration of the lookup.
     var evidence: String {
-        if let rule = resolution.rule { return rule.location.map { "\($0)" } ?? "" }
+        if let mapping = resolution.mapping { return mapping.location.map { "\($0)" } ?? "" }
         if resolution.isCached { return "cached" }
         return resolution.source == .literal || resolution.source == .request ? "" : Figures.phase(resolution.elapsed)
     }

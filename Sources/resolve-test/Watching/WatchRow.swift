@@ -60,7 +60,7 @@ struct WatchRow: Sendable {
         case .success(let resolution):
             state = .resolved(resolution)
             if resolution.isStale { staleAnswers += 1 } else if !resolution.isCached { lookUpFailed = false }
-            names.formUnion(resolution.rule?.via ?? [])
+            names.formUnion(resolution.mapping?.via ?? [])
             if let first = resolution.endpoints.first { firsts[first, default: 0] += 1 }
             noteAddresses(resolution.endpoints.map(\.address), at: date)
         case .failure(let failure):

@@ -95,7 +95,7 @@ struct WatchTable {
     ///
     /// Weighted addresses are in the order of their rule, so that lines do not swap with each answer.
     private func listed(_ row: WatchRow, _ resolution: HTTPDNSResolver.Resolution) -> [String] {
-        let targets = (resolution.rule?.targets ?? []).filter { $0.weight != nil }
+        let targets = (resolution.mapping?.targets ?? []).filter { $0.weight != nil }
         let port = row.question.port
         if targets.count > 1 {
             return targets.map { target in
@@ -127,7 +127,7 @@ struct WatchTable {
         case .resolved(let resolution):
             let words = ResolutionText(resolution: resolution, providerKinds: model.providerKinds)
             let facts = [
-                resolution.rule.map { "mapping \"\($0.key)\"" + ($0.location.map { " at \($0)" } ?? "") },
+                resolution.mapping.map { "mapping \"\($0.key)\"" + ($0.location.map { " at \($0)" } ?? "") },
                 resolution.route.map { "route \"\($0.pattern)\"" + ($0.location.map { " at \($0)" } ?? "") },
                 resolution.canonicalName.map { "canonical name \($0)" },
                 words.failures.isEmpty ? nil : words.failures,

@@ -132,7 +132,7 @@ struct ServiceLook {
         guard !targets.isEmpty else { return nil }
         let endpoints = targets.map { HTTPDNSEndpoint(address: $0.address, port: $0.port ?? urlPort) }
         var resolution = HTTPDNSResolver.Resolution(endpoints: endpoints, source: .mapping)
-        resolution.rule = HTTPDNSResolver.AppliedMapping(key: key, location: nil, targets: targets)
+        resolution.mapping = HTTPDNSResolver.AppliedMapping(key: key, location: nil, targets: targets)
         resolution.generation = diagnostics.mappings.generation
         return resolution
     }

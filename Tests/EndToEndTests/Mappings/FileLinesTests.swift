@@ -95,7 +95,7 @@ struct FileLinesTests {
                 let url = ported(line.url, rig)
                 let response = try await client.get("\(url)/echo")
                 let resolution = try #require(response.exchanges.first?.request.resolution)
-                #expect(resolution.source == .mapping && resolution.rule?.location?.line == first + index, "\(line)")
+                #expect(resolution.source == .mapping && resolution.mapping?.location?.line == first + index, "\(line)")
                 let echo = try await Echo(response)
                 #expect(echo.address == line.address && echo.sni == line.serverName, "\(line): \(echo)")
                 #expect(echo.host == String(url.split(separator: "/")[1]), "\(line): \(echo)")
@@ -164,7 +164,7 @@ struct FileLinesTests {
         try await withClient(configuration) { client in
             for (name, address, line) in targets {
                 let response = try await client.get("https://\(name):\(rig.tlsPort)/echo")
-                #expect(response.exchanges.first?.request.resolution.rule?.location?.line == line)
+                #expect(response.exchanges.first?.request.resolution.mapping?.location?.line == line)
                 let echo = try await Echo(response)
                 #expect(echo.address == address && echo.sni == name)
             }

@@ -82,9 +82,9 @@ struct ReloadTests {
         }
         #expect(result == HTTPDNSResolver.ReloadResult(generation: 3, isChanged: true))
         let base = try #require(try fixture.immediate("a.test"))
-        #expect(base.addresses == ["203.0.113.2"] && base.rule?.origin == .base && base.generation == 3)
+        #expect(base.addresses == ["203.0.113.2"] && base.mapping?.origin == .base && base.generation == 3)
         let overlay = try #require(try fixture.immediate("b.test"))
-        #expect(overlay.addresses == ["203.0.113.11"] && overlay.rule?.origin == .overlay)
+        #expect(overlay.addresses == ["203.0.113.11"] && overlay.mapping?.origin == .overlay)
     }
 
     struct Change: Sendable, CustomTestStringConvertible {

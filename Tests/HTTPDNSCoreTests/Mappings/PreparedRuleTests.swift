@@ -66,7 +66,7 @@ struct PreparedRuleTests {
                 switch (answers[0], answers[1]) {
                 case (.success(let ours), .success(let theirs)):
                     #expect(ours == theirs)
-                    #expect(ours?.rule == theirs?.rule && ours?.rule != nil)
+                    #expect(ours?.mapping == theirs?.mapping && ours?.mapping != nil)
                 case (.failure(let ours), .failure(let theirs)):
                     #expect("\(ours)" == "\(theirs)")
                 default:
@@ -110,6 +110,6 @@ struct PreparedRuleTests {
         changed.provider = "mine"
         let next = try #require(try fixture.immediate("one.test"))
         #expect(next.endpoints.count == 2 && next.provider == nil)
-        #expect(changed.rule == next.rule && changed.endpoints.isEmpty && changed.provider == "mine")
+        #expect(changed.mapping == next.mapping && changed.endpoints.isEmpty && changed.provider == "mine")
     }
 }

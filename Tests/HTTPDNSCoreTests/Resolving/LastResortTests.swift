@@ -33,7 +33,7 @@ struct LastResortTests {
         try fixture.say(["203.0.113.1"], about: "pay.test")
         let resolution = try await fixture.resolve("pay.test")
         #expect(resolution.addresses == ["203.0.113.1"] && resolution.source == .provider)
-        #expect(resolution.rule == nil && resolution.timeToLive == .seconds(60))
+        #expect(resolution.mapping == nil && resolution.timeToLive == .seconds(60))
         #expect(fixture.resolver.counters.lastResort == 0)
     }
 
@@ -59,7 +59,7 @@ struct LastResortTests {
         #expect(resolution.endpoints.map(\.description) == ["203.0.113.20:443", "203.0.113.21:8443"])
         #expect(resolution.source == .lastResort && resolution.source.description == "last-resort")
         #expect(resolution.timeToLive == .seconds(1))
-        #expect(resolution.rule?.key.description == "pay.test" && resolution.rule?.targets.count == 2)
+        #expect(resolution.mapping?.key.description == "pay.test" && resolution.mapping?.targets.count == 2)
         #expect(!resolution.failedAttempts.isEmpty)
         #expect(try fixture.immediate("pay.test")?.source == .lastResort, "while nobody is asked, at once")
         #expect(fixture.resolver.counters.lastResort == 2)
@@ -75,7 +75,7 @@ struct LastResortTests {
         #expect(try await fixture.resolve("pay.test").source == .lastResort)
         #expect(fixture.system.questions.isEmpty, "a route without fallback asks the system for nothing")
         let alias = try await fixture.resolve("alias.test")
-        #expect(alias.source == .lastResort && alias.rule?.key.description == "alias.test")
+        #expect(alias.source == .lastResort && alias.mapping?.key.description == "alias.test")
         #expect(fixture.resolver.counters.answers[.lastResort] == 2)
     }
 

@@ -41,7 +41,7 @@ struct SwitchedOffTests {
         for name in ["img.shop.test", "map.shop.test"] {
             let resolution = try await fixture.resolve(name)
             #expect(resolution.addresses == ["203.0.113.99"])
-            #expect(resolution.source == .system && resolution.rule == nil && resolution.route == nil)
+            #expect(resolution.source == .system && resolution.mapping == nil && resolution.route == nil)
             #expect(resolution.systemReason == .switchedOff)
             #expect(resolution.switchedOff?.origin == .api && resolution.switchedOff?.scope == .everything)
         }
@@ -82,7 +82,7 @@ struct SwitchedOffTests {
         #expect(try await fixture.resolve("pay.shop.test").source == .provider)
         let alias = try await fixture.resolve("alias.test")
         #expect(alias.source == .system && alias.systemReason == .switchedOff)
-        #expect(alias.rule?.via.map(\.description) == ["img.shop.test"])
+        #expect(alias.mapping?.via.map(\.description) == ["img.shop.test"])
         #expect(fixture.resolver.killSwitch.isOn)
         #expect(fixture.resolver.counters.switchedOff == 3)
     }

@@ -23,7 +23,7 @@ enum Samples {
         let targets = try addresses.enumerated().map { index, text in
             HTTPDNSMapping.Target(try address(text), weight: weights?[index])
         }
-        resolution.rule = HTTPDNSResolver.AppliedMapping(
+        resolution.mapping = HTTPDNSResolver.AppliedMapping(
             key: try HTTPDNSMapping.Key(key),
             location: HTTPDNSSourceLocation(file: "httpdns.yaml", line: line),
             targets: targets
