@@ -23,7 +23,7 @@ struct LinkageProbe {
             bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 1)]
         )
         service.trustRoots = .file(words[1])
-        service.answers = .loopback
+        service.answerScope = .loopback
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(words[1])
         configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]

@@ -52,7 +52,7 @@ struct DemoStage: Sendable {
         )
         provider.trustRoots = .file(rig.certificateAuthorityFile)
         // The demo's origins are on loopback. A provider with public addresses needs no such permission.
-        provider.answers = .loopback
+        provider.answerScope = .loopback
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         configuration.resolver.providers = [try HTTPDNSDoHProvider(provider)]

@@ -16,7 +16,7 @@ package struct FileSettings: Sendable {
     package var mappings: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
     package var policy = HTTPDNSAddressPolicy()
     /// The scope of the answers of providers without their own scope.
-    package var answers = HTTPDNSAddressPolicy.Scope.public
+    package var answerScope = HTTPDNSAddressPolicy.Scope.public
     package var cache = HTTPDNSResolver.Configuration.Cache()
     /// Names that are resolved at start.
     package var preresolve: [HTTPDNSName] = []
@@ -89,7 +89,7 @@ package struct FileSettings: Sendable {
         var mistakes = MistakeList(file: file)
         var configuration = HTTPDNSClient.Configuration()
         for var provider in providers {
-            provider.answers = provider.answers ?? answers
+            provider.answerScope = provider.answerScope ?? answerScope
             do {
                 configuration.resolver.providers.append(try next.take(provider, from: live))
                 configuration.resolver.providerLimits[provider.name] = provider.limits

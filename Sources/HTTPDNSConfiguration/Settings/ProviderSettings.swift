@@ -27,8 +27,8 @@ extension FileSettings {
         /// The bootstrap addresses; nil means those of the service's own URL.
         package var bootstrap: [HTTPDNSAddress]?
         package var certificateFile: String?
-        /// The most private scope that it may answer; nil means ``FileSettings/answers``.
-        package var answers: HTTPDNSAddressPolicy.Scope?
+        /// The most private scope that it may answer; nil means ``FileSettings/answerScope``.
+        package var answerScope: HTTPDNSAddressPolicy.Scope?
         /// The query limits; nil means the defaults.
         package var limits: HTTPDNSResolver.Configuration.ProviderLimits?
         /// The position of its name.
@@ -58,19 +58,19 @@ extension FileSettings {
                 var settings = HTTPDNSDoHProvider.Configuration(name: name, url: url ?? "", bootstrap: bootstrap ?? [])
                 settings.method = method
                 settings.trustRoots = trustRoots
-                settings.answers = answers ?? .public
+                settings.answerScope = answerScope ?? .public
                 return try HTTPDNSDoHProvider(settings)
             case .alibaba(let own):
                 var settings = own.configuration(name: name)
                 settings.trustRoots = trustRoots
-                settings.answers = answers ?? .public
+                settings.answerScope = answerScope ?? .public
                 if let url { settings.url = url }
                 settings.bootstrap = bootstrap
                 return try AlibabaProvider(settings)
             case .tencent(let own):
                 var settings = own.configuration(name: name)
                 settings.trustRoots = trustRoots
-                settings.answers = answers ?? .public
+                settings.answerScope = answerScope ?? .public
                 settings.url = url
                 settings.bootstrap = bootstrap ?? []
                 return try TencentProvider(settings)
@@ -91,7 +91,7 @@ extension FileSettings {
                 bootstrap: bootstrap
             )
             settings.trustRoots = trustRoots
-            settings.answers = answers ?? .public
+            settings.answerScope = answerScope ?? .public
             return try HTTPDNSJSONProvider(settings)
         }
     }

@@ -7,7 +7,7 @@ public import HTTPDNSPrimitives
 ///
 /// | source | public | private | loopback | special |
 /// |---|---|---|---|---|
-/// | provider | yes | with `answers: private` or `loopback` | with `answers: loopback` | no |
+/// | provider | yes | with `answerScope` `.private` or `.loopback` | with `answerScope` `.loopback` | no |
 /// | system resolver in place of a route's providers | yes | as the route's providers | as the route's providers | no |
 /// | mapping, request, literal, system resolver otherwise | yes | yes | yes | no |
 ///

@@ -24,7 +24,7 @@ public final class AlibabaProvider: HTTPDNSProvider {
     /// The name from the settings.
     public let name: String
 
-    /// The setting ``Configuration/answers``.
+    /// The setting ``Configuration/answerScope``.
     public let answerScope: HTTPDNSAddressPolicy.Scope
 
     /// The maximum number of names in one request: five.
@@ -69,7 +69,7 @@ public final class AlibabaProvider: HTTPDNSProvider {
         )
         let vendor = try configuration.vendor(schedule)
         name = configuration.name
-        answerScope = configuration.answers
+        answerScope = configuration.answerScope
         self.exchange = try VendorExchange(
             vendor,
             at: location,
@@ -198,7 +198,7 @@ extension AlibabaProvider {
         /// The trust roots for the service's certificate.
         public var trustRoots: HTTPDNSTrust.Roots = .system
         /// The most private scope that addresses in the service's answers may have (`HTTPDNSProvider.answerScope`).
-        public var answers: HTTPDNSAddressPolicy.Scope = .public
+        public var answerScope: HTTPDNSAddressPolicy.Scope = .public
 
         /// The URL of the vendor's own service. Its certificate is valid for this name at every address (Alibaba's C client
         /// relies on it).

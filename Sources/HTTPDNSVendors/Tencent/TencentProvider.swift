@@ -24,7 +24,7 @@ public final class TencentProvider: HTTPDNSProvider {
     /// The name from the settings.
     public let name: String
 
-    /// The setting ``Configuration/answers``.
+    /// The setting ``Configuration/answerScope``.
     public let answerScope: HTTPDNSAddressPolicy.Scope
 
     /// The maximum number of names in one request: eight.
@@ -64,7 +64,7 @@ public final class TencentProvider: HTTPDNSProvider {
         let vendor = try configuration.vendor(randomOctets)
         let location = vendor.location
         name = configuration.name
-        answerScope = configuration.answers
+        answerScope = configuration.answerScope
         self.exchange = try VendorExchange(
             vendor,
             at: location,
@@ -188,7 +188,7 @@ extension TencentProvider {
         /// The trust roots for the service's certificate.
         public var trustRoots: HTTPDNSTrust.Roots = .system
         /// The most private scope that addresses in the service's answers may have (`HTTPDNSProvider.answerScope`).
-        public var answers: HTTPDNSAddressPolicy.Scope = .public
+        public var answerScope: HTTPDNSAddressPolicy.Scope = .public
 
         /// Creates settings for the vendor's own service in mainland China.
         public init(name: String, credential: VendorCredential) {

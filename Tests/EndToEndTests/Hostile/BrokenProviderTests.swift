@@ -17,7 +17,7 @@ struct BrokenProviderTests {
         var configuration = HTTPDNSClient.Configuration()
         let url = "http://127.0.0.1:\(server.port)/dns-query"
         var service = HTTPDNSDoHProvider.Configuration(name: "broken", url: url)
-        service.answers = .loopback
+        service.answerScope = .loopback
         configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]
         configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["broken"], fallback: .none))]
         configuration.resolver.families = .v4

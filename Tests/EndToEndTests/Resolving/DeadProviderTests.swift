@@ -19,7 +19,7 @@ struct DeadProviderTests {
     private func deadProvider() throws -> HTTPDNSDoHProvider {
         var service = HTTPDNSDoHProvider.Configuration(name: "dead", url: "https://doh.test:1/")
         service.bootstrap = [HTTPDNSAddress(v4: 127, 0, 0, 66)]
-        service.answers = .loopback
+        service.answerScope = .loopback
         return try HTTPDNSDoHProvider(service)
     }
 

@@ -39,7 +39,7 @@ struct JSONProviderTests {
             bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 2)]
         )
         service.trustRoots = .file(rig.certificateAuthorityFile)
-        service.answers = .loopback
+        service.answerScope = .loopback
         configuration.resolver.providers = [try HTTPDNSJSONProvider(service)]
         configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["own"], fallback: .none), families: .v4)]
         try await withClient(configuration) { client in

@@ -83,7 +83,7 @@ struct ProviderAnswerTests {
             bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 1)]
         )
         service.trustRoots = .file(rig.certificateAuthorityFile)
-        service.answers = .loopback
+        service.answerScope = .loopback
         service.method = method
         configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]
         let mark = rig.bindLogMark()

@@ -23,7 +23,7 @@ extension ServerRig {
             bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 1)]
         )
         service.trustRoots = .file(certificateAuthorityFile)
-        service.answers = answers
+        service.answerScope = answers
         configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]
         configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["bind"], fallback: fallback))]
         configuration.makePatient()

@@ -193,7 +193,7 @@ struct SettingsTests {
             """,
             name: "f.yaml"
         )
-        #expect(settings.answers == .loopback)
+        #expect(settings.answerScope == .loopback)
         #expect(settings.policy.allowed.map(\.description) == ["10.1.0.0/16", "fd00::/8", "169.254.1.1/32"])
         #expect(settings.policy.denied.map(\.description) == ["10.1.2.0/24"])
         #expect(settings.cache.entries == 12)

@@ -72,7 +72,7 @@ struct DoHConfigurationTests {
         #expect(try make(url, bootstrap).answerScope == .public)
         for scope in [HTTPDNSAddressPolicy.Scope.private, .loopback] {
             var configuration = HTTPDNSDoHProvider.Configuration(name: "doh", url: url, bootstrap: bootstrap)
-            configuration.answers = scope
+            configuration.answerScope = scope
             #expect(try HTTPDNSDoHProvider(configuration).answerScope == scope)
         }
     }

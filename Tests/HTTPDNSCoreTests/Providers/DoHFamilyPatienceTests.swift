@@ -19,7 +19,7 @@ struct DoHFamilyPatienceTests {
         }
         var configuration = HTTPDNSDoHProvider.Configuration(name: "doh", url: "https://doh.test/dns-query")
         configuration.bootstrap = [HTTPDNSAddress(v4: 127, 0, 0, 1)]
-        configuration.answers = .loopback
+        configuration.answerScope = .loopback
         return try HTTPDNSDoHProvider(configuration, exchange: exchange, time: time)
     }
 

@@ -53,7 +53,7 @@ struct ProviderOutageTests {
             bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 1)]
         )
         service.trustRoots = .file(rig.certificateAuthorityFile)
-        service.answers = .loopback
+        service.answerScope = .loopback
         var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [try HTTPDNSDoHProvider(service)]
         configuration.routes = [HTTPDNSRoute(.any, .providers(["only"], fallback: .system))]

@@ -22,8 +22,8 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     /// The name from the settings.
     public let name: String
 
-    /// The setting ``Configuration/answers``.
-    public var answerScope: HTTPDNSAddressPolicy.Scope { configuration.answers }
+    /// The setting ``Configuration/answerScope``.
+    public var answerScope: HTTPDNSAddressPolicy.Scope { configuration.answerScope }
 
     private let service: DoHService
     private let configuration: Configuration
@@ -141,7 +141,7 @@ extension HTTPDNSDoHProvider {
         /// The certificate authorities that are trusted for the service's certificate.
         public var trustRoots: HTTPDNSTrust.Roots = .system
         /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``).
-        public var answers: HTTPDNSAddressPolicy.Scope = .public
+        public var answerScope: HTTPDNSAddressPolicy.Scope = .public
 
         /// Creates settings with the defaults above.
         public init(name: String, url: String, bootstrap: [HTTPDNSAddress] = []) {

@@ -16,8 +16,8 @@ public final class HTTPDNSJSONProvider: HTTPDNSProvider {
     /// The name from the settings.
     public let name: String
 
-    /// The setting ``Configuration/answers``.
-    public var answerScope: HTTPDNSAddressPolicy.Scope { configuration.answers }
+    /// The setting ``Configuration/answerScope``.
+    public var answerScope: HTTPDNSAddressPolicy.Scope { configuration.answerScope }
 
     private let service: JSONDNSService
     private let configuration: Configuration
@@ -106,7 +106,7 @@ extension HTTPDNSJSONProvider {
 extension HTTPDNSJSONProvider.Configuration {
     fileprivate func isSame(as other: Self) -> Bool {
         name == other.name && url == other.url && bootstrap == other.bootstrap && trustRoots == other.trustRoots
-            && answers == other.answers
+            && answerScope == other.answerScope
             && service.isSame(as: other.service)
     }
 }
@@ -205,7 +205,7 @@ extension HTTPDNSJSONProvider {
         /// The certificate authorities that are trusted for the service's certificate.
         public var trustRoots: HTTPDNSTrust.Roots = .system
         /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``).
-        public var answers: HTTPDNSAddressPolicy.Scope = .public
+        public var answerScope: HTTPDNSAddressPolicy.Scope = .public
 
         /// Creates settings with the service's own URL and addresses, or those of another service with the same dialect.
         /// - Parameters:

@@ -40,7 +40,7 @@ struct AlibabaConfigurationTests {
         }
         let near = try ScriptedAlibaba(settings: { $0.url = "http://127.0.0.1:8053" }) { $0.reply("") }
         #expect(near.provider.answerScope == .public)
-        let allowed = try ScriptedAlibaba(settings: { $0.answers = .private }) { $0.reply("") }
+        let allowed = try ScriptedAlibaba(settings: { $0.answerScope = .private }) { $0.reply("") }
         #expect(allowed.provider.answerScope == .private)
     }
 

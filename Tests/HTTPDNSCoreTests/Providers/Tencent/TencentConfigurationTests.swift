@@ -37,7 +37,7 @@ struct TencentConfigurationTests {
         }
         let near = try ScriptedTencent(settings: { $0.url = "http://127.0.0.1:8053" }) { $0.reply("") }
         #expect(near.provider.answerScope == .public)
-        let allowed = try ScriptedTencent(settings: { $0.answers = .private }) { $0.reply("") }
+        let allowed = try ScriptedTencent(settings: { $0.answerScope = .private }) { $0.reply("") }
         #expect(allowed.provider.answerScope == .private)
     }
 
