@@ -41,7 +41,7 @@ extension LocalProvider {
             /// Returns a certificate generated at start, valid for `localhost`, the address that is listened on, the loopback
             /// addresses, and these names.
             ///
-            /// It is its own authority: see ``Listening/certificate``.
+            /// It is its own authority: see ``Listener/certificate``.
             public static func generated(names: [String] = []) -> TLS { TLS(kind: .generated(names: names)) }
 
             /// Returns a certificate with its chain, and its key, from two PEM files.
@@ -74,8 +74,8 @@ extension LocalProvider {
         public init(_ source: Source) { self.source = source }
     }
 
-    /// The address, port and URL of a listening provider.
-    public struct Listening: Hashable, Sendable {
+    /// A listener of a provider: its address, port and URL, and what it serves.
+    public struct Listener: Hashable, Sendable {
         /// The address.
         public let address: HTTPDNSAddress
         /// The port, also if the system selected it.
@@ -90,9 +90,9 @@ extension LocalProvider {
         public let ruleCount: Int
         /// The most private scope among the mappings' addresses when serving began.
         ///
-        /// A client uses all of them when its settings for this provider have such `answers`. Addresses of
+        /// A client uses all of them when its settings for this provider have such an `answerScope`. Addresses of
         /// `HTTPDNSAddressPolicy.Scope.special` need an allowed block as well.
-        public let answers: HTTPDNSAddressPolicy.Scope
+        public let answerScope: HTTPDNSAddressPolicy.Scope
     }
 }
 

@@ -26,7 +26,7 @@ public final class LocalProvider: Sendable {
     private let file: FollowedFile?
     private let name: String
     private let ruleCount: Int
-    private let answers: HTTPDNSAddressPolicy.Scope
+    private let answerScope: HTTPDNSAddressPolicy.Scope
 
     /// Reads the file and the certificate. The provider does not listen yet.
     /// - Throws: `ConfigurationFileError` when the file cannot be read or has mistakes; ``LocalProviderError`` when a
@@ -42,7 +42,7 @@ public final class LocalProvider: Sendable {
         }
         let zone = try Self.zone(text, name: name)
         ruleCount = zone.ruleCount
-        answers = zone.mostPrivateScope
+        answerScope = zone.mostPrivateScope
         core = ServiceCore(zone, clock: configuration.clock)
         certificate = try configuration.tls.map { tls in
             switch tls.kind {
@@ -66,9 +66,9 @@ public final class LocalProvider: Sendable {
     ///
     /// After the cancellation no new connections are accepted, and queries in flight have up to ``Configuration/drainLimit`` to
     /// complete. Call it once.
-    /// - Parameter listening: A function that is called as soon as queries are accepted.
+    /// - Parameter listening: A function that receives the listener as soon as queries are accepted.
     /// - Throws: ``LocalProviderError`` when the address and port cannot be listened on.
-    public func run(listening: @escaping @Sendable (Listening) async -> Void = { _ in }) async throws {
+    public func run(listening: @escaping @Sendable (Listener) async -> Void = { _ in }) async throws {
         let application = try HTTPService.application(
             core,
             address: configuration.address,
@@ -76,7 +76,7 @@ public final class LocalProvider: Sendable {
             tls: certificate?.configuration,
             onQuery: configuration.onQuery
         ) { [self] address in
-            await listening(place(address))
+            await listening(listener(at: address))
         }
         var settings = ServiceGroupConfiguration(
             services: [.init(service: application)],
@@ -109,7 +109,7 @@ public final class LocalProvider: Sendable {
         } catch _ where Task.isCancelled {
             // The task was cancelled before the server started.
         } catch let error as IOError {
-            throw LocalProviderError(.cannotListen, "cannot listen on \(place(nil).url): \(Self.reason(error))")
+            throw LocalProviderError(.cannotListen, "cannot listen on \(listener(at: nil).url): \(Self.reason(error))")
         }
     }
 
@@ -123,24 +123,24 @@ public final class LocalProvider: Sendable {
     }
 
     /// Serves while `body` runs.
-    /// - Parameter body: A function that receives the address that is listened on.
+    /// - Parameter body: A function that receives the listener.
     /// - Returns: The result of `body`, once the server has ended.
     /// - Throws: The errors of ``run(listening:)`` and of `body`.
     public func serving<Result: Sendable>(
-        _ body: @escaping @Sendable (Listening) async throws -> Result
+        _ body: @escaping @Sendable (Listener) async throws -> Result
     ) async throws -> Result {
-        let (places, continuation) = AsyncStream.makeStream(of: Listening.self)
+        let (listeners, continuation) = AsyncStream.makeStream(of: Listener.self)
         let service = Task {
             defer { continuation.finish() }
             try await run { continuation.yield($0) }
         }
         return try await withTaskCancellationHandler {
-            guard let place = await places.first(where: { _ in true }) else {
+            guard let listener = await listeners.first(where: { _ in true }) else {
                 try await service.value
                 throw CancellationError()
             }
             do {
-                let result = try await body(place)
+                let result = try await body(listener)
                 service.cancel()
                 try await service.value
                 return result
@@ -154,16 +154,16 @@ public final class LocalProvider: Sendable {
         }
     }
 
-    private func place(_ address: SocketAddress?) -> Listening {
+    private func listener(at address: SocketAddress?) -> Listener {
         let port = UInt16(clamping: address?.port ?? Int(configuration.port))
         let scheme = certificate == nil ? "http" : "https"
-        return Listening(
+        return Listener(
             address: configuration.address,
             port: port,
             url: "\(scheme)://\(configuration.address.bracketed):\(port)",
             certificate: certificate?.text,
             ruleCount: ruleCount,
-            answers: answers
+            answerScope: answerScope
         )
     }
 

@@ -10,8 +10,8 @@ import HTTPDNSLocalProvider
 public func resolvedLocally(_ name: String) async throws -> HTTPDNSResolver.Resolution {
     let mappings = "version: 1\nmappings: { img.shop.test: 203.0.113.7 }"
     let provider = try LocalProvider(LocalProvider.Configuration(.text(mappings)))
-    return try await provider.serving { listening in
-        let service = HTTPDNSDoHProvider.Configuration(name: "local", url: listening.url + "/dns-query")
+    return try await provider.serving { listener in
+        let service = HTTPDNSDoHProvider.Configuration(name: "local", url: listener.url + "/dns-query")
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]
         configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["local"], fallback: .none))]

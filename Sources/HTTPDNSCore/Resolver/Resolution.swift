@@ -229,7 +229,7 @@ extension HTTPDNSResolver {
 
         /// Records the mapping rules that led to the name.
         mutating func note(_ mappingTrace: MappingTrace) {
-            change { ($0.rule, $0.identity) = (mappingTrace.rule, mappingTrace.identity) }
+            change { ($0.mapping, $0.identity) = (mappingTrace.mapping, mappingTrace.identity) }
         }
 
         private mutating func change(_ body: (inout ResolutionDetails.Fields) -> Void) {

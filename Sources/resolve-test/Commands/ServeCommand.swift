@@ -89,8 +89,8 @@ struct ServeCommand: Subcommand {
         configuration.onQuery = { report.tell($0) }
         configuration.onReload = { report.tell(reloadError: $0) }
         do {
-            try await LocalProvider(configuration).run { [certificateOutput] listening in
-                report.tell(listening, certificateFile: certificateOutput)
+            try await LocalProvider(configuration).run { [certificateOutput] listener in
+                report.tell(listener, certificateFile: certificateOutput)
             }
         } catch let error as LocalProviderError {
             let kind: CommandFailure.Kind = error.code == .badCertificate ? .usage : .failed

@@ -15,8 +15,8 @@ struct ServeReport: Sendable {
     var console: Console
 
     /// Reports that queries are accepted, with the address.
-    func tell(_ listening: LocalProvider.Listening, certificateFile: String?) {
-        if let certificateFile, let certificate = listening.certificate {
+    func tell(_ listener: LocalProvider.Listener, certificateFile: String?) {
+        if let certificateFile, let certificate = listener.certificate {
             do {
                 try certificate.write(toFile: certificateFile, atomically: true, encoding: .utf8)
             } catch {
@@ -26,24 +26,24 @@ struct ServeReport: Sendable {
         if output.isJSON {
             write(
                 .object([
-                    "event": .text("listening"), "url": .text(listening.url),
-                    "address": .text("\(listening.address)"), "port": .integer(Int(listening.port)),
-                    "mappings": .integer(listening.ruleCount), "answers": .text("\(listening.answers)"),
+                    "event": .text("listening"), "url": .text(listener.url),
+                    "address": .text("\(listener.address)"), "port": .integer(Int(listener.port)),
+                    "mappings": .integer(listener.ruleCount), "answers": .text("\(listener.answerScope)"),
                 ])
             )
             return
         }
-        let count = listening.ruleCount
-        write("listening  \(listening.url)   \(count) mapping\(count == 1 ? "" : "s") of \(PrintableText.line(file))\n")
+        let count = listener.ruleCount
+        write("listening  \(listener.url)   \(count) mapping\(count == 1 ? "" : "s") of \(PrintableText.line(file))\n")
         write("  DoH /dns-query   JSON /resolve /dns-query /alidns/resolve   Alibaba /v2/d /ACCOUNT/d   Tencent /d\n")
-        if listening.answers != .public {
-            let scope = min(listening.answers, .loopback)
+        if listener.answerScope != .public {
+            let scope = min(listener.answerScope, .loopback)
             console.standardError.say(
                 "note: there are \(scope) addresses; clients need answers: \(scope) for this provider, or --answers \(scope)\n"
             )
         }
-        if HTTPDNSAddressPolicy.Scope(of: listening.address) != .loopback {
-            console.standardError.say("note: \(listening.address) may be reached by other machines\n")
+        if HTTPDNSAddressPolicy.Scope(of: listener.address) != .loopback {
+            console.standardError.say("note: \(listener.address) may be reached by other machines\n")
         }
     }
 

@@ -181,7 +181,7 @@ extension OverTheNetwork {
                 #expect(try await provider.resolve(query).addresses == ["192.0.2.20"])
                 await provider.exchange.addresses.settled()
                 #expect(serving.queries.all.filter { $0.protocolName == "tencent-conf" }.map(\.outcome) == ["ok"])
-                let port = serving.listening.port
+                let port = serving.listener.port
                 let here = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: port)
                 #expect(provider.exchange.addresses.attempts() == [here])
                 #expect(try await provider.resolve(query).addresses == ["192.0.2.20"])

@@ -21,8 +21,8 @@ extension OverTheNetwork {
         @Test("HTTP/1.1 in clear")
         func clear() async throws {
             try await Serving.run { serving in
-                #expect(serving.url == "http://127.0.0.1:\(serving.listening.port)" && serving.listening.port > 0)
-                #expect(serving.listening.certificate == nil)
+                #expect(serving.url == "http://127.0.0.1:\(serving.listener.port)" && serving.listener.port > 0)
+                #expect(serving.listener.certificate == nil)
                 let result = try await Self.curl(
                     "-w",
                     " %{http_version} %{http_code}",
@@ -41,8 +41,8 @@ extension OverTheNetwork {
         func generated() async throws {
             try await Serving.run(settings: { $0.tls = .generated(names: ["provider.test"]) }) { serving in
                 let secrets = try Secrets()
-                let authority = try secrets.write(try #require(serving.listening.certificate), to: "ca.pem")
-                let port = serving.listening.port
+                let authority = try secrets.write(try #require(serving.listener.certificate), to: "ca.pem")
+                let port = serving.listener.port
                 for (version, expected) in [("--http2", "2"), ("--http1.1", "1.1")] {
                     for host in ["127.0.0.1", "localhost", "provider.test"] {
                         let result = try await Self.curl(
@@ -67,7 +67,7 @@ extension OverTheNetwork {
                     "https://other.test:\(port)/d?dn=a.test"
                 )
                 #expect(stranger.status == 60)
-                #expect(!(serving.listening.certificate ?? "").contains("PRIVATE"))
+                #expect(!(serving.listener.certificate ?? "").contains("PRIVATE"))
             }
         }
 
@@ -84,7 +84,7 @@ extension OverTheNetwork {
             ).run()
             try #require(made.status == 0, "\(made)")
             try await Serving.run(settings: { $0.tls = .files(certificate: certificate, key: key) }) { serving in
-                let port = serving.listening.port
+                let port = serving.listener.port
                 let result = try await Self.curl(
                     "--cacert",
                     certificate,
@@ -130,7 +130,7 @@ extension OverTheNetwork {
                     exec 3<> "/dev/tcp/127.0.0.1/$0"
                     printf 'POST /d?dn=v4.shop.test HTTP/1.1\\r\\nHost: a\\r\\nContent-Length: 9\\r\\n\\r\\nx=' >&3
                     """
-                _ = try await Command("bash", ["-c", script, "\(serving.listening.port)"]).run()
+                _ = try await Command("bash", ["-c", script, "\(serving.listener.port)"]).run()
                 #expect(await told.next()?.outcome == "ContentTooLarge")
             }
         }
@@ -139,7 +139,7 @@ extension OverTheNetwork {
         func taken() async throws {
             try await Serving.run { serving in
                 var configuration = LocalProvider.Configuration(.text("version: 1"))
-                configuration.port = serving.listening.port
+                configuration.port = serving.listener.port
                 let second = try LocalProvider(configuration)
                 let error = await #expect(throws: LocalProviderError.self) { try await second.run() }
                 #expect(error?.code == .cannotListen)
@@ -155,10 +155,10 @@ extension OverTheNetwork {
             configuration.drainLimit = .seconds(60)
             configuration.onQuery = { query.yield($0) }
             let provider = try LocalProvider(configuration)
-            let (places, place) = AsyncStream.makeStream(of: LocalProvider.Listening.self)
-            let service = Task { try await provider.run { place.yield($0) } }
-            let listening = try #require(await places.first { _ in true })
-            let answer = Task { try await Self.curl(listening.url + "/d?dn=v4.shop.test") }
+            let (listeners, feed) = AsyncStream.makeStream(of: LocalProvider.Listener.self)
+            let service = Task { try await provider.run { feed.yield($0) } }
+            let listener = try #require(await listeners.first { _ in true })
+            let answer = Task { try await Self.curl(listener.url + "/d?dn=v4.shop.test") }
             // It is told of before its answer is held back for a second.
             #expect(await queries.first { _ in true }?.delay == .seconds(1))
             service.cancel()
@@ -193,10 +193,10 @@ extension OverTheNetwork {
             var configuration = LocalProvider.Configuration(.file(file))
             configuration.onReload = { continuation.yield($0.map { "\($0)" }) }
             let provider = try LocalProvider(configuration)
-            try await provider.serving { listening in
+            try await provider.serving { listener in
                 var iterator = reloads.makeAsyncIterator()
-                let url = listening.url + "/d?dn=a.test"
-                #expect(listening.ruleCount == 1)
+                let url = listener.url + "/d?dn=a.test"
+                #expect(listener.ruleCount == 1)
                 #expect(try await Self.curl(url).output == "192.0.2.1")
                 _ = try secrets.write("version: 1\nmappings: { a.test: 192.0.2.2 }\n", to: "served.yaml")
                 #expect(await iterator.next() == .some(nil))

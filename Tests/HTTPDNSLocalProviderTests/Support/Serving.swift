@@ -18,10 +18,10 @@ final class Queries: Sendable {
 /// A provider that runs for the time of a test.
 struct Serving: Sendable {
     let provider: LocalProvider
-    let listening: LocalProvider.Listening
+    let listener: LocalProvider.Listener
     let queries: Queries
 
-    var url: String { listening.url }
+    var url: String { listener.url }
 
     /// - Parameter serve: The lines of the part `serve`.
     static func run<Result: Sendable>(
@@ -36,8 +36,8 @@ struct Serving: Sendable {
         configuration.onQuery = { queries.append($0) }
         settings(&configuration)
         let provider = try LocalProvider(configuration)
-        return try await provider.serving { listening in
-            try await body(Serving(provider: provider, listening: listening, queries: queries))
+        return try await provider.serving { listener in
+            try await body(Serving(provider: provider, listener: listener, queries: queries))
         }
     }
 
