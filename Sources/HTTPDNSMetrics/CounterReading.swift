@@ -96,7 +96,7 @@ extension HTTPDNSResolver.Status {
             reading(.reloads, "failed", value: reloadsFailed),
             reading(.connectionFallbacks, "served", value: connectionFallbacks),
             reading(.connectionFallbacks, "failed", value: connectionFallbacksFailed),
-            reading(.connectionFallbacks, "ahead", value: connectionFallbacksAhead),
+            reading(.connectionFallbacks, "short-circuited", value: connectionFallbacksShortCircuited),
             reading(.fallenBackHosts, value: fallenBackHosts),
         ] + quarantined.map { reading(.providerQuarantined, $0.key, value: $0.value ? 1 : 0) }
     }

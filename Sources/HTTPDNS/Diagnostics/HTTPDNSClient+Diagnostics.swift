@@ -273,7 +273,7 @@ extension HTTPDNSClient: ObservedResolver {
         let connecting = connectionCounters
         status.connectionFallbacks = connecting.fallbacks
         status.connectionFallbacksFailed = connecting.fallbacksFailed
-        status.connectionFallbacksAhead = connecting.fallbacksAhead
+        status.connectionFallbacksShortCircuited = connecting.fallbacksShortCircuited
         status.fallenBackHosts = connecting.fallenBackHosts
         status.isReloadFailing = reloads.failure != nil
         return status

@@ -20,8 +20,9 @@ extension HTTPDNSClient.Status {
         public var fallbacks: Int
         /// The requests for which the system resolver's addresses did not accept a connection either.
         public var fallbacksFailed: Int
-        /// The requests that took the system path immediately, because an earlier one had to fall back.
-        public var fallbacksAhead: Int
+        /// The requests that took the system path immediately, because the breaker of their host was open: an earlier one
+        /// had to fall back.
+        public var fallbacksShortCircuited: Int
         /// The hosts that take the system path at present.
         public var fallenBackHosts: Int
         /// The requests that stayed on a warm address that the newest answer no longer contains.
@@ -92,7 +93,7 @@ extension HTTPDNSClient.Status.Connections {
         self.requestsWaiting = requestsWaiting
         fallbacks = counters.fallbacks
         fallbacksFailed = counters.fallbacksFailed
-        fallbacksAhead = counters.fallbacksAhead
+        fallbacksShortCircuited = counters.fallbacksShortCircuited
         fallenBackHosts = counters.fallenBackHosts
         keptPreviousAddress = counters.keptPreviousAddress
     }

@@ -140,8 +140,9 @@ extension HTTPDNSClient {
         public var fallbacks = 0
         /// The requests for which the system resolver's addresses did not accept a connection either.
         public var fallbacksFailed = 0
-        /// The requests that took the system path immediately, because an earlier one had to fall back.
-        public var fallbacksAhead = 0
+        /// The requests that took the system path immediately, because the breaker of their host was open: an earlier one
+        /// had to fall back.
+        public var fallbacksShortCircuited = 0
         /// The requests that stayed on a warm address that the newest answer no longer contains.
         public var keptPreviousAddress = 0
         /// The hosts that take the system path at present.

@@ -81,7 +81,7 @@ extension Pipeline {
     ) async throws -> HTTPDNSClient.Response {
         do {
             let response = try await transferBySystem(request, rewritten, besides: [], context)
-            choice.counting.count(\.fallbacksAhead)
+            choice.counting.count(\.fallbacksShortCircuited)
             return response
         } catch let error as HTTPDNSClientError
             where error.isAboutConnection || error.phase == .resolve || error.phase == .policy

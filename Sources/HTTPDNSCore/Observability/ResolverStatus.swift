@@ -26,8 +26,9 @@ extension HTTPDNSResolver {
         public var connectionFallbacks = 0
         /// Requests for which connecting to the system resolver's addresses failed too.
         public var connectionFallbacksFailed = 0
-        /// Requests that used the system resolver immediately, because an earlier request had to fall back.
-        public var connectionFallbacksAhead = 0
+        /// Requests that used the system resolver immediately, because the breaker of their host was open: an earlier one had to
+        /// fall back.
+        public var connectionFallbacksShortCircuited = 0
         /// Hosts that presently use the system resolver for that reason.
         public var fallenBackHosts = 0
 

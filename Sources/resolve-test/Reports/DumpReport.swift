@@ -68,9 +68,9 @@ struct DumpReport {
         if connections.keptPreviousAddress > 0 {
             text += "   kept their previous address \(Figures.count(connections.keptPreviousAddress))"
         }
-        if connections.fallbacks + connections.fallbacksFailed + connections.fallbacksAhead > 0 {
+        if connections.fallbacks + connections.fallbacksFailed + connections.fallbacksShortCircuited > 0 {
             text +=
-                "   fell back \(Figures.count(connections.fallbacks + connections.fallbacksAhead))"
+                "   fell back \(Figures.count(connections.fallbacks + connections.fallbacksShortCircuited))"
                 + " (failed \(Figures.count(connections.fallbacksFailed)), "
                 + "\(Self.count(connections.fallenBackHosts, "host")) now)"
         }

@@ -139,7 +139,7 @@ struct RoutesUnderLoadTests {
             let counters = client.connectionCounters
             // 16 tasks may find out at the same time.
             #expect((1...16).contains(counters.fallbacks), "\(counters.fallbacks)")
-            #expect(counters.fallbacksAhead >= 800 - 16 && counters.fallenBackHosts == 1)
+            #expect(counters.fallbacksShortCircuited >= 800 - 16 && counters.fallenBackHosts == 1)
         }
     }
 

@@ -66,7 +66,7 @@ struct ConnectionFallbackTests {
             #expect(response.exchanges.last?.usedSystemFallback == true)
         }
         #expect(first(rig).count(where: { $0 == Self.sick }) == 1)
-        #expect(rig.client.connectionCounters.fallbacksAhead == 9)
+        #expect(rig.client.connectionCounters.fallbacksShortCircuited == 9)
         #expect(rig.client.connectionCounters.fallenBackHosts == 1)
     }
 

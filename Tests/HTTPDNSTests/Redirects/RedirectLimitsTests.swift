@@ -221,7 +221,7 @@ struct RedirectLimitsTests {
         #expect(await isRefused() == !isAllowed)
         #expect(try await rig.client.get("http://one.test/").exchanges.last?.remote.address == inside)
         #expect(rig.client.connectionCounters.fallbacks == 1)
-        #expect(rig.client.connectionCounters.fallbacksAhead == (isAllowed ? 3 : 1))
+        #expect(rig.client.connectionCounters.fallbacksShortCircuited == (isAllowed ? 3 : 1))
     }
 
     /// The address is kept from the caller's own requests.
