@@ -26,6 +26,10 @@ demo: ## See it work on real servers on this machine, with no internet (installs
 # traits) and by `make bare` (none).
 TRAITS = --enable-all-traits
 
+# Where the examples and the build without traits are built. CI says .build, where their dependencies are built already: the next
+# build there compiles this package again, which costs only those who go on working in the same folder.
+NESTED_BUILD ?= .build/nested
+
 # All tests at once keep two cores so busy that some wait for their turn longer than they may: a group after the other. The last
 # one is all that no other names, so that no test is left out. What is measured by the CPU time or the memory of the process has it alone.
 .PHONY: test
@@ -81,9 +85,10 @@ scripts: ## Check the shell scripts' syntax
 .PHONY: bare
 bare: build-dependencies ## Build resolve-test and the metrics without any package trait (traits: []), and look at the program
 	$(call step,no traits)
-	swift build --disable-default-traits --scratch-path .build/bare --product resolve-test
-	swift build --disable-default-traits --scratch-path .build/bare --target HTTPDNSMetrics
-	HTTPDNS_BARE=$(CURDIR)/.build/bare/debug swift test $(TRAITS) --filter BareProgramTests
+	[ $(NESTED_BUILD) = .build ] || swift build --build-tests $(TRAITS)
+	swift build --disable-default-traits --scratch-path $(NESTED_BUILD) --product resolve-test
+	swift build --disable-default-traits --scratch-path $(NESTED_BUILD) --target HTTPDNSMetrics
+	HTTPDNS_BARE=$(CURDIR)/$(NESTED_BUILD)/debug swift test $(TRAITS) --skip-build --filter BareProgramTests
 
 .PHONY: endurance
 endurance: dependencies ## The tests in real time, for minutes in place of seconds, and those that measure it (a quiet machine)
@@ -125,9 +130,9 @@ address-sanitizer: dependencies ## The same under the address sanitizer alone
 .PHONY: nested
 nested: ## Build the examples, beside other packages that a server imports, and run their tests and the README's program
 	$(call step,examples)
-	swift test --package-path Examples
+	swift test --package-path Examples --scratch-path $(NESTED_BUILD)
 	$(call step,the first program of README.md)
-	@Scripts/check-first-program "$$(swift build --package-path Examples --show-bin-path)/FirstProgram"
+	@Scripts/check-first-program $(NESTED_BUILD)/debug/FirstProgram
 
 .PHONY: bench
 bench: dependencies ## Measure, beside libcurl in C and AsyncHTTPClient (release build)
