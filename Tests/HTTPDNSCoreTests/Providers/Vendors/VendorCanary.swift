@@ -48,7 +48,9 @@ enum VendorCanary {
     /// What a resolver at its most talkative logs and tells about a query that is answered, and what it knows afterwards.
     static func answered(by vendor: some ScriptedVendor) async throws -> [String] {
         try await logged(by: vendor) { resolver, question in
-            let resolution = try await resolver.resolve(question)
+            var resolution = try await resolver.resolve(question)
+            // An answer that took longer than it lives is not kept.
+            for _ in 0..<5 where resolver.cache.answers.isEmpty { resolution = try await resolver.resolve(question) }
             #expect(resolution.source == .provider && !resolution.endpoints.isEmpty)
             let known = resolver.cache.answers.map { "\($0.key) \(CacheEntry($0)) \($0.origin?.provider ?? "")" }
             #expect(!known.isEmpty)
