@@ -199,7 +199,7 @@ let package = Package(
         ),
         .target(
             name: "ServerRig",
-            dependencies: ["HTTPDNSPrimitives"],
+            dependencies: ["HTTPDNSPrimitives", .product(name: "Logging", package: "swift-log")],
             path: "Tests/ServerRig",
             swiftSettings: settings
         ),
@@ -307,7 +307,7 @@ let package = Package(
             name: "HTTPDNSConfigurationTests",
             dependencies: [
                 "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSPrimitives", "HTTPDNSTesting",
-                "HTTPDNSVendors",
+                "HTTPDNSVendors", "ServerRig",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings

@@ -6,7 +6,6 @@ import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPTypes
-import Logging
 import ServerRig
 import Testing
 
@@ -135,11 +134,9 @@ struct SquidTests {
             hosts: Self.known,
             login: SquidProxy.Login(user: "me", password: "canary-hunter2")
         )
-        let recorder = LogRecorder()
+        let log = RecordedLog()
         var settings = try settings(rig, through: squid)
-        var logger = recorder.logger
-        logger.logLevel = .trace
-        settings.logger = logger
+        settings.logger = log.logger()
         var dumped = ""
         for scheme in ["http", "https"] {
             let url = "\(scheme)://proxied.wild.test:\(scheme == "http" ? rig.httpPort : rig.tlsPort)/health"
@@ -169,7 +166,7 @@ struct SquidTests {
             }
         }
         dump(settings, to: &dumped)
-        for text in [dumped] + recorder.warnings {
+        for text in [dumped] + log.lines {
             #expect(!text.contains("canary"), "a password is in a text of the library")
         }
     }

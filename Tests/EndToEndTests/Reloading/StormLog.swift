@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 #if YAML
-import HTTPDNSPrimitives
 import Logging
+import ServerRig
 
 /// What a client has logged of its file: counted, and awaited line by line.
 final class StormLog: Sendable {
@@ -11,15 +11,33 @@ final class StormLog: Sendable {
         case reloaded
         case warning(String)
         case recovered
+
+        fileprivate init?(_ event: LogEvent) {
+            let message = event.message.description
+            if event.level == .warning, message.hasPrefix("configuration file") {
+                self = .warning(event.metadata?["error"]?.description ?? message)
+            } else if message == "configuration file reloaded" {
+                self = .reloaded
+            } else if message == "configuration file in use again" {
+                self = .recovered
+            } else {
+                return nil
+            }
+        }
     }
 
-    private let seen = Lock<[Line]>([])
+    private let log = RecordedLog()
     private let lines: AsyncStream<Line>
-    private let continuation: AsyncStream<Line>.Continuation
 
-    init() { (lines, continuation) = AsyncStream.makeStream(of: Line.self) }
+    init() {
+        let (lines, continuation) = AsyncStream.makeStream(of: Line.self)
+        self.lines = lines
+        log.onEvent { event in
+            if let line = Line(event) { continuation.yield(line) }
+        }
+    }
 
-    var all: [Line] { seen.withLock { $0 } }
+    var all: [Line] { log.events.compactMap(Line.init) }
 
     var warnings: [String] {
         all.compactMap { line in
@@ -28,42 +46,12 @@ final class StormLog: Sendable {
         }
     }
 
-    var logger: Logger {
-        var logger = Logger(label: "storm") { _ in Handler(log: self) }
-        logger.logLevel = .debug
-        return logger
-    }
+    var logger: Logger { log.logger(.debug) }
 
     /// Waits for a line that was not waited for before; those before it are passed over. For one task at a time.
     func await(_ matches: (Line) -> Bool) async {
         for await line in lines where matches(line) { return }
     }
 
-    private func note(_ event: LogEvent) {
-        let message = event.message.description
-        let line: Line
-        if event.level == .warning, message.hasPrefix("configuration file") {
-            line = .warning(event.metadata?["error"]?.description ?? message)
-        } else if message == "configuration file reloaded" {
-            line = .reloaded
-        } else if message == "configuration file in use again" {
-            line = .recovered
-        } else {
-            return
-        }
-        seen.withLock { $0.append(line) }
-        continuation.yield(line)
-    }
-
-    private struct Handler: LogHandler {
-        let log: StormLog
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.debug
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-        func log(event: LogEvent) { log.note(event) }
-    }
 }
 #endif

@@ -6,6 +6,7 @@ import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPTypes
+import Logging
 import ServerRig
 import Testing
 
@@ -14,11 +15,11 @@ import Testing
 struct TagOverTheWireTests {
     private func settings(
         _ rig: ServerRig,
-        _ counter: RewriteCounter,
+        _ log: RecordedLog,
         _ clock: (any TimeSource)? = nil
     ) throws -> HTTPDNSClient.Configuration {
         var configuration = try rig.settings()
-        configuration.logger = counter.logger
+        configuration.logger = log.logger()
         if let clock { configuration.resolver.timeSource = clock }
         return configuration
     }
@@ -28,17 +29,17 @@ struct TagOverTheWireTests {
     func installedTwice() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
-        let (outerCount, innerCount) = (RewriteCounter(), RewriteCounter())
+        let (outerLog, innerLog) = (RecordedLog(), RecordedLog())
         let url = "https://twice.wild.test:\(rig.tlsPort)/echo"
-        try await withClient(settings(rig, outerCount)) { outer in
-            var configuration = try settings(rig, innerCount)
+        try await withClient(settings(rig, outerLog)) { outer in
+            var configuration = try settings(rig, innerLog)
             configuration.networkInterceptors = [outer.rewriter, Stage { try await $2($0, $1) }, outer.rewriter]
             try await withClient(configuration) { inner in
                 let response = try await inner.echo(url)
                 #expect(response.sni == "twice.wild.test" && response.address == "127.0.0.4")
             }
         }
-        #expect(outerCount.hosts == ["twice.wild.test"] && innerCount.hosts == [])
+        #expect(outerLog.rewrittenHosts == ["twice.wild.test"] && innerLog.rewrittenHosts == [])
         #expect(try rig.queryCount(of: "twice.wild.test", type: "A", since: mark) == 1)
         #expect(try rig.queryCount(of: "twice.wild.test", since: mark) <= 2)
     }
@@ -49,24 +50,24 @@ struct TagOverTheWireTests {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
         let clock = ManualClock()
-        let (firstCount, secondCount) = (RewriteCounter(), RewriteCounter())
+        let (firstLog, secondLog) = (RecordedLog(), RecordedLog())
         let name = "tag-life.wild.test"
         let url = "https://\(name):\(rig.tlsPort)/echo?tag-life"
         try await rig.setRecords(name, timeToLive: 30, ["127.0.0.2"])
-        try await withClient(settings(rig, firstCount, clock)) { first in
-            try await withClient(settings(rig, secondCount, clock)) { second in
+        try await withClient(settings(rig, firstLog, clock)) { first in
+            try await withClient(settings(rig, secondLog, clock)) { second in
                 let rewritten = try await first.rewrite(url)
                 try await rig.setRecords(name, timeToLive: 30, ["127.0.0.3"])
 
                 #expect(try await second.echo(rewritten).address == "127.0.0.2")
                 clock.advance(by: .seconds(29))
                 #expect(try await second.echo(rewritten).address == "127.0.0.2")
-                #expect(secondCount.hosts == [])
+                #expect(secondLog.rewrittenHosts == [])
                 #expect(try rig.queryCount(of: name, type: "A", since: mark) == 1)
 
                 clock.advance(by: .seconds(1))
                 #expect(try await second.echo(rewritten).address == "127.0.0.3")
-                #expect(secondCount.hosts == [name])
+                #expect(secondLog.rewrittenHosts == [name])
                 #expect(try rig.queryCount(of: name, type: "A", since: mark) == 2)
 
                 let again = try await first.rewrite(url)
@@ -74,7 +75,7 @@ struct TagOverTheWireTests {
                 try first.mappings.apply { $0["unrelated.test"] = .addresses(["127.0.0.9"]) }
                 #expect(again.tag?.isValid == false)
                 #expect(try await second.echo(again).address == "127.0.0.3")
-                #expect(secondCount.hosts == [name, name])
+                #expect(secondLog.rewrittenHosts == [name, name])
                 // The tag of a call's own answer is out of band too: nothing of it came to the origin.
                 #expect(try await second.echo(again).headers.keys.allSatisfy { !$0.contains("tag") })
             }
@@ -85,8 +86,8 @@ struct TagOverTheWireTests {
     func forged() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
-        let count = RewriteCounter()
-        try await withClient(settings(rig, count)) { client in
+        let log = RecordedLog()
+        try await withClient(settings(rig, log)) { client in
             let real = try await client.rewrite("https://other.test:\(rig.tlsPort)/")
             #expect(real.tag?.isValid == true)
             let text = "generation=\(real.generation);rewritten=1;\(real.resolveEntry)"
@@ -103,7 +104,7 @@ struct TagOverTheWireTests {
             ] {
                 #expect(try await client.echo(url).address == "127.0.0.4")
             }
-            #expect(count.hosts == ["other.test"] + Array(repeating: "forged.wild.test", count: 4))
+            #expect(log.rewrittenHosts == ["other.test"] + Array(repeating: "forged.wild.test", count: 4))
         }
         #expect(try rig.queryCount(of: "forged.wild.test", type: "A", since: mark) == 1)
     }
@@ -118,8 +119,8 @@ struct TagOverTheWireTests {
         let target = "https://hop-2.wild.test:\(rig.tlsPort)/echo?explicit-hops"
         let url = "https://hop-1.wild.test:\(rig.tlsPort)/redirect/302?to=\(target)"
         for isApplication in [false, true] {
-            let (count, journal) = (RewriteCounter(), Journal())
-            var configuration = try settings(rig, count)
+            let (log, journal) = (RecordedLog(), Journal())
+            var configuration = try settings(rig, log)
             let hops = Stage { request, context, next in
                 journal.write("hop \(context.hop) tagged \(context.tag != nil)")
                 return try await next(request, context)
@@ -130,7 +131,7 @@ struct TagOverTheWireTests {
                 let echo = try await client.echo(url)
                 #expect(echo.address == "127.0.0.3" && echo.sni == "hop-2.wild.test")
             }
-            #expect(count.hosts == ["hop-1.wild.test", "hop-2.wild.test"])
+            #expect(log.rewrittenHosts == ["hop-1.wild.test", "hop-2.wild.test"])
             let second = isApplication ? 1 : 0
             #expect(journal.all == ["hop 0 tagged false", "hop \(second) tagged false"])
         }
@@ -148,18 +149,25 @@ struct TagOverTheWireTests {
     @Test("A rewriter before another client's redirecting interceptor tags one hop only")
     func markDoesNotOutliveItsHop() async throws {
         let rig = try await ServerRig.shared()
-        let (outerCount, innerCount) = (RewriteCounter(), RewriteCounter())
+        let (outerLog, innerLog) = (RecordedLog(), RecordedLog())
         let target = "https://hop-4.wild.test:\(rig.tlsPort)/echo"
         let url = "https://hop-3.wild.test:\(rig.tlsPort)/redirect/307?to=\(target)"
-        try await withClient(settings(rig, outerCount)) { outer in
-            var configuration = try settings(rig, innerCount)
+        try await withClient(settings(rig, outerLog)) { outer in
+            var configuration = try settings(rig, innerLog)
             configuration.networkInterceptors = [outer.rewriter, .followingRedirects]
             try await withClient(configuration) { inner in
                 let echo = try await inner.echo(url)
                 #expect(echo.host == "hop-4.wild.test:\(rig.tlsPort)")
             }
         }
-        #expect(outerCount.hosts == ["hop-3.wild.test"] && innerCount.hosts == ["hop-4.wild.test"])
+        #expect(outerLog.rewrittenHosts == ["hop-3.wild.test"] && innerLog.rewrittenHosts == ["hop-4.wild.test"])
+    }
+}
+
+extension RecordedLog {
+    /// The hosts that a client's rewriter logged, in order.
+    fileprivate var rewrittenHosts: [String] {
+        events.filter { $0.message == "request rewritten" }.compactMap { $0.metadata?["host"]?.description }
     }
 }
 

@@ -12,7 +12,7 @@ import Testing
 @Suite("Changed certificates, on a manual clock", .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])))
 struct TrustedTransportTests {
     private let clock = ManualClock()
-    private let log = LogRecorder()
+    private let log = RecordedLog()
 
     private func transport(
         _ folder: TemporaryFolder,
@@ -70,16 +70,16 @@ struct TrustedTransportTests {
                 clock.advance(by: .seconds(1))
                 #expect(try await !ask(transport))
             }
-            #expect(log.warnings.count == round + 1)
+            #expect(log.lines.count == round + 1)
         }
-        #expect(log.warnings.allSatisfy { $0.contains("is not PEM") } && transport.generation == 1)
+        #expect(log.lines.allSatisfy { $0.contains("is not PEM") } && transport.generation == 1)
         let failure = await #expect(throws: TransferFailure.self) { try await transport.reload() }
         #expect(failure?.code == .trustRootsMissing)
         // Whoever asks gets the answer; the log has had it.
-        #expect(log.warnings.count == 2)
+        #expect(log.lines.count == 2)
         try folder.copy(rig.certificateFile("ca.pem"), to: "ca.pem")
         clock.advance(by: .seconds(1))
-        #expect(try await ask(transport) && transport.generation == 2 && log.warnings.count == 2)
+        #expect(try await ask(transport) && transport.generation == 2 && log.lines.count == 2)
         await transport.shutdown()
     }
 
@@ -89,16 +89,16 @@ struct TrustedTransportTests {
         let folder = try TemporaryFolder()
         let transport = try await transport(folder, .info)
         try await transport.prepare()
-        #expect(log.warnings == [])
+        #expect(log.lines == [])
         try folder.copy(rig.certificateFile("ca.pem"), to: "ca.pem")
         try await transport.reload()
-        #expect(log.warnings.count == 1 && log.warnings.first?.contains("certificates were read") == true)
+        #expect(log.lines.count == 1 && log.lines.first?.contains("certificates were read") == true)
         await transport.shutdown()
         let unprepared = try await self.transport(folder, .info)
         #expect(try await ask(unprepared))
         try folder.copy(rig.certificateFile("ca.pem"), to: "ca.pem")
         clock.advance(by: .seconds(1))
-        #expect(try await ask(unprepared) && log.warnings.count == 2)
+        #expect(try await ask(unprepared) && log.lines.count == 2)
         await unprepared.shutdown()
     }
 

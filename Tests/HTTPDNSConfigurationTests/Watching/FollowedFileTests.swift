@@ -8,6 +8,7 @@ import HTTPDNS
 import HTTPDNSConfiguration
 import HTTPDNSPrimitives
 import Logging
+import ServerRig
 import Testing
 
 /// A client that was made of a file, and follows it. Its log is awaited, and no clock.
@@ -20,28 +21,19 @@ struct FollowedFileTests {
 
         init() {
             let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+            let log = RecordedLog()
             self.lines = lines
-            logger = Logger(label: "test") { _ in Handler(continuation: continuation) }
+            logger = log.logger()
+            log.onEvent { event in
+                let place = ["line", "column"].compactMap { event.metadata?[$0]?.description }.joined(separator: ":")
+                continuation.yield("\(event.level) \(event.message)" + (place.isEmpty ? "" : " at \(place)"))
+            }
         }
 
         /// The next line about the file.
         func next() async -> String {
             for await line in lines where line.contains("configuration file") { return line }
             return "the log ended"
-        }
-
-        private struct Handler: LogHandler {
-            let continuation: AsyncStream<String>.Continuation
-            var metadata: Logger.Metadata = [:]
-            var logLevel = Logger.Level.trace
-            subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-                get { metadata[key] }
-                set { metadata[key] = newValue }
-            }
-            func log(event: LogEvent) {
-                let place = ["line", "column"].compactMap { event.metadata?[$0]?.description }.joined(separator: ":")
-                continuation.yield("\(event.level) \(event.message)" + (place.isEmpty ? "" : " at \(place)"))
-            }
         }
     }
 

@@ -5,34 +5,14 @@ import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Logging
+import ServerRig
 import Testing
 
 struct EventLogTests {
-    /// Keeps the lines that it is told.
-    private struct Recorder: LogHandler {
-        final class Lines: Sendable {
-            let all = Lock<[(level: Logger.Level, message: String, metadata: Logger.Metadata)]>([])
-        }
-
-        let lines: Lines
-        var metadata: Logger.Metadata = [:]
-        var logLevel: Logger.Level
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            lines.all.withLock { $0.append((event.level, "\(event.message)", event.metadata ?? [:])) }
-        }
-    }
-
-    private let lines = Recorder.Lines()
+    private let log = RecordedLog()
 
     private func observation(_ level: Logger.Level) -> ResolverObservation {
-        let logger = Logger(label: "test") { [lines] _ in Recorder(lines: lines, logLevel: level) }
-        return ResolverObservation(providers: [], timeSource: ManualClock(), logger: logger)
+        ResolverObservation(providers: [], timeSource: ManualClock(), logger: log.logger(level))
     }
 
     /// The lines report quarantine, store, reload and switch.
@@ -40,7 +20,7 @@ struct EventLogTests {
     func quiet() {
         let observation = observation(.info)
         for kind in HTTPDNSResolver.Event.Kind.all { observation.tell(kind) }
-        #expect(lines.all.withLock { $0.map(\.level) } == [.warning, .info, .warning, .info, .warning, .info])
+        #expect(log.events.map(\.level) == [.warning, .info, .warning, .info, .warning, .info])
         #expect(!observation.wants(.providerFailed))
     }
 
@@ -48,7 +28,7 @@ struct EventLogTests {
     func messages() {
         let observation = observation(.trace)
         for kind in HTTPDNSResolver.Event.Kind.all { observation.tell(kind) }
-        let messages = lines.all.withLock { $0.map(\.message) }
+        let messages = log.messages
         #expect(Set(messages).count == HTTPDNSResolver.Event.Kind.all.count)
         #expect(!messages.contains("resolver event"))
     }
@@ -59,10 +39,10 @@ struct EventLogTests {
         for code in ["unwritable", "unwritable", "corrupt", "unwritable"] {
             observation.tell(.storeFailed) { $0.code = code }
         }
-        #expect(lines.all.withLock { $0.map(\.metadata["error"]) } == ["unwritable", "corrupt"])
+        #expect(log.events.map(\.metadata?["error"]) == ["unwritable", "corrupt"])
         observation.tell(.snapshotSaved)
         observation.tell(.storeFailed) { $0.code = "unwritable" }
-        #expect(lines.all.withLock { $0.count } == 3)
+        #expect(log.events.count == 3)
     }
 
     @Test("A log line has the event's details as metadata, and untrusted text on one line")
@@ -78,7 +58,7 @@ struct EventLogTests {
             event.elapsed = .milliseconds(12)
             event.message = "a\nb"
         }
-        let line = try #require(lines.all.withLock { $0.first })
+        let line = try #require(log.events.first)
         #expect(line.level == .debug)
         #expect(
             line.metadata == [

@@ -6,6 +6,7 @@ import HTTPDNSCurl
 import HTTPDNSLocalProvider
 import HTTPDNSPrimitives
 import Logging
+import ServerRig
 import Testing
 
 @testable import HTTPDNSCore
@@ -235,7 +236,7 @@ extension OverTheNetwork {
         func refusedAccount() async throws {
             let client = Client(isSigned: true)
             try await Serving.run(try client.serve()) { serving in
-                let warnings = Warnings()
+                let log = RecordedLog()
                 let url = serving.url + "/dns-query"
                 var configuration = HTTPDNSResolver.Configuration()
                 configuration.providers = [
@@ -243,7 +244,7 @@ extension OverTheNetwork {
                     try HTTPDNSDoHProvider(HTTPDNSDoHProvider.Configuration(name: "healthy", url: url)),
                 ]
                 configuration.routes = [HTTPDNSRoute(.any, .providers(["ali", "healthy"], fallback: .none))]
-                configuration.logger = Logger(label: "test") { _ in WarningHandler(warnings: warnings) }
+                configuration.logger = log.logger(.warning)
                 configuration.timeLimit = .seconds(60)
                 let resolver = try HTTPDNSResolver(configuration)
                 for number in 1...20 {
@@ -257,30 +258,10 @@ extension OverTheNetwork {
                         "InvalidSignature"
                     ]
                 )
-                let told = warnings.all.withLock { $0 }
-                #expect(told.count == 1, "\(told)")
-                #expect(told.first?.contains("InvalidSignature") == true)
+                #expect(log.lines.count == 1, "\(log.lines)")
+                #expect(log.lines.first?.contains("InvalidSignature") == true)
             }
         }
-    }
-}
-
-final class Warnings: Sendable {
-    let all = Lock<[String]>([])
-}
-
-struct WarningHandler: LogHandler {
-    let warnings: Warnings
-    var metadata: Logger.Metadata = [:]
-    var logLevel: Logger.Level = .warning
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        warnings.all.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") }
     }
 }
 

@@ -11,19 +11,6 @@ import Testing
 
 @Suite("Preconnecting")
 struct PreconnectingTests {
-    private struct Recorder: LogHandler {
-        let journal: Journal
-        var logLevel = Logger.Level.debug
-        var metadata = Logger.Metadata()
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) { journal.write("\(event.message)") }
-    }
-
     @Test("Connections made ahead obey the limits of requests")
     func limits() async throws {
         let gate = Gate()
@@ -64,16 +51,16 @@ struct PreconnectingTests {
 
     @Test("A failed preconnect has the elapsed time and a log line, as a call has")
     func errors() async throws {
-        let journal = Journal()
+        let log = RecordedLog()
         let wire = ScriptedWire { _, _ in
             throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused")
         }
-        let rig = try Rig(wire: wire) { $0.logger = Logger(label: "test") { _ in Recorder(journal: journal) } }
+        let rig = try Rig(wire: wire) { $0.logger = log.logger(.debug) }
         let refused = await clientError { try await rig.client.preconnect(to: "https://one.test/") }
         #expect(refused?.code == .connectFailed && (refused?.elapsed ?? .zero) > .zero)
         try await rig.client.shutdown()
         let late = await clientError { try await rig.client.preconnect(to: "https://one.test/") }
         #expect(late?.code == .shutDown && (late?.elapsed ?? .zero) > .zero)
-        #expect(journal.all.count { $0 == "request failed" } == 2, "\(journal.all)")
+        #expect(log.messages.count { $0 == "request failed" } == 2, "\(log.messages)")
     }
 }

@@ -27,7 +27,7 @@ struct OutageLogTests {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let clock = ManualClock()
         let provider = ScriptedProvider(answerScope: .loopback, timeSource: clock)
-        let log = WatchedLog()
+        let log = RecordedLog()
         var configuration = HTTPDNSClient.Configuration()
         configuration.logger = log.logger(.info)
         configuration.resolver.timeSource = clock
@@ -47,7 +47,7 @@ struct OutageLogTests {
         }
         for name in Self.names { provider.answer(Self.answer(), for: try HTTPDNSName(name)) }
         #expect(try await ask() == Self.names.count)
-        #expect(log.lines.filter(Self.expected.contains).isEmpty)
+        #expect(log.messages.filter(Self.expected.contains).isEmpty)
         for name in Self.names {
             provider.answer(
                 .failure(HTTPDNSProviderError(code: .unreachable, message: "out")),
@@ -63,6 +63,6 @@ struct OutageLogTests {
         clock.advance(by: .seconds(31))
         #expect(try await ask() == Self.names.count)
         try await client.shutdown()
-        #expect(log.lines.filter(Self.expected.contains) == Self.expected)
+        #expect(log.messages.filter(Self.expected.contains) == Self.expected)
     }
 }

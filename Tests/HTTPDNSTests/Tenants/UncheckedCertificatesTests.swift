@@ -4,19 +4,21 @@
 import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSCurl
+import Logging
+import ServerRig
 import Testing
 
 @Suite("The warning that certificates are not checked", .timeLimit(.minutes(10)))
 struct UncheckedCertificatesTests {
-    private let log = WatchedLog()
+    private let log = RecordedLog()
     private let transport: HTTPDNSTransport
     private let checked: HTTPDNSClient.Configuration
     private let unchecked: HTTPDNSClient.Configuration
 
     init() {
-        transport = HTTPDNSTransport(logger: log.logger())
+        transport = HTTPDNSTransport(logger: log.logger(.info))
         // Under a lock of the transport's it would not come back.
-        log.onLine { [transport] in _ = transport.usage }
+        log.onEvent { [transport] _ in _ = transport.usage }
         var configuration = HTTPDNSClient.Configuration()
         configuration.environment = { _ in nil }
         checked = configuration
@@ -24,7 +26,7 @@ struct UncheckedCertificatesTests {
         unchecked = configuration
     }
 
-    private var warnings: Int { log.lines.count { $0.contains("certificates are not checked") } }
+    private var warnings: Int { log.messages.count { $0.contains("certificates are not checked") } }
 
     /// The same, and a mistake that is found out after the trust settings were looked at.
     private func withMistake(_ configuration: HTTPDNSClient.Configuration) throws -> HTTPDNSClient.Configuration {
@@ -56,7 +58,7 @@ struct UncheckedCertificatesTests {
         for _ in 0..<3 {
             #expect(await clientError { try await client.reload(bad) }?.code == .configuration)
         }
-        #expect(warnings == 0, "\(log.lines)")
+        #expect(warnings == 0, "\(log.messages)")
         try await client.reload(unchecked)
         #expect(warnings == 1)
         try await client.shutdown()

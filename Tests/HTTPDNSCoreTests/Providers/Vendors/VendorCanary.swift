@@ -3,6 +3,7 @@
 
 import HTTPDNSPrimitives
 import Logging
+import ServerRig
 import Testing
 
 @testable import HTTPDNSCore
@@ -65,7 +66,7 @@ enum VendorCanary {
         by vendor: some ScriptedVendor,
         _ ask: (HTTPDNSResolver, HTTPDNSResolver.Query) async throws -> String
     ) async throws -> [String] {
-        let log = CollectedLog()
+        let log = RecordedLog()
         var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [vendor.provider]
         configuration.routes = [HTTPDNSRoute(.any, .providers([vendor.provider.name], fallback: .none))]

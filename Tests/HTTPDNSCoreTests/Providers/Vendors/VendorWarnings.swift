@@ -4,6 +4,7 @@
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Logging
+import ServerRig
 import Testing
 
 @testable import HTTPDNSCore
@@ -23,7 +24,7 @@ enum VendorWarnings {
             ],
             timeSource: time
         )
-        let log = CollectedLog()
+        let log = RecordedLog()
         var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [provider, good]
         configuration.routes = [
