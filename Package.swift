@@ -314,7 +314,9 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPDNSControlTests",
-            dependencies: ["HTTPDNSCore", "HTTPDNS", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTesting"],
+            dependencies: [
+                "HTTPDNSCore", "HTTPDNS", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -6,6 +6,7 @@ import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTesting
+import ServerRig
 import Testing
 
 @testable import HTTPDNSControl
@@ -129,9 +130,9 @@ struct ControlSocketTests {
         #expect(lstat(rig.path, &status) == 0)
         #expect(status.st_mode & S_IFMT == S_IFSOCK)
         #expect(status.st_mode & 0o777 == 0o600)
-        #expect(rig.files == ["control.sock"])
+        #expect(try rig.folder.names == ["control.sock"])
         await socket.shutdown()
-        #expect(rig.files.isEmpty)
+        #expect(try rig.folder.names.isEmpty)
         await socket.shutdown()
     }
 
@@ -155,12 +156,12 @@ struct ControlSocketTests {
         let inUse = #expect(throws: ControlSocketError.self) { try rig.open() }
         #expect(inUse?.code == .inUse)
         #expect(try await rig.call().ask(ControlRequest(.ping)).identity != nil)
-        let file = "\(rig.folder)/notes"
+        let file = rig.folder.path("notes")
         try Data("notes".utf8).write(to: URL(filePath: file))
         let occupied = #expect(throws: ControlSocketError.self) { try ControlSocket(client: rig.client, path: file) }
         #expect(occupied?.code == .occupied)
         #expect(FileManager.default.contents(atPath: file) == Data("notes".utf8))
-        let link = "\(rig.folder)/link"
+        let link = rig.folder.path("link")
         symlink(rig.path, link)
         #expect(throws: ControlSocketError.self) { try ControlSocket(client: rig.client, path: link) }
         await socket.shutdown()
@@ -189,7 +190,7 @@ struct ControlSocketTests {
         await socket.shutdown()
         #expect(try await rig.call().ask(ControlRequest(.ping)).identity != nil)
         await other.shutdown()
-        #expect(rig.files.isEmpty)
+        #expect(try rig.folder.names.isEmpty)
     }
 
     @Test("Of ten concurrent attempts to open the socket one succeeds")
@@ -306,7 +307,7 @@ struct ControlSocketTests {
         if !drops { await socket?.shutdown() }
         socket = nil
         #expect(try await call.next() == nil)
-        while !rig.files.isEmpty, !Task.isCancelled { await Task.yield() }
+        while try !rig.folder.names.isEmpty, !Task.isCancelled { await Task.yield() }
         #expect(throws: ControlCallError.self) { try rig.call() }
     }
 

@@ -103,10 +103,8 @@ struct HTTPDNSServiceTests {
     #if YAML
     @Test("The service handles SIGHUP, unless the program keeps it")
     func hangUp() async throws {
-        let path = FileManager.default.temporaryDirectory.appending(path: "service-\(UUID()).yaml").path
-        try Data("version: 1\n".utf8).write(to: URL(filePath: path))
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        let client = try await HTTPDNSClient(configuration: .file(path))
+        let folder = try TemporaryFolder()
+        let client = try await HTTPDNSClient(configuration: .file(folder.write("version: 1\n", to: "f.yaml")))
         #expect(HTTPDNSService(client: client).takesHangUp)
         #expect(!HTTPDNSService(client: client, reloadsOnHangUp: false).takesHangUp)
         try await client.shutdown()

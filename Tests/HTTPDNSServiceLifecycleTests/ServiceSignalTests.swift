@@ -12,17 +12,13 @@ import Testing
 /// Signals to a process of their own: httpdns-service-probe.
 @Suite("ServiceLifecycle: signals", .timeLimit(.minutes(10)))
 struct ServiceSignalTests {
-    private let folder: URL
-    private var file: String { folder.appending(path: "httpdns.yaml").path }
+    private let folder: TemporaryFolder
+    private var file: String { folder.path("httpdns.yaml") }
 
-    init() throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "httpdns-service-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     private func write(port: UInt16) throws {
-        let text = "version: 1\nmappings: { one.test: '127.0.0.1:\(port)' }\n"
-        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        try folder.replace("httpdns.yaml", with: "version: 1\nmappings: { one.test: '127.0.0.1:\(port)' }\n")
     }
 
     private func probe() throws -> Command {
@@ -47,7 +43,6 @@ struct ServiceSignalTests {
     /// Nothing but the client waits for that request.
     @Test("SIGTERM lets a request in flight end before the process ends")
     func terminate() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let gate = Gate()
         let server = try answer(after: gate)
         try write(port: server.port)
@@ -64,7 +59,6 @@ struct ServiceSignalTests {
 
     @Test("SIGHUP makes the client read its file again, and the next request follows it")
     func hangUp() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let gate = Gate()
         gate.open()
         let (first, second) = (try answer(after: gate), try answer(after: gate))
@@ -82,7 +76,6 @@ struct ServiceSignalTests {
 
     @Test("An unusable file does not end the process, and the old settings stay")
     func broken() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let gate = Gate()
         gate.open()
         let (first, second) = (try answer(after: gate), try answer(after: gate))
@@ -90,7 +83,7 @@ struct ServiceSignalTests {
         let command = try probe()
         async let result = command.run()
         let process = try await client(of: first)
-        try "version: 1\nmapings: {}\n".write(toFile: file, atomically: true, encoding: .utf8)
+        try folder.replace("httpdns.yaml", with: "version: 1\nmapings: {}\n")
         kill(process, SIGHUP)
         await awaitState("1 open")
         try write(port: second.port)
@@ -102,7 +95,6 @@ struct ServiceSignalTests {
 
     @Test("A client that handles SIGHUP on its own keeps it", arguments: [false, true])
     func once(byItself: Bool) async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         try write(port: 1)
         var configuration = try HTTPDNSClient.Configuration.file(file)
         configuration.reloadsOnHangUp = byItself
@@ -113,7 +105,7 @@ struct ServiceSignalTests {
 
     /// Returns when the probe's state is this; it writes a new one within milliseconds.
     private func awaitState(_ state: String) async {
-        while (try? String(contentsOfFile: file + ".state", encoding: .utf8)) != state {
+        while folder.read("httpdns.yaml.state") != state {
             try? await Task.sleep(for: .milliseconds(5))
         }
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import Foundation
 import Testing
 
 @testable import ServerRig
@@ -10,18 +9,14 @@ import Testing
 struct LogFileTests {
     @Test("Whole lines are read, and after a mark those that began after it")
     func marks() throws {
-        let path = FileManager.default.temporaryDirectory.appending(path: "log-\(UUID())").path
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        let log = LogFile(path: path)
-        func write(_ text: String) throws { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }
-
-        try write("one\ntw")
+        let folder = try TemporaryFolder()
+        let log = LogFile(path: try folder.write("one\ntw", to: "log"))
         #expect(try log.lines(since: .beginning) == ["one"])
         let torn = log.end
-        try write("one\ntwo\n")
+        try folder.write("one\ntwo\n", to: "log")
         let whole = log.end
         #expect(try log.lines(since: torn) == [])
-        try write("one\ntwo\nthree\nfo")
+        try folder.write("one\ntwo\nthree\nfo", to: "log")
         #expect(try log.lines(since: torn) == ["three"])
         #expect(try log.lines(since: whole) == ["three"])
         #expect(try log.lines(since: .beginning) == ["one", "two", "three"])

@@ -35,10 +35,10 @@ struct TCPRelayTests {
 
     @Test("Swallowed packets do not arrive, and no new connection is established")
     func swallow() async throws {
-        let (reached, goesOn) = (Gate(), TemporaryFile())
+        let (reached, folder) = (Gate(), try TemporaryFolder())
         let server = try RawServer(.read(4), .open(reached), .readToEnd)
         let relay = try TCPRelay(to: server.address, port: server.port)
-        let path = goesOn.path
+        let path = folder.path("goes-on")
         async let result = talk(
             relay,
             within: 8,
@@ -46,7 +46,7 @@ struct TCPRelayTests {
         )
         await reached.passage()
         relay.swallow()
-        try goesOn.create()
+        try folder.write("", to: "goes-on")
         #expect(try await talk(relay, within: 0.4, "true").status == 124)
         #expect(try await result.status == 124)
         #expect(server.connections.map(\.text) == ["ping"])
@@ -64,11 +64,4 @@ struct TCPRelayTests {
         #expect((ended.status != 0) == resetting && ended.error.contains("reset") == resetting, "\(ended)")
         try await server.awaitConnections { $0[0].isClosedByClient }
     }
-}
-
-/// A file that a test makes, to tell a shell to go on.
-private final class TemporaryFile: Sendable {
-    let path = NSTemporaryDirectory() + "httpdns-relay-\(UUID().uuidString)"
-    func create() throws { try Data().write(to: URL(fileURLWithPath: path)) }
-    deinit { try? FileManager.default.removeItem(atPath: path) }
 }

@@ -18,15 +18,11 @@ struct DownloadTests {
         return configuration
     }
 
-    private func names(_ folder: TemporaryFolder) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-    }
-
     /// The download is cancelled, cut or late.
     @Test("An interrupted download leaves the old file and nothing else", arguments: ["cancelled", "cut", "late"])
     func ended(how: String) async throws {
         let folder = try TemporaryFolder()
-        try folder.write("a", "old")
+        try folder.replace("a", with: "old")
         let begun = Gate()
         let cut = Gate()
         let server = try RawServer(
@@ -45,7 +41,7 @@ struct DownloadTests {
             }
             if how != "late" {
                 await begun.passage()
-                let found = try names(folder)
+                let found = try folder.names
                 #expect(found.count == 2)
             }
             switch how {
@@ -59,7 +55,7 @@ struct DownloadTests {
                 #expect(try await refusal { _ = try await task.value }.code == .timedOut)
             }
         }
-        #expect(try names(folder) == ["a"] && folder.text(of: folder.path("a")) == "old")
+        #expect(try folder.names == ["a"] && folder.read("a") == "old")
     }
 
     @Test(
@@ -95,7 +91,7 @@ struct DownloadTests {
     func foreignGroup() async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nnew"))
         let folder = try TemporaryFolder()
-        try folder.write("a", "old")
+        try folder.replace("a", with: "old")
         let path = folder.path("a")
         #expect(chmod(path, 0o664) == 0 && chown(path, 65_534, 12_346) == 0 && chown(folder.path, 65_534, 65_534) == 0)
         let result = try await Command(
@@ -107,7 +103,7 @@ struct DownloadTests {
         ).run(within: .seconds(60))
         #expect(result.status == 0, "\(result)")
         var status = stat()
-        #expect(try stat(path, &status) == 0 && folder.text(of: path) == "new")
+        #expect(stat(path, &status) == 0 && folder.read("a") == "new")
         #expect(status.st_gid == 65_534 && status.st_mode & 0o777 == 0o644, "\(String(status.st_mode, radix: 8))")
     }
 

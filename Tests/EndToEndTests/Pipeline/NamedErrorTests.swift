@@ -101,7 +101,7 @@ struct NamedErrorTests {
     func unexpectedStatus() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
-        try folder.write("file", "old")
+        try folder.replace("file", with: "old")
         try await withClient(rig.settings()) { client in
             let error = try await refusal {
                 _ = try await client.download("https://one.test:\(rig.tlsPort)/not-there", to: folder.path("file"))
@@ -113,7 +113,7 @@ struct NamedErrorTests {
             #expect(error.requestMayHaveBeenSent)
             expectPresentable(error, naming: "one.test", "127.0.0.2:\(rig.tlsPort)", "404", "nothing was saved")
         }
-        #expect(try folder.text(of: folder.path("file")) == "old")
+        #expect(folder.read("file") == "old")
     }
 
     /// A certificate that proves nothing, and a port without TLS.

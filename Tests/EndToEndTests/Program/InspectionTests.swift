@@ -132,9 +132,8 @@ struct InspectionTests {
         let maps = ["--map", "one.test:\(rig.tlsPort)=127.0.0.4", "--map", "two.test=127.0.0.2"]
         let json = try await run(["export", "--format", "json"] + maps)
         #expect(json.status == 0, "\(json)")
-        let file = NSTemporaryDirectory() + "exported-\(UUID()).json"
-        try json.output.write(toFile: file, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(atPath: file) }
+        let folder = try TemporaryFolder()
+        let file = try folder.write(json.output, to: "exported.json")
         #expect(try await run(["check", file]).status == 0)
         for (host, address) in [("one.test", "127.0.0.4"), ("two.test", "127.0.0.2")] {
             let url = "https://\(host):\(rig.tlsPort)/echo"

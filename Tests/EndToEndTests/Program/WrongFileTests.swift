@@ -76,9 +76,8 @@ struct WrongFileTests {
     /// `check` and every other command report it.
     @Test("Each mistake is reported with file, line and column, and nothing is applied", arguments: files)
     func told(wrong: Wrong) async throws {
-        let file = NSTemporaryDirectory() + "wrong-\(UUID()).yaml"
-        try wrong.text.write(toFile: file, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(atPath: file) }
+        let folder = try TemporaryFolder()
+        let file = try folder.write(wrong.text, to: "wrong.yaml")
         let program = try BuiltProduct.path("resolve-test")
         let check = try await Command(program, ["check", file]).run()
         #expect(check.status == 2, "\(check)")
@@ -102,26 +101,23 @@ struct WrongFileTests {
         arguments: ["check", "resolve"]
     )
     func unreadable(command: String) async throws {
-        let folder = NSTemporaryDirectory() + "wrong-files-\(UUID())"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        try Data([0xff, 0xfe, 0, 1, 0x80]).write(to: URL(filePath: folder + "/bytes.yaml"))
-        try Data(repeating: UInt8(ascii: "a"), count: 32 << 20).write(to: URL(filePath: folder + "/long.yaml"))
-        try Data(String(repeating: "[", count: 100_000).utf8).write(to: URL(filePath: folder + "/deep.yaml"))
+        let folder = try TemporaryFolder()
+        try Data([0xff, 0xfe, 0, 1, 0x80]).write(to: URL(filePath: folder.path("bytes.yaml")))
+        try folder.write(String(repeating: "a", count: 32 << 20), to: "long.yaml")
+        try folder.write(String(repeating: "[", count: 100_000), to: "deep.yaml")
         // Twelve aliases that each stand for twelve of the one before.
         let levels = (0..<12).map { level in
             let items = Array(repeating: level == 0 ? "y" : "*x\(level - 1)", count: 12).joined(separator: ",")
             return "x\(level): &x\(level) [\(items)]\n"
         }
-        let bomb = "version: 1\n" + levels.joined()
-        try Data(bomb.utf8).write(to: URL(filePath: folder + "/bomb.yaml"))
+        try folder.write("version: 1\n" + levels.joined(), to: "bomb.yaml")
         for name in ["bytes.yaml", "long.yaml", "deep.yaml", "bomb.yaml", "missing.yaml", "."] {
-            let path = "\(folder)/\(name)"
+            let path = folder.path(name)
             let arguments = command == "check" ? ["check", path] : ["resolve", "one.test", "--config", path]
             let result = try await Command(try BuiltProduct.path("resolve-test"), arguments).run(within: .seconds(30))
             #expect(result.status == 2, "\(name): \(result.status) \(result.error.prefix(300))")
             #expect(
-                (result.output + result.error).contains("\(name == "." ? folder : name)"),
+                (result.output + result.error).contains("\(name == "." ? folder.path : name)"),
                 "\(name): \(result.error.prefix(300))"
             )
             #expect((result.output + result.error).utf8.count < 8_000, "\(name)")

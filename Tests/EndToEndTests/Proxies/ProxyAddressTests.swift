@@ -127,18 +127,17 @@ struct ProxyAddressTests {
     )
     func tripwire() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.answer)]))
-        let file = FileManager.default.temporaryDirectory.appending(path: "proxy-\(UUID()).yaml")
-        defer { try? FileManager.default.removeItem(at: file) }
+        let folder = try TemporaryFolder()
         func fetch(_ mappings: String) async throws -> (result: CommandResult, lookups: [String]) {
             let text =
                 "version: 1\nmappings: { \(mappings) }\nclient: { proxy: \"http://proxy.test:\(server.port)\" }\n"
-            try Data(text.utf8).write(to: file)
+            let file = try folder.write(text, to: "proxy.yaml")
             // libcurl would heed this one by itself, also for a proxy that is set.
             let neutral = ["HTTPDNS_CONFIG": "", "SSL_CERT_FILE": "", "no_proxy": "*", "NO_PROXY": "*"]
             let program = try BuiltProduct.path("resolve-test")
             let command = Command(
                 program,
-                ["fetch", "http://nobody-knows.test/", "--config", file.path, "-o", "-"],
+                ["fetch", "http://nobody-knows.test/", "--config", file, "-o", "-"],
                 environment: neutral
             )
             return try await Tripwire.shared().run(command)

@@ -32,7 +32,7 @@ struct HeadersInFileTests {
               headers: { User-Agent: shop/1, X-Team: [a, b] }
               headers_by_host: { "own.wild.test": { fields: { User-Agent: own/1 }, without: X-Team } }
             """
-        try folder.write("httpdns.yaml", text(one))
+        try folder.replace("httpdns.yaml", with: text(one))
         var configuration = try HTTPDNSClient.Configuration.file(folder.path("httpdns.yaml"))
         configuration.makePatient()
         configuration.watchesFile = false
@@ -43,12 +43,12 @@ struct HeadersInFileTests {
             }
             #expect(try await sent("all.wild.test") == ["user-agent": .one("shop/1"), "x-team": .many(["a", "b"])])
             #expect(try await sent("own.wild.test") == ["user-agent": .one("own/1")])
-            try folder.write("httpdns.yaml", text("  headers: { User-Agent: shop/2 }"))
+            try folder.replace("httpdns.yaml", with: text("  headers: { User-Agent: shop/2 }"))
             let result = try await client.reload()
             #expect(result.isChanged && result.needsRestart == [])
             #expect(try await sent("all.wild.test") == ["user-agent": .one("shop/2")])
             #expect(try await sent("own.wild.test") == ["user-agent": .one("shop/2")])
-            try folder.write("httpdns.yaml", text("  headers: { Authorization: Bearer x }"))
+            try folder.replace("httpdns.yaml", with: text("  headers: { Authorization: Bearer x }"))
             #expect(try await refusal { try await client.reload() }.code == .configuration)
             #expect(try await sent("own.wild.test") == ["user-agent": .one("shop/2")])
         }

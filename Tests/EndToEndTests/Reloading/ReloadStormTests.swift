@@ -28,13 +28,10 @@ struct ReloadStormTests {
         _ body: (HTTPDNSClient, StormyFile, StormLog, ServerRig) async throws -> Int
     ) async throws {
         let rig = try await ServerRig.shared()
-        let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
-            .appendingPathComponent("httpdns-storm-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let isDisk = onDisk && SmallDisk.mount(at: folder)
+        let folder = try TemporaryFolder()
+        let isDisk = onDisk && SmallDisk.mount(at: folder.path)
         defer {
-            if isDisk { SmallDisk.unmount(folder) }
-            try? FileManager.default.removeItem(atPath: folder)
+            if isDisk { SmallDisk.unmount(folder.path) }
         }
         let authorities = rig.certificateAuthorityFile
         let file = StormyFile(folder: folder, name: "storm.wild.test", authorities: authorities, isDisk: isDisk)

@@ -3,6 +3,7 @@
 
 #if YAML
 import Foundation
+import ServerRig
 import Testing
 
 /// A configuration file and everything that is done to it. It maps one name.
@@ -23,13 +24,13 @@ struct StormyFile: Sendable {
         case fullDisk
     }
 
-    let folder: String
+    let folder: TemporaryFolder
     let name: String
     let authorities: String
     /// Whether the folder is a disk of its own that may be filled.
     let isDisk: Bool
 
-    var path: String { folder + "/httpdns.yaml" }
+    var path: String { folder.path("httpdns.yaml") }
 
     /// - Parameter width: At which byte the address begins, if the text before is shorter.
     func text(_ address: String, width: Int = 0) -> String {
@@ -38,11 +39,7 @@ struct StormyFile: Sendable {
         return "version: 1\n\(padding)\n\(mapping)\(address)\nclient: { ca_file: \(authorities) }\n"
     }
 
-    func move(_ text: String) throws {
-        let temporary = folder + "/.next"
-        try Data(text.utf8).write(to: URL(fileURLWithPath: temporary))
-        try #require(rename(temporary, path) == 0)
-    }
+    func move(_ text: String) throws { try folder.replace("httpdns.yaml", with: text) }
 
     /// Writes in place, with a pause in the middle in which the file leads to an address that no whole file has. The pause is
     /// no wait for something to happen, but for nothing: it is longer than a closed file has to rest.
@@ -62,13 +59,12 @@ struct StormyFile: Sendable {
     /// As Kubernetes does: another folder, the link to it swapped, and the folder before removed.
     func swapLink(_ address: String, _ number: Int) throws {
         let next = "..\(number)"
-        let last = try? FileManager.default.destinationOfSymbolicLink(atPath: folder + "/..data")
-        try FileManager.default.createDirectory(atPath: folder + "/" + next, withIntermediateDirectories: true)
-        try Data(text(address).utf8).write(to: URL(fileURLWithPath: "\(folder)/\(next)/httpdns.yaml"))
-        try #require(symlink(next, folder + "/..tmp") == 0 && rename(folder + "/..tmp", folder + "/..data") == 0)
-        try #require(symlink("..data/httpdns.yaml", folder + "/.link") == 0)
-        try #require(rename(folder + "/.link", path) == 0)
-        if let last { try FileManager.default.removeItem(atPath: folder + "/" + last) }
+        let last = try? FileManager.default.destinationOfSymbolicLink(atPath: folder.path("..data"))
+        try folder.makeFolder(next)
+        try folder.write(text(address), to: "\(next)/httpdns.yaml")
+        try folder.link("..data", to: next)
+        try folder.link("httpdns.yaml", to: "..data/httpdns.yaml")
+        if let last { try FileManager.default.removeItem(atPath: folder.path(last)) }
     }
 
     /// Takes the file away in a way that root cannot pass over either, and gives it back when that was told.
@@ -89,7 +85,7 @@ struct StormyFile: Sendable {
     /// is space again. Where the folder is no disk of its own the space is only said to be gone (`/dev/full`).
     func runOutOfDisk(_ address: String, until isTold: () async -> Void) async throws {
         let page = Int(getpagesize())
-        let filler = folder + "/filler"
+        let filler = folder.path("filler")
         let device = isDisk ? filler : "/dev/full"
         let full = open(device, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         try #require(full >= 0)

@@ -27,7 +27,7 @@ struct TrustInFileTests {
         let authorities = "  ca_file: \(rig.certificateAuthorityFile)\n"
         let others = "ca_file: \(rig.otherCertificateAuthorityFile)"
         let log = StormLog()
-        try folder.write("httpdns.yaml", Self.text(authorities))
+        try folder.replace("httpdns.yaml", with: Self.text(authorities))
         var configuration = try HTTPDNSClient.Configuration.file(folder.path("httpdns.yaml"))
         configuration.makePatient()
         configuration.logger = log.logger
@@ -50,7 +50,7 @@ struct TrustInFileTests {
                 (authorities + "  trust: { minimum_tls: 1.3 }\n", true),
             ]
             for step in steps {
-                try folder.write("httpdns.yaml", Self.text(step.text))
+                try folder.replace("httpdns.yaml", with: Self.text(step.text))
                 await log.await { $0 == .reloaded }
                 #expect(client.reloads.lastSuccess?.needsRestart == [])
                 if step.isBelieved {
@@ -80,7 +80,7 @@ struct TrustInFileTests {
                 ),
             ]
             for mistake in mistakes {
-                try folder.write("httpdns.yaml", Self.text(mistake.text, address: "127.0.0.3"))
+                try folder.replace("httpdns.yaml", with: Self.text(mistake.text, address: "127.0.0.3"))
                 await log.await { line in
                     guard case .warning(let text) = line else { return false }
                     #expect(text.contains(mistake.says), "\(text)")
@@ -91,7 +91,7 @@ struct TrustInFileTests {
                 #expect(response.exchanges[0].reusedConnection)
                 #expect(try await response.text() == "127.0.0.2\n")
             }
-            try folder.write("httpdns.yaml", Self.text(authorities, address: "127.0.0.3"))
+            try folder.replace("httpdns.yaml", with: Self.text(authorities, address: "127.0.0.3"))
             await log.await { $0 == .recovered }
             #expect(try await client.get(url).text() == "127.0.0.3\n")
             #expect(client.reloads.failure == nil)
@@ -103,7 +103,7 @@ struct TrustInFileTests {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
         let file = rig.certificateFile("tenant-a.key")
-        try folder.write("httpdns.yaml", Self.text("  ca_file: \(file)\n"))
+        try folder.replace("httpdns.yaml", with: Self.text("  ca_file: \(file)\n"))
         let error = try await refusal {
             _ = try await HTTPDNSClient(configuration: .file(folder.path("httpdns.yaml")))
         }

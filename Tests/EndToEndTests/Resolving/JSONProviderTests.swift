@@ -64,8 +64,7 @@ struct JSONProviderTests {
         let name = "json-program.wild.test"
         let system = try await Command("getent", ["ahosts", name]).run()
         #expect(system.status == 2, "the system resolver knows \(name): \(system.output)")
-        let file = FileManager.default.temporaryDirectory.appending(path: "json-\(UUID()).yaml")
-        defer { try? FileManager.default.removeItem(at: file) }
+        let folder = try TemporaryFolder()
         let text = """
             version: 1
             providers:
@@ -79,11 +78,11 @@ struct JSONProviderTests {
               "*.test": { providers: own }
             client: { ca_file: \(rig.certificateAuthorityFile) }
             """
-        try Data(text.utf8).write(to: file)
+        let file = try folder.write(text, to: "json.yaml")
         let mark = rig.accessLogMark()
         let command = Command(
             try BuiltProduct.path("resolve-test"),
-            ["fetch", "https://\(name):\(rig.tlsPort)/health", "--config", file.path, "-o", "-"],
+            ["fetch", "https://\(name):\(rig.tlsPort)/health", "--config", file, "-o", "-"],
             environment: ["HTTPDNS_CONFIG": "", "SSL_CERT_FILE": ""]
         )
         let run = try await Tripwire.shared().run(command)

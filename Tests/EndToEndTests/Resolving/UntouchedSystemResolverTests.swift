@@ -39,8 +39,7 @@ struct UntouchedSystemResolverTests {
     func program(method: HTTPDNSDoHProvider.Method) async throws {
         let rig = try await ServerRig.shared()
         let name = try await name("untouched-\(method.rawValue)", rig, "127.0.0.3")
-        let file = FileManager.default.temporaryDirectory.appending(path: "untouched-\(UUID()).yaml")
-        defer { try? FileManager.default.removeItem(at: file) }
+        let folder = try TemporaryFolder()
         let text = """
             version: 1
             providers:
@@ -55,11 +54,11 @@ struct UntouchedSystemResolverTests {
               "*.test": { providers: bind }
             client: { ca_file: \(rig.certificateAuthorityFile) }
             """
-        try Data(text.utf8).write(to: file)
+        let file = try folder.write(text, to: "untouched.yaml")
         let (log, queries) = (rig.accessLogMark(), rig.bindLogMark())
         let target = "/health?untouched-\(method.rawValue)"
         let command = try resolveTest(
-            ["fetch", "https://\(name):\(rig.tlsPort)\(target)", "--config", file.path, "-o", "-"]
+            ["fetch", "https://\(name):\(rig.tlsPort)\(target)", "--config", file, "-o", "-"]
         )
         let run = try await Tripwire.shared().run(command)
         #expect(run.result.status == 0 && run.result.output == "127.0.0.3\n", "\(run.result)")

@@ -93,7 +93,7 @@ struct SwitchUnderLoadTests {
     func underLoad() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
-        try folder.write("httpdns.yaml", text(rig, isOn: true))
+        try folder.replace("httpdns.yaml", with: text(rig, isOn: true))
         var configuration = try HTTPDNSClient.Configuration.file(folder.path("httpdns.yaml"))
         configuration.makePatient()
         let url = "https://\(Self.name):\(rig.tlsPort)/health"
@@ -126,7 +126,7 @@ struct SwitchUnderLoadTests {
                     #expect(result.status == 0, "\(result)")
                 }
                 func file(_ text: String) async throws {
-                    try folder.write("httpdns.yaml", text)
+                    try folder.replace("httpdns.yaml", with: text)
                     try await client.reload()
                 }
                 let route = try HTTPDNSRoute.Pattern(Self.name)

@@ -119,23 +119,19 @@ struct CertificateRotationTests {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
         for (name, source) in [("one", "tenant-ca-b.pem"), ("two", "other-ca.pem"), ("three", "tenant-ca-a.pem")] {
-            try FileManager.default.createDirectory(atPath: folder.path(name), withIntermediateDirectories: false)
+            try folder.makeFolder(name)
             try folder.copy(rig.certificateFile(source), to: "\(name)/ca.pem")
         }
-        func point(to name: String) throws {
-            try FileManager.default.createSymbolicLink(atPath: folder.path("..new"), withDestinationPath: name)
-            #expect(rename(folder.path("..new"), folder.path("..data")) == 0)
-        }
-        try point(to: "one")
+        try folder.link("..data", to: "one")
         var configuration = try rig.tenant("tenant-a")
         configuration.trust.roots = .file(folder.path("..data/ca.pem"))
         try await withClient(configuration) { client in
             #expect(try await client.get(rig.tenantURL("/health")).status == .ok)
-            try point(to: "two")
+            try folder.link("..data", to: "two")
             try await client.reloadCertificates()
             let error = try await refusal { _ = try await client.get(rig.tenantURL("/health")) }
             #expect(error.code == .certificateRefused)
-            try point(to: "three")
+            try folder.link("..data", to: "three")
             try await client.reloadCertificates()
             #expect(try await client.get(rig.tenantURL("/health")).status == .ok)
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import Foundation
 import HTTPDNS
 import HTTPDNSPrimitives
 import ServerRig
@@ -95,8 +96,10 @@ struct ClientCertificateTests {
     func oneFile() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
-        let both = try ["tenant-b.pem", "tenant-b.key"].map { try folder.text(of: rig.certificateFile($0)) }.joined()
-        try folder.write("both.pem", both)
+        let both = try ["tenant-b.pem", "tenant-b.key"].map {
+            try String(contentsOfFile: rig.certificateFile($0), encoding: .utf8)
+        }.joined()
+        try folder.replace("both.pem", with: both)
         var configuration = try rig.tenant(nil)
         configuration.trust.clientCertificate = HTTPDNSTrust.ClientCertificate(certificateFile: folder.path("both.pem"))
         do {

@@ -65,7 +65,7 @@ struct TrustedTransportTests {
         let transport = try await transport(folder)
         #expect(try await ask(transport))
         for (round, text) in ["half a PEM", "another half"].enumerated() {
-            try folder.write("ca.pem", text)
+            try folder.replace("ca.pem", with: text)
             for _ in 0..<3 {
                 clock.advance(by: .seconds(1))
                 #expect(try await !ask(transport))

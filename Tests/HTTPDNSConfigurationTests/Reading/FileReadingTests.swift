@@ -5,16 +5,15 @@ import Foundation
 import HTTPDNS
 import HTTPDNSConfiguration
 import HTTPDNSPrimitives
+import ServerRig
 import Testing
 
 #if YAML
 struct FileReadingTests {
     /// A folder that is gone after the test.
     private func withFolder(_ body: (String) throws -> Void) throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("httpdns-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try body(folder.path)
+        let folder = try TemporaryFolder()
+        try withExtendedLifetime(folder) { try body(folder.path) }
     }
 
     private func write(_ bytes: [UInt8], _ path: String) throws {

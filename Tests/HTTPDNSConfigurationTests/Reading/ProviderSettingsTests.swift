@@ -7,6 +7,7 @@ import HTTPDNSConfiguration
 import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSVendors
+import ServerRig
 import Testing
 
 #if YAML
@@ -182,15 +183,9 @@ struct ProviderSettingsTests {
 
     @Test("A Tencent provider is created with all settings of the file")
     func tencentProvider() async throws {
-        let token = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).token").path
-        #expect(
-            FileManager.default.createFile(
-                atPath: token,
-                contents: Data("7".utf8),
-                attributes: [.posixPermissions: 0o600]
-            )
-        )
-        defer { try? FileManager.default.removeItem(atPath: token) }
+        let folder = try TemporaryFolder()
+        let token = try folder.write("7", to: "token")
+        #expect(chmod(token, 0o600) == 0)
         let own = """
             version: 1
             providers:

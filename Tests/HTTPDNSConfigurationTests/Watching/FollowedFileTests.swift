@@ -45,9 +45,8 @@ struct FollowedFileTests {
         _ body: (HTTPDNSClient, TemporaryFolder) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
-        defer { folder.remove() }
-        try folder.write(text, "httpdns.yaml")
-        var configuration = try HTTPDNSClient.Configuration.file(folder("httpdns.yaml"))
+        try folder.write(text, to: "httpdns.yaml")
+        var configuration = try HTTPDNSClient.Configuration.file(folder.path("httpdns.yaml"))
         configuration.logger = log.logger
         try change(&configuration)
         let client = try await HTTPDNSClient(configuration: configuration)
@@ -78,7 +77,7 @@ struct FollowedFileTests {
             try await client.reload()
             _ = await log.next()
             let before = client.mappings.generation
-            try folder.replace(Self.mapping("203.0.113.2"), "httpdns.yaml")
+            try folder.replace("httpdns.yaml", with: Self.mapping("203.0.113.2"))
             #expect(await log.next() == "debug configuration file reloaded")
             #expect(try await address(client) == "203.0.113.2")
             #expect(client.reloads.lastSuccess?.generation == before + 1)
@@ -92,13 +91,13 @@ struct FollowedFileTests {
         try await withClient(Self.mapping("203.0.113.1")) { client, folder in
             try await client.reload()
             _ = await log.next()
-            try folder.replace(Self.mapping("203.0.113.999"), "httpdns.yaml")
+            try folder.replace("httpdns.yaml", with: Self.mapping("203.0.113.999"))
             #expect(await log.next() == "warning configuration file refused; what was in use before stays at 3:11")
             #expect(try await address(client) == "203.0.113.1")
             let failure = try #require(client.reloads.failure)
             #expect(failure.message.contains("httpdns.yaml:3:11: mappings[\"a.test\"]"))
-            for _ in 0..<5 { try folder.replace(Self.mapping("203.0.113.999"), "httpdns.yaml") }
-            try folder.replace(Self.mapping("203.0.113.2"), "httpdns.yaml")
+            for _ in 0..<5 { try folder.replace("httpdns.yaml", with: Self.mapping("203.0.113.999")) }
+            try folder.replace("httpdns.yaml", with: Self.mapping("203.0.113.2"))
             // No second warning came between.
             #expect(await log.next() == "debug configuration file reloaded")
             #expect(await log.next() == "notice configuration file in use again")
@@ -115,7 +114,7 @@ struct FollowedFileTests {
             let levels = (1...40).map { level in
                 "a\(level): &a\(level) [\(Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", "))]"
             }
-            try folder.replace("{ x: \"\n#\", a0: &a0 [x], \(levels.joined(separator: ", ")) }", "httpdns.yaml")
+            try folder.replace("httpdns.yaml", with: "{ x: \"\n#\", a0: &a0 [x], \(levels.joined(separator: ", ")) }")
             #expect(await log.next() == "warning configuration file refused; what was in use before stays at 2:27")
             #expect(try await address(client) == "203.0.113.1")
             let time = try await ContinuousClock().measure { try await client.shutdown() }
@@ -130,9 +129,9 @@ struct FollowedFileTests {
             try await client.reload()
             #expect(await log.next() == "debug configuration file reloaded")
             // The file that others wrote does not say it any more, and it holds all the same.
-            try folder.write(Self.mapping("203.0.113.2"), "other.yaml")
-            chmod(folder("other.yaml"), 0o666)
-            rename(folder("other.yaml"), folder("httpdns.yaml"))
+            try folder.write(Self.mapping("203.0.113.2"), to: "other.yaml")
+            chmod(folder.path("other.yaml"), 0o666)
+            rename(folder.path("other.yaml"), folder.path("httpdns.yaml"))
             #expect(await log.next() == "warning configuration file refused; what was in use before stays")
             #expect(try await address(client) == "203.0.113.1")
             let reason = try #require(client.reloads.failure?.message)
@@ -143,10 +142,10 @@ struct FollowedFileTests {
         }
         try await withClient(Self.mapping("203.0.113.1")) { client, folder in
             chmod(folder.path, 0o777)
-            try folder.replace(Self.mapping("203.0.113.2"), "httpdns.yaml")
+            try folder.replace("httpdns.yaml", with: Self.mapping("203.0.113.2"))
             #expect(await log.next() == "warning configuration file can be changed by others")
             #expect(await log.next() == "debug configuration file reloaded")
-            try folder.replace(Self.mapping("203.0.113.3"), "httpdns.yaml")
+            try folder.replace("httpdns.yaml", with: Self.mapping("203.0.113.3"))
             #expect(await log.next() == "debug configuration file reloaded")
         }
     }
@@ -156,11 +155,11 @@ struct FollowedFileTests {
     func demand() async throws {
         try await withClient(Self.mapping("203.0.113.1"), { $0.watchesFile = false }) { client, folder in
             #expect(!client.reloads.isWatching)
-            try folder.write(Self.mapping("203.0.113.2"), "httpdns.yaml")
+            try folder.write(Self.mapping("203.0.113.2"), to: "httpdns.yaml")
             let result = try await client.reload()
             #expect(result.isChanged)
             #expect(try await address(client) == "203.0.113.2")
-            try folder.write("version: 1\nmapings: {}\n", "httpdns.yaml")
+            try folder.write("version: 1\nmapings: {}\n", to: "httpdns.yaml")
             do {
                 try await client.reload()
                 Issue.record("a bad file was taken")
@@ -180,7 +179,7 @@ struct FollowedFileTests {
         }
         try await withClient(Self.mapping("203.0.113.1"), change) { client, folder in
             try client.mappings.apply { $0["c.test"] = .addresses(["203.0.113.60"]) }
-            try folder.replace(Self.mapping("203.0.113.2"), "httpdns.yaml")
+            try folder.replace("httpdns.yaml", with: Self.mapping("203.0.113.2"))
             try await client.reload()
             #expect(try await address(client) == "203.0.113.2")
             #expect(try await address(client, "b.test") == "203.0.113.50")
@@ -191,14 +190,14 @@ struct FollowedFileTests {
     @Test("A reload with settings from code survives the next change of the file")
     func reloadStays() async throws {
         try await withClient(Self.mapping("203.0.113.1")) { client, folder in
-            try folder.replace(Self.mapping("203.0.113.2"), "httpdns.yaml")
+            try folder.replace("httpdns.yaml", with: Self.mapping("203.0.113.2"))
             try await client.reload()
             // As a program would: the file as it is now, and a change of its own.
-            var settings = try HTTPDNSClient.Configuration.file(folder("httpdns.yaml"))
+            var settings = try HTTPDNSClient.Configuration.file(folder.path("httpdns.yaml"))
             settings.resolver.mappings[try HTTPDNSMapping.Key("b.test")] = .addresses(["203.0.113.50"])
             try await client.reload(settings)
             #expect(try await address(client, "b.test") == "203.0.113.50")
-            try folder.replace(Self.mapping("203.0.113.3"), "httpdns.yaml")
+            try folder.replace("httpdns.yaml", with: Self.mapping("203.0.113.3"))
             try await client.reload()
             #expect(try await address(client) == "203.0.113.3")
             #expect(try await address(client, "b.test") == "203.0.113.50")
@@ -230,10 +229,10 @@ struct FollowedFileTests {
     func switchInFile() async throws {
         try await withClient(Self.mapping("203.0.113.1")) { client, folder in
             #expect(client.killSwitch.isOn)
-            try folder.replace("version: 1\nenabled: false\nmappings: { a.test: 203.0.113.1 }\n", "httpdns.yaml")
+            try folder.replace("httpdns.yaml", with: "version: 1\nenabled: false\nmappings: { a.test: 203.0.113.1 }\n")
             try await client.reload()
             #expect(!client.killSwitch.isOn)
-            try folder.replace(Self.mapping("203.0.113.1"), "httpdns.yaml")
+            try folder.replace("httpdns.yaml", with: Self.mapping("203.0.113.1"))
             try await client.reload()
             #expect(client.killSwitch.isOn)
         }
@@ -254,7 +253,7 @@ struct FollowedFileTests {
                 await Task.yield()
                 sigaction(SIGHUP, nil, &action)
             } while unsafeBitCast(action.__sigaction_handler.sa_handler, to: UInt.self) == 0
-            try folder.write(Self.mapping("203.0.113.2"), "httpdns.yaml")
+            try folder.write(Self.mapping("203.0.113.2"), to: "httpdns.yaml")
             kill(getpid(), SIGHUP)
             #expect(await log.next() == "debug configuration file reloaded")
             #expect(try await address(client) == "203.0.113.2")
@@ -264,9 +263,8 @@ struct FollowedFileTests {
     @Test("After shutdown no file is read, and a reload fails with the reason")
     func ends() async throws {
         let folder = try TemporaryFolder()
-        defer { folder.remove() }
-        try folder.write(Self.mapping("203.0.113.1"), "httpdns.yaml")
-        let client = try await HTTPDNSClient(configuration: .file(folder("httpdns.yaml")))
+        try folder.write(Self.mapping("203.0.113.1"), to: "httpdns.yaml")
+        let client = try await HTTPDNSClient(configuration: .file(folder.path("httpdns.yaml")))
         try await client.shutdown()
         do {
             try await client.reload()
@@ -285,7 +283,7 @@ struct FollowedFileTests {
             return text
         }
         try await withClient(text(1)) { client, folder in
-            try folder.write(text(2), "httpdns.yaml")
+            try folder.write(text(2), to: "httpdns.yaml")
             let isOver = Lock(false)
             let reload = Task {
                 defer { isOver.withLock { $0 = true } }

@@ -4,6 +4,7 @@
 import Foundation
 import HTTPDNSConfiguration
 import HTTPDNSPrimitives
+import ServerRig
 import Testing
 
 /// Real files and inotify. Every step awaits what is told, and no clock.
@@ -43,17 +44,16 @@ struct RealFileTests {
 
     private func withFolder(_ body: (TemporaryFolder) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
-        defer { folder.remove() }
         try await body(folder)
     }
 
     @Test("A file that is moved into place is applied every time")
     func renamed() async throws {
         try await withFolder { folder in
-            try folder.write("0", "f.yaml")
-            try await withWatcher(folder("f.yaml")) { _ in
+            try folder.write("0", to: "f.yaml")
+            try await withWatcher(folder.path("f.yaml")) { _ in
                 for number in 1...20 {
-                    try folder.replace("\(number)", "f.yaml")
+                    try folder.replace("f.yaml", with: "\(number)")
                     #expect(await reports.next() == ["applied \(number)"])
                 }
             }
@@ -63,9 +63,9 @@ struct RealFileTests {
     @Test("A file written in place is applied when it is closed, not while writing pauses")
     func inPlace() async throws {
         try await withFolder { folder in
-            try folder.write("old", "f.yaml")
-            try await withWatcher(folder("f.yaml")) { _ in
-                let handle = try writer(folder("f.yaml"))
+            try folder.write("old", to: "f.yaml")
+            try await withWatcher(folder.path("f.yaml")) { _ in
+                let handle = try writer(folder.path("f.yaml"))
                 try handle.truncate(atOffset: 0)
                 try handle.write(contentsOf: Data("first ".utf8))
                 // Longer than a closed file would have to rest. It is no wait for something to happen, but for nothing.
@@ -80,12 +80,12 @@ struct RealFileTests {
     @Test("Closing a removed file does not trigger a read of its half-written successor")
     func closedAfterwards() async throws {
         try await withFolder { folder in
-            try folder.write("old", "f.yaml")
-            try await withWatcher(folder("f.yaml")) { _ in
-                let late = try writer(folder("f.yaml"))
-                try folder.replace("1", "f.yaml")
+            try folder.write("old", to: "f.yaml")
+            try await withWatcher(folder.path("f.yaml")) { _ in
+                let late = try writer(folder.path("f.yaml"))
+                try folder.replace("f.yaml", with: "1")
                 #expect(await reports.next() == ["applied 1"])
-                let handle = try writer(folder("f.yaml"))
+                let handle = try writer(folder.path("f.yaml"))
                 try handle.truncate(atOffset: 0)
                 try handle.write(contentsOf: Data("first ".utf8))
                 try late.close()
@@ -103,15 +103,15 @@ struct RealFileTests {
     func linkSwap() async throws {
         try await withFolder { folder in
             try folder.makeFolder("..1")
-            try folder.write("1", "..1/f.yaml")
+            try folder.write("1", to: "..1/f.yaml")
             try folder.link("..data", to: "..1")
             try folder.link("f.yaml", to: "..data/f.yaml")
-            try await withWatcher(folder("f.yaml")) { _ in
+            try await withWatcher(folder.path("f.yaml")) { _ in
                 for number in 2...10 {
                     try folder.makeFolder("..\(number)")
-                    try folder.write("\(number)", "..\(number)/f.yaml")
+                    try folder.write("\(number)", to: "..\(number)/f.yaml")
                     try folder.link("..data", to: "..\(number)")
-                    try FileManager.default.removeItem(atPath: folder("..\(number - 1)"))
+                    try FileManager.default.removeItem(atPath: folder.path("..\(number - 1)"))
                     var seen = await reports.next()
                     // The folder's removal may be seen as a change of its own.
                     while seen == ["unchanged"] { seen = await reports.next() }
@@ -126,15 +126,15 @@ struct RealFileTests {
         try await withFolder { folder in
             for number in 1...2 {
                 try folder.makeFolder("releases/\(number)/conf")
-                try folder.write("\(number)", "releases/\(number)/conf/f.yaml")
+                try folder.write("\(number)", to: "releases/\(number)/conf/f.yaml")
             }
             try folder.link("current", to: "releases/1")
-            try await withWatcher(folder("current/conf/f.yaml")) { _ in
+            try await withWatcher(folder.path("current/conf/f.yaml")) { _ in
                 try folder.link("current", to: "releases/2")
                 #expect(await reports.next() == ["applied 2"])
                 // And what it led to before counts no more.
-                try folder.replace("nobody", "releases/1/conf/f.yaml")
-                try folder.replace("3", "releases/2/conf/f.yaml")
+                try folder.replace("releases/1/conf/f.yaml", with: "nobody")
+                try folder.replace("releases/2/conf/f.yaml", with: "3")
                 #expect(await reports.next() == ["applied 3"])
             }
         }
@@ -144,15 +144,15 @@ struct RealFileTests {
     func folderAgain() async throws {
         try await withFolder { folder in
             try folder.makeFolder("a/b")
-            try folder.write("1", "a/b/f.yaml")
-            try await withWatcher(folder("a/b/f.yaml")) { _ in
-                try FileManager.default.removeItem(atPath: folder("a"))
+            try folder.write("1", to: "a/b/f.yaml")
+            try await withWatcher(folder.path("a/b/f.yaml")) { _ in
+                try FileManager.default.removeItem(atPath: folder.path("a"))
                 var seen = await reports.next()
                 #expect(seen.allSatisfy { $0.contains("No such file") }, "\(seen)")
                 try folder.makeFolder("a/b")
-                try folder.write("2", "a/b/f.yaml")
+                try folder.write("2", to: "a/b/f.yaml")
                 repeat { seen = await reports.next() } while seen != ["applied 2"]
-                try folder.replace("3", "a/b/f.yaml")
+                try folder.replace("a/b/f.yaml", with: "3")
                 repeat { seen = await reports.next() } while seen == ["recovered"]
                 #expect(seen == ["applied 3"])
             }
@@ -162,15 +162,15 @@ struct RealFileTests {
     @Test("A folder in the file's place is reported, and the returning file is applied")
     func folderInPlace() async throws {
         try await withFolder { folder in
-            try folder.write("1", "f.yaml")
-            try await withWatcher(folder("f.yaml")) { _ in
-                try FileManager.default.removeItem(atPath: folder("f.yaml"))
+            try folder.write("1", to: "f.yaml")
+            try await withWatcher(folder.path("f.yaml")) { _ in
+                try FileManager.default.removeItem(atPath: folder.path("f.yaml"))
                 try folder.makeFolder("f.yaml")
                 var seen: [String] = []
                 repeat { seen = await reports.next() } while try !#require(seen.first).hasPrefix("warning")
                 #expect(seen[0].contains("Is a directory"), "\(seen)")
-                try FileManager.default.removeItem(atPath: folder("f.yaml"))
-                try folder.replace("2", "f.yaml")
+                try FileManager.default.removeItem(atPath: folder.path("f.yaml"))
+                try folder.replace("f.yaml", with: "2")
                 repeat { seen = await reports.next() } while try #require(seen.first).hasPrefix("failed")
                 #expect(seen == ["applied 2"])
                 #expect(await reports.next() == ["recovered"])
@@ -181,12 +181,12 @@ struct RealFileTests {
     @Test("Removed permissions are reported, and restored ones are noticed", .enabled(if: getuid() != 0))
     func rights() async throws {
         try await withFolder { folder in
-            try folder.write("1", "f.yaml")
-            try await withWatcher(folder("f.yaml")) { _ in
-                chmod(folder("f.yaml"), 0)
+            try folder.write("1", to: "f.yaml")
+            try await withWatcher(folder.path("f.yaml")) { _ in
+                chmod(folder.path("f.yaml"), 0)
                 let seen = await reports.next(2)
                 #expect(seen.allSatisfy { $0.contains("Permission denied") }, "\(seen)")
-                chmod(folder("f.yaml"), 0o644)
+                chmod(folder.path("f.yaml"), 0o644)
                 #expect(await reports.next(2) == ["unchanged", "recovered"])
             }
         }
@@ -195,12 +195,12 @@ struct RealFileTests {
     @Test("Changes of other files, or of the same name elsewhere, are ignored")
     func neighbours() async throws {
         try await withFolder { folder in
-            try folder.write("1", "f.yaml")
+            try folder.write("1", to: "f.yaml")
             try folder.makeFolder("other")
-            try await withWatcher(folder("f.yaml")) { _ in
-                for number in 0..<50 { try folder.replace("\(number)", "g.yaml") }
-                try folder.write("elsewhere", "other/f.yaml")
-                try folder.replace("2", "f.yaml")
+            try await withWatcher(folder.path("f.yaml")) { _ in
+                for number in 0..<50 { try folder.replace("g.yaml", with: "\(number)") }
+                try folder.write("elsewhere", to: "other/f.yaml")
+                try folder.replace("f.yaml", with: "2")
                 // The first report is about the file itself.
                 #expect(await reports.next() == ["applied 2"])
             }
@@ -215,7 +215,7 @@ struct RealFileTests {
                 try FileManager.default.contentsOfDirectory(atPath: "/proc/self/" + kind).count
             }
             func watchOnce(_ folder: TemporaryFolder, _ number: Int) async throws {
-                let path = folder("f.yaml")
+                let path = folder.path("f.yaml")
                 let reports = ReportList()
                 let watcher = ConfigurationWatcher<String>(
                     LocalFile(path),
@@ -226,13 +226,12 @@ struct RealFileTests {
                 )
                 watcher.start()
                 _ = try await watcher.renew()
-                try folder.replace("\(number)", "f.yaml")
+                try folder.replace("f.yaml", with: "\(number)")
                 while await reports.next() != ["applied \(number)"] {}
                 await watcher.end()
             }
             let folder = try TemporaryFolder()
-            defer { folder.remove() }
-            try folder.write("first", "f.yaml")
+            try folder.write("first", to: "f.yaml")
             // What the process opens once and keeps is open by then, such as the runtime's timers of both clocks.
             try await Task.sleep(for: .nanoseconds(1), clock: .continuous)
             try await Task.sleep(for: .nanoseconds(1), clock: .suspending)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import Foundation
 import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTesting
+import ServerRig
 
 @testable import HTTPDNSControl
 
@@ -13,17 +13,15 @@ import HTTPDNSTesting
 ///
 /// `one.test` is at 203.0.113.1 for 30 s by the provider, and `map.test` mapped to 203.0.113.7.
 final class ControlRig: Sendable {
-    let folder: String
+    let folder: TemporaryFolder
     let clock = ManualClock()
     let provider: ScriptedProvider
     let client: HTTPDNSClient
 
-    var path: String { "\(folder)/control.sock" }
+    var path: String { folder.path("control.sock") }
 
     init() async throws {
-        // Short: the path of a socket has room for 107 octets.
-        folder = "/tmp/httpdns-\(UUID().uuidString.prefix(8))"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        folder = try TemporaryFolder()
         provider = ScriptedProvider(
             scripts: [
                 try HTTPDNSName("one.test"): .answer(
@@ -43,11 +41,7 @@ final class ControlRig: Sendable {
         client = try await HTTPDNSClient(configuration: configuration)
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: folder) }
-
     func open() throws -> ControlSocket { try ControlSocket(client: client, path: path, timeSource: clock) }
 
     func call() throws -> ControlCall { try ControlCall(path: path) }
-
-    var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder).sorted()) ?? [] }
 }

@@ -4,6 +4,7 @@
 import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTesting
+import ServerRig
 import Testing
 
 @Suite("Resolving with a store", .timeLimit(.minutes(10)))
@@ -312,7 +313,7 @@ struct RestoringTests {
     /// A damaged snapshot only causes an event.
     @Test("A snapshot on disk carries the answers of one resolver to the next")
     func disk() async throws {
-        let folder = try StoreFolder()
+        let folder = try TemporaryFolder()
         func fixture() throws -> ResolverFixture {
             try ResolverFixture {
                 $0.snapshotPath = folder.file

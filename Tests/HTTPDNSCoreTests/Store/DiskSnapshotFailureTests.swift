@@ -3,6 +3,7 @@
 
 import Foundation
 import HTTPDNSPrimitives
+import ServerRig
 import Testing
 
 @testable import HTTPDNSCore
@@ -10,9 +11,9 @@ import Testing
 /// What other processes, crashes and full disks do to a snapshot.
 @Suite("Failures of a snapshot on disk")
 struct DiskSnapshotFailureTests {
-    private let folder: StoreFolder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try StoreFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     /// As many answers about names of their own as make a file of several pages.
     private static func answers(_ count: Int, by provider: String) throws -> [HTTPDNSStoredResolution] {

@@ -3,17 +3,18 @@
 
 import Foundation
 import HTTPDNSPrimitives
+import ServerRig
 import Testing
 
 @testable import HTTPDNSCore
 
 @Suite("Snapshot on disk")
 struct DiskSnapshotTests {
-    private let folder: StoreFolder
+    private let folder: TemporaryFolder
     private let store: HTTPDNSDiskStore
 
     init() throws {
-        folder = try StoreFolder()
+        folder = try TemporaryFolder()
         store = HTTPDNSDiskStore(path: folder.file)
     }
 

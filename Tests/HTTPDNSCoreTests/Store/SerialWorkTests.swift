@@ -4,6 +4,7 @@
 import Foundation
 import HTTPDNSPrimitives
 import HTTPDNSTesting
+import ServerRig
 import Testing
 
 @testable import HTTPDNSCore
@@ -42,7 +43,7 @@ struct SerialWorkTests {
         func add(_ name: String) { names.withLock { _ = $0.insert(name) } }
     }
 
-    private func store(in folder: StoreFolder, _ work: SerialWork) -> HTTPDNSDiskStore {
+    private func store(in folder: TemporaryFolder, _ work: SerialWork) -> HTTPDNSDiskStore {
         HTTPDNSDiskStore(
             path: folder.file,
             maximumBytes: 1 << 20,
@@ -55,7 +56,7 @@ struct SerialWorkTests {
     /// The last one stays.
     @Test("Saves of one store run in the order of the calls, on one thread")
     func order() async throws {
-        let folder = try StoreFolder()
+        let folder = try TemporaryFolder()
         let threads = Threads()
         let work = SerialWork(startThread: threads.start)
         let store = store(in: folder, work)
@@ -75,7 +76,7 @@ struct SerialWorkTests {
 
     @Test("Many concurrent saves leave the file of one of them")
     func storm() async throws {
-        let folder = try StoreFolder()
+        let folder = try TemporaryFolder()
         let store = HTTPDNSDiskStore(path: folder.file)
         let answers = try (0..<50).map { [try HTTPDNSStoredResolution.sample("host\($0).test")] }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -130,7 +131,7 @@ struct SerialWorkTests {
 
     @Test("A missing thread is an error of the store, and the next call tries again")
     func noThread() async throws {
-        let folder = try StoreFolder()
+        let folder = try TemporaryFolder()
         let supply = ThreadSupply()
         let work = SerialWork(startThread: supply.start)
         let store = store(in: folder, work)

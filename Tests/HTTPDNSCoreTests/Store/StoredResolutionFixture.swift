@@ -3,6 +3,7 @@
 
 import Foundation
 import HTTPDNSCore
+import ServerRig
 
 extension HTTPDNSStoredResolution {
     /// An answer about `host`; everything has a value of its own.
@@ -51,23 +52,9 @@ extension HTTPDNSStoredResolution {
     }
 }
 
-/// A folder of one test, which is removed with it.
-final class StoreFolder: Sendable {
-    let path: String
+extension TemporaryFolder {
     /// A path for a snapshot in the folder.
-    var file: String { "\(path)/answers.snapshot" }
-
-    init() throws {
-        var template = Array("/tmp/httpdns-store.XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    var names: [String] {
-        get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
-    }
+    var file: String { path("answers.snapshot") }
 
     var contents: [UInt8] {
         get throws { [UInt8](try Data(contentsOf: URL(fileURLWithPath: file))) }
@@ -75,8 +62,7 @@ final class StoreFolder: Sendable {
 
     /// Writes a file that only its owner may write.
     func write(_ octets: some Sequence<UInt8>, to name: String = "answers.snapshot") throws {
-        let path = "\(self.path)/\(name)"
-        try Data(octets).write(to: URL(fileURLWithPath: path))
-        guard chmod(path, 0o600) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        try Data(octets).write(to: URL(fileURLWithPath: path(name)))
+        guard chmod(path(name), 0o600) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     }
 }

@@ -189,8 +189,8 @@ struct StrayBytesTests {
     )
     func unixSockets(method: HTTPRequest.Method) async throws {
         let (both, sends, sent) = (Gate(), Gate(), Gate())
-        let path = "/tmp/httpdns-stray-\(getpid())-\(method)"
-        defer { unlink(path) }
+        let folder = try TemporaryFolder()
+        let path = folder.path("s")
         let body: [RawServer.Step] = method == .post ? [.read(1)] : []
         let server = try RawServer(unixSocket: path) { number in
             let next: [RawServer.Step] = [.repeatForever([.readHead] + body + [.sendText(Self.own)])]

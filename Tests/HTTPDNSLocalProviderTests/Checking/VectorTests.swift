@@ -14,7 +14,7 @@ struct VectorTests {
     private static let key = "f0e0d0c0b0a090807060504030201000"
 
     private func alibaba(at seconds: Int64 = Served.now) throws -> Served {
-        let (secret, key) = (try Secrets.shared.place(Self.secret), try Secrets.shared.place(Self.key))
+        let (secret, key) = (try Secrets.place(Self.secret), try Secrets.place(Self.key))
         return try Served("alibaba: { account: \"123456\", secret: \(secret), encryption_key: \(key) }", at: seconds)
     }
 
@@ -65,7 +65,7 @@ struct VectorTests {
         ]
     )
     func version1(seconds: Int64, target: String) throws {
-        let serve = "alibaba: { secret: \(try Secrets.shared.place("IAmASecret")) }"
+        let serve = "alibaba: { secret: \(try Secrets.place("IAmASecret")) }"
         #expect(try Served(serve, at: seconds).refusal(target) == "200 ok")
         #expect(try Served(serve, at: seconds + 601).refusal(target) == "403 SignatureExpired")
         #expect(try Served(serve, at: seconds).refusal(String(target.dropLast()) + "x") == "403 InvalidSignature")
@@ -77,8 +77,8 @@ struct VectorTests {
     func schedule() throws {
         let vendor = "/1/ss?region=cn&n=abcdef2345&t=1632912372&s=de7be63a9f19cf11e9d455d7d4f23cb4"
         let ours = "/1/ss?n=0123456789ab&t=1700000000&s=716d2009c9534fbe53505d59989b637d"
-        let first = "alibaba: { secret: \(try Secrets.shared.place("123456")) }"
-        let second = "alibaba: { secret: \(try Secrets.shared.place("IAmASecret")) }"
+        let first = "alibaba: { secret: \(try Secrets.place("123456")) }"
+        let second = "alibaba: { secret: \(try Secrets.place("IAmASecret")) }"
         #expect(try Served(first, at: 1_632_912_372).refusal(vendor) == "200 ok")
         #expect(try Served(first, at: 1_632_912_372 + 151).refusal(vendor) == "403 SignatureExpired")
         #expect(try Served(second).refusal(ours) == "200 ok")
@@ -87,7 +87,7 @@ struct VectorTests {
 
     @Test("Alidns' paid service")
     func alidns() throws {
-        let serve = "alidns: { account: \"9999\", access_key: test, secret: \(try Secrets.shared.place("topsecret")) }"
+        let serve = "alidns: { account: \"9999\", access_key: test, secret: \(try Secrets.place("topsecret")) }"
         let target =
             "/resolve?name=www.taobao.com&type=1&uid=9999&ak=test&ts=1614927253"
             + "&key=2f6398a1dab29e5bd6f2fd9a3e3ddca5b2a5f8309c3fb4522db3aa563586f0ed"
@@ -103,7 +103,7 @@ struct VectorTests {
 
     @Test("Tencent's AES covers the names and the expiry behind them")
     func tencent() throws {
-        let serve = "tencent: { id: \"77\", encryption_key: \(try Secrets.shared.place("dnspodpass")) }"
+        let serve = "tencent: { id: \"77\", encryption_key: \(try Secrets.place("dnspodpass")) }"
         let plain = "/d?id=77&alg=aes&dn=000102030405060708090a0b0c0d0e0f38d6de1c8480194edec2947eca9d7fa1"
         let timed =
             "/d?id=77&alg=aes&dn=000102030405060708090a0b0c0d0e0f"

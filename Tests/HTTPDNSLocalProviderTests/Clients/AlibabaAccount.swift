@@ -54,8 +54,8 @@ enum AlibabaAccount {
 
         /// The part `serve` for an account that wants what the client does.
         func serve(_ more: String = "") throws -> String {
-            let secret = isSigned ? ", secret: \(try Secrets.shared.place(AlibabaAccount.secret))" : ""
-            let key = try Secrets.shared.place(AlibabaAccount.key)
+            let secret = isSigned ? ", secret: \(try Secrets.place(AlibabaAccount.secret))" : ""
+            let key = try Secrets.place(AlibabaAccount.key)
             return "alibaba: { account: \"123456\"\(secret), encryption_key: \(key) }\n\(more)"
         }
     }

@@ -58,8 +58,8 @@ extension OverTheNetwork {
         func discovery() async throws {
             let client = Client(isSigned: true, encryption: .gcm)
             try await Serving.run(try client.serve(), settings: { $0.tls = .generated() }) { serving in
-                let secrets = try Secrets()
-                let roots = try secrets.write(try #require(serving.listener.certificate), to: "ca.pem")
+                let folder = try TemporaryFolder()
+                let roots = try folder.write(try #require(serving.listener.certificate), to: "ca.pem")
                 let provider = try client.provider(serving.url) {
                     $0.trustRoots = .file(roots)
                     $0.discoversAddresses = true

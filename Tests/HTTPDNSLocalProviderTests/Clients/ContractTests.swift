@@ -116,7 +116,7 @@ extension OverTheNetwork {
 
         @Test("Alidns with an account is signed, and refused with another secret")
         func alidnsAccount() async throws {
-            let place = try Secrets.shared.place("topsecret")
+            let place = try Secrets.place("topsecret")
             try await Serving.run("alidns: { account: \"9999\", access_key: test, secret: \(place) }") { serving in
                 let good = try await Self.alidns(serving.url, secret: "topsecret").outcome("v4.shop.test", .v4)
                 #expect(good.addresses == ["192.0.2.20"])

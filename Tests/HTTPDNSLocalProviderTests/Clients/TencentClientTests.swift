@@ -18,7 +18,7 @@ extension OverTheNetwork {
         private static let key = "dnspodpass"
 
         private static func serve(_ more: String = "") throws -> String {
-            "tencent: { id: \"77\", token: \(try Secrets.shared.place(token)), encryption_key: \(try Secrets.shared.place(key)) }\n\(more)"
+            "tencent: { id: \"77\", token: \(try Secrets.place(token)), encryption_key: \(try Secrets.place(key)) }\n\(more)"
         }
 
         private static func provider(

@@ -97,7 +97,7 @@ struct AlibabaServedTests {
         ]
     )
     func signedTimes(time: String, schedule: String, v1: String, v2: String, isAbsurd: Bool) throws {
-        let secret = try Secrets.shared.place("00ff")
+        let secret = try Secrets.place("00ff")
         let served = try Served("alibaba: { account: \"1\", secret: \(secret) }")
         #expect(
             served.refusal("/1/ss?n=0011223344556677&t=\(time)&s=\(schedule)")
@@ -146,7 +146,7 @@ struct AlibabaServedTests {
 
     @Test("An account with a secret accepts unsigned queries only where the file says so")
     func unsigned() throws {
-        let secret = try Secrets.shared.place("00ff")
+        let secret = try Secrets.place("00ff")
         let targets = ["/v2/d?id=1&m=0&dn=v4.shop.test", "/1/d?host=v4.shop.test", "/1/resolve?host=v4.shop.test"]
         for target in targets {
             #expect(try Served("alibaba: { secret: \(secret) }").refusal(target) == "403 UnsignedInterfaceDisabled")
@@ -165,7 +165,7 @@ struct AlibabaServedTests {
         ]
     )
     func ciphers(text: String) throws {
-        let key = try Secrets.shared.place("f0e0d0c0b0a090807060504030201000")
+        let key = try Secrets.place("f0e0d0c0b0a090807060504030201000")
         for mode in [1, 2] {
             let served = try Served("alibaba: { encryption_key: \(key) }")
             #expect(served.refusal("/v2/d?id=1&m=\(mode)&enc=\(text)") == "400 InvalidEncryption")
@@ -177,8 +177,8 @@ struct AlibabaServedTests {
         let good =
             "000102030405060708090a0b0c0d0e0f52ab7ad75a14eaf3e3b86f36fa09df2b662d5343777bbb7ec30eecbc117f5a40"
             + "fb3b9da7ee5d48246fff0fe3d88566a6"
-        let key = try Secrets.shared.place("f0e0d0c0b0a090807060504030201000")
-        let other = try Secrets.shared.place("f0e0d0c0b0a090807060504030201001")
+        let key = try Secrets.place("f0e0d0c0b0a090807060504030201000")
+        let other = try Secrets.place("f0e0d0c0b0a090807060504030201001")
         #expect(try Served("alibaba: { encryption_key: \(key) }").refusal("/v2/d?id=1&m=1&enc=\(good)") == "200 ok")
         #expect(
             try Served("alibaba: { encryption_key: \(key) }").refusal("/v2/d?id=1&m=2&enc=\(good)")

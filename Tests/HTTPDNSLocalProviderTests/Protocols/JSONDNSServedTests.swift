@@ -69,7 +69,7 @@ struct JSONDNSServedTests {
         ]
     )
     func signedTimes(time: String, key: String, expected: String) throws {
-        let secret = try Secrets.shared.place("00ff")
+        let secret = try Secrets.place("00ff")
         let served = try Served("alidns: { account: \"9\", access_key: k, secret: \(secret) }")
         #expect(served.refusal("/resolve?name=v4.shop.test&uid=9&ak=k&ts=\(time)&key=\(key)") == expected)
     }

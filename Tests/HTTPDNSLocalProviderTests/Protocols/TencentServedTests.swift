@@ -30,7 +30,7 @@ struct TencentServedTests {
         ]
     )
     func samples(query: String, body: String) throws {
-        let token = try Secrets.shared.place("8675309")
+        let token = try Secrets.place("8675309")
         #expect(try Served("tencent: { token: \(token) }").body("/d?token=8675309&\(query)") == body)
     }
 
@@ -50,7 +50,7 @@ struct TencentServedTests {
         ]
     )
     func refusals(target: String, expected: String) throws {
-        let token = try Secrets.shared.place("8675309")
+        let token = try Secrets.place("8675309")
         #expect(try Served("tencent: { token: \(token) }").refusal(target) == expected)
     }
 

@@ -26,8 +26,8 @@ extension OverTheNetwork {
             arguments: [true, false]
         )
         func serving(isJSON: Bool) async throws {
-            let secrets = try Secrets()
-            let file = try secrets.write(Self.file, to: "served.yaml")
+            let folder = try TemporaryFolder()
+            let file = try folder.write(Self.file, to: "served.yaml")
             let program = try BuiltProduct.path("resolve-test")
             // The shell plays the service's supervisor: it starts, waits for the line, asks, ends.
             let script = """
@@ -40,7 +40,7 @@ extension OverTheNetwork {
                 kill -TERM $pid; wait $pid; echo "status $?"
                 cat "$2/out"
                 """
-            let result = try await Command("sh", ["-c", script, program, file, secrets.folder.path]).run(
+            let result = try await Command("sh", ["-c", script, program, file, folder.path]).run(
                 within: .seconds(90)
             )
             #expect(result.output.contains("img.shop.test"), "\(result)")
@@ -68,9 +68,9 @@ extension OverTheNetwork {
         /// It exits with 1 for the rest.
         @Test("A failed start prints one line and exits with 2 for files and arguments")
         func failures() async throws {
-            let secrets = try Secrets()
-            let bad = try secrets.write("version: 1\nserve: { hosts: { a.test: { fail: 200 } } }\n", to: "bad.yaml")
-            let good = try secrets.write("version: 1\n", to: "good.yaml")
+            let folder = try TemporaryFolder()
+            let bad = try folder.write("version: 1\nserve: { hosts: { a.test: { fail: 200 } } }\n", to: "bad.yaml")
+            let good = try folder.write("version: 1\n", to: "good.yaml")
             for (arguments, status, word) in [
                 ([bad], 2, "bad.yaml:2"), (["/nowhere.yaml"], 2, "/nowhere.yaml"), ([], 2, "FILE"),
                 ([good, "--listen", "localhost"], 2, "--listen"),

@@ -40,8 +40,8 @@ extension OverTheNetwork {
         )
         func generated() async throws {
             try await Serving.run(settings: { $0.tls = .generated(names: ["provider.test"]) }) { serving in
-                let secrets = try Secrets()
-                let authority = try secrets.write(try #require(serving.listener.certificate), to: "ca.pem")
+                let folder = try TemporaryFolder()
+                let authority = try folder.write(try #require(serving.listener.certificate), to: "ca.pem")
                 let port = serving.listener.port
                 for (version, expected) in [("--http2", "2"), ("--http1.1", "1.1")] {
                     for host in ["127.0.0.1", "localhost", "provider.test"] {
@@ -73,8 +73,8 @@ extension OverTheNetwork {
 
         @Test("A given certificate is used; an unusable one is refused without repeating it")
         func given() async throws {
-            let secrets = try Secrets()
-            let (certificate, key) = ("\(secrets.folder.path)/c.pem", "\(secrets.folder.path)/k.pem")
+            let folder = try TemporaryFolder()
+            let (certificate, key) = (folder.path("c.pem"), folder.path("k.pem"))
             let made = try await Command(
                 "openssl",
                 [
@@ -95,7 +95,7 @@ extension OverTheNetwork {
                 #expect(result.output == "192.0.2.20")
             }
             // Another pair's key, which fits the certificate in all but itself.
-            let other = "\(secrets.folder.path)/other.pem"
+            let other = folder.path("other.pem")
             let generated = try await Command("openssl", ["genrsa", "-out", other, "2048"]).run()
             try #require(generated.status == 0, "\(generated)")
             for (certificate, key) in [(key, certificate), (certificate, other)] {
@@ -113,9 +113,9 @@ extension OverTheNetwork {
             try await Serving.run(settings: { $0.onQuery = { query.yield($0) } }) { serving in
                 let url = serving.url + "/d?dn=v4.shop.test"
                 var told = queries.makeAsyncIterator()
-                let secrets = try Secrets()
+                let folder = try TemporaryFolder()
                 for (count, status) in [(65_535, "200"), (65_536, "413")] {
-                    let body = try secrets.write("x=" + String(repeating: "y", count: count - 2), to: "\(count)")
+                    let body = try folder.write("x=" + String(repeating: "y", count: count - 2), to: "\(count)")
                     let result = try await Self.curl("-o", "/dev/null", "-w", "%{http_code}", "-d", "@\(body)", url)
                     #expect(result.output == status)
                     let query = await told.next()
@@ -187,8 +187,8 @@ extension OverTheNetwork {
 
         @Test("The file is read again when it changes; one with errors changes nothing")
         func reloading() async throws {
-            let secrets = try Secrets()
-            let file = try secrets.write("version: 1\nmappings: { a.test: 192.0.2.1 }\n", to: "served.yaml")
+            let folder = try TemporaryFolder()
+            let file = try folder.write("version: 1\nmappings: { a.test: 192.0.2.1 }\n", to: "served.yaml")
             let (reloads, continuation) = AsyncStream.makeStream(of: String?.self)
             var configuration = LocalProvider.Configuration(.file(file))
             configuration.onReload = { continuation.yield($0.map { "\($0)" }) }
@@ -198,10 +198,10 @@ extension OverTheNetwork {
                 let url = listener.url + "/d?dn=a.test"
                 #expect(listener.ruleCount == 1)
                 #expect(try await Self.curl(url).output == "192.0.2.1")
-                _ = try secrets.write("version: 1\nmappings: { a.test: 192.0.2.2 }\n", to: "served.yaml")
+                try folder.replace("served.yaml", with: "version: 1\nmappings: { a.test: 192.0.2.2 }\n")
                 #expect(await iterator.next() == .some(nil))
                 #expect(try await Self.curl(url).output == "192.0.2.2")
-                _ = try secrets.write("version: 1\nmappings: { a.test: 192.0.2 }\n", to: "served.yaml")
+                try folder.replace("served.yaml", with: "version: 1\nmappings: { a.test: 192.0.2 }\n")
                 let mistake = await iterator.next()
                 #expect(mistake??.contains("served.yaml:2") == true)
                 #expect(try await Self.curl(url).output == "192.0.2.2")

@@ -3,33 +3,18 @@
 
 #if LocalProvider
 import Foundation
+import ServerRig
 
-/// A folder of a test's own, with files that hold secrets as the file reader wants them: mode 0600.
-final class Secrets: Sendable {
-    /// For secrets that are read late, when a query comes.
-    static let shared = try! Secrets()
-
-    let folder: URL
-
-    init() throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "local-provider-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(at: folder) }
+/// Files that hold secrets as the file reader wants them: mode 0600.
+enum Secrets {
+    /// For the whole process, since secrets are read late, when a query comes.
+    private static let folder = try! TemporaryFolder()
 
     /// The setting of a secret with this text.
-    func place(_ text: String) throws -> String {
-        let file = folder.appending(path: "\(UUID())")
-        try Data(text.utf8).write(to: file)
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
-        return "{ file: \(file.path) }"
-    }
-
-    func write(_ text: String, to name: String) throws -> String {
-        let file = folder.appending(path: name)
-        try Data(text.utf8).write(to: file, options: .atomic)
-        return file.path
+    static func place(_ text: String) throws -> String {
+        let file = try folder.write(text, to: "\(UUID())")
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        return "{ file: \(file) }"
     }
 }
 #endif

@@ -164,9 +164,8 @@ struct BlockingCallTests {
 
     @Test("A stream and a file are sent when all runtime threads are taken", arguments: [false, true])
     func bodiesOnTheRuntimesThreads(isFile: Bool) async throws {
-        let path = NSTemporaryDirectory() + "httpdns-blocking-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        try Data("12345".utf8).write(to: URL(fileURLWithPath: path))
+        let folder = try TemporaryFolder()
+        let path = try folder.write("12345", to: "body")
         let server = try RawServer(.repeatForever([.readHead, .read(5), .sendText(Self.ok)]))
         let client = try await client(server.port)
         let errors = await withTaskGroup(of: HTTPDNSClientError?.self) { tasks in

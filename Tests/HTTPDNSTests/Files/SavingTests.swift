@@ -14,17 +14,11 @@ import Testing
 /// Rows 67 and, with `DownloadTests`, the rest of what a download promises: the file is there whole or not at all.
 @Suite("Saving bodies")
 struct SavingTests {
-    private let folder: String
+    private let folder: TemporaryFolder
 
-    init() throws {
-        folder = NSTemporaryDirectory() + "httpdns-saving-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    }
+    init() throws { folder = try TemporaryFolder() }
 
-    private func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
-    private func contents(_ name: String) throws -> String {
-        try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
-    }
+    private func contents(_ name: String) throws -> String { try #require(folder.read(name)) }
 
     private func rig(_ chunks: [[UInt8]], status: HTTPResponse.Status = .ok, endingWith failure: TransferFailure? = nil)
         throws
@@ -38,71 +32,66 @@ struct SavingTests {
     /// The same holds behind a link.
     @Test("A saved body replaces the old file as a whole and keeps its permissions")
     func whole() async throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        try "old".write(toFile: "\(folder)/a", atomically: false, encoding: .utf8)
-        chmod("\(folder)/a", 0o600)
-        try FileManager.default.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: "a")
+        try folder.write("old", to: "a")
+        chmod(folder.path("a"), 0o600)
+        try folder.link("link", to: "a")
         let long = [UInt8](repeating: UInt8(ascii: "x"), count: 700_000)
         let download = try await rig([Array("new ".utf8), long]).client.download(
             "https://one.test/",
-            to: "\(folder)/link"
+            to: folder.path("link")
         )
         #expect(download.bytes == 700_004 && download.path.hasSuffix("/a") && download.response.status == .ok)
-        #expect(try names() == ["a", "link"] && contents("a").hasPrefix("new xxx") && contents("a").count == 700_004)
-        let rights = try FileManager.default.attributesOfItem(atPath: "\(folder)/a")[.posixPermissions] as? Int
+        #expect(try folder.names == ["a", "link"])
+        #expect(try contents("a").hasPrefix("new xxx") && contents("a").count == 700_004)
+        let rights = try FileManager.default.attributesOfItem(atPath: folder.path("a"))[.posixPermissions] as? Int
         #expect(rights == 0o600)
 
-        #expect(try await rig([]).client.get("https://one.test/").body.save(to: "\(folder)/empty") == 0)
-        #expect(try names() == ["a", "empty", "link"] && contents("empty").isEmpty)
+        #expect(try await rig([]).client.get("https://one.test/").body.save(to: folder.path("empty")) == 0)
+        #expect(try folder.names == ["a", "empty", "link"] && contents("empty").isEmpty)
     }
 
     /// The link may lead through other links and folders.
     @Test("Saving through a dangling link keeps the link, and a circle is an error")
     func danglingLinks() async throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        func link(_ name: String, to target: String) throws {
-            try FileManager.default.createSymbolicLink(atPath: "\(folder)/\(name)", withDestinationPath: target)
-        }
-        try FileManager.default.createDirectory(atPath: "\(folder)/files", withIntermediateDirectories: false)
-        try link("current", to: "files/next")
-        try link("files/next", to: "v2.bin")
-        try link("absolute", to: "\(folder)/v3.bin")
-        try link("circle", to: "circle")
-        try link("nowhere", to: "missing/v4.bin")
+        try folder.makeFolder("files")
+        try folder.link("current", to: "files/next")
+        try folder.link("files/next", to: "v2.bin")
+        try folder.link("absolute", to: folder.path("v3.bin"))
+        try folder.link("circle", to: "circle")
+        try folder.link("nowhere", to: "missing/v4.bin")
         for name in ["current", "absolute"] {
-            let download = try await rig([[1, 2]]).client.download("https://one.test/", to: "\(folder)/\(name)")
+            let download = try await rig([[1, 2]]).client.download("https://one.test/", to: folder.path(name))
             #expect(download.path.hasSuffix(name == "current" ? "/files/v2.bin" : "/v3.bin"))
         }
         for name in ["circle", "nowhere"] {
             let rig = try rig([[1]])
             let error = await clientError {
-                try await rig.client.download("https://one.test/", to: "\(folder)/\(name)")
+                try await rig.client.download("https://one.test/", to: folder.path(name))
             }
             #expect(error?.code == .fileFailed && rig.wire.requests.isEmpty)
         }
-        #expect(try names() == ["absolute", "circle", "current", "files", "nowhere", "v3.bin"])
+        #expect(try folder.names == ["absolute", "circle", "current", "files", "nowhere", "v3.bin"])
         for (name, target) in [("current", "files/next"), ("files/next", "v2.bin"), ("circle", "circle")] {
-            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)") == target)
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.path(name)) == target)
         }
         #expect(try contents("files/v2.bin") == "\u{1}\u{2}" && contents("v3.bin") == "\u{1}\u{2}")
     }
 
     @Test("A body over the limit is not saved, whether its length is declared or not", arguments: [true, false])
     func tooLong(isDeclared: Bool) async throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
         let fields: HTTPFields = isDeclared ? [.contentLength: "6"] : [:]
         let rig = try Rig(
             wire: ScriptedWire { request, _ in .ok(from: request, fields: fields, chunks: [[1, 2, 3], [4, 5, 6]]) }
         )
-        let path = "\(folder)/a"
+        let path = folder.path("a")
         let error = await clientError {
             try await rig.client.get("https://one.test/").body.save(to: path, upTo: .bytes(5))
         }
         #expect(error?.code == .responseTooLarge)
-        #expect(try names() == [])
+        #expect(try folder.names == [])
         // For a length that is declared no file is begun, so that a folder that is missing is not noticed.
         let unbegun = await clientError {
-            try await rig.client.get("https://one.test/").body.save(to: "\(folder)/missing/a", upTo: .bytes(5))
+            try await rig.client.get("https://one.test/").body.save(to: folder.path("missing/a"), upTo: .bytes(5))
         }
         #expect(unbegun?.code == (isDeclared ? .responseTooLarge : .fileFailed))
         #expect(try await rig.client.get("https://one.test/").body.save(to: path, upTo: .bytes(6)) == 6)
@@ -112,29 +101,26 @@ struct SavingTests {
 
     @Test("A download has what the server sent, and is decoded when it is asked for", arguments: [false, true])
     func decoding(isAsked: Bool) async throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
         let rig = try rig([[1]])
-        _ = try await rig.client.download("https://one.test/", to: "\(folder)/a", decodesBody: isAsked)
+        _ = try await rig.client.download("https://one.test/", to: folder.path("a"), decodesBody: isAsked)
         #expect(rig.wire.requests.map { $0.decodes } == [isAsked])
     }
 
     @Test("A broken body and an unsuccessful status leave the old file and nothing else")
     func failures() async throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        try "old".write(toFile: "\(folder)/a", atomically: false, encoding: .utf8)
+        try folder.write("old", to: "a")
         let broken = try rig([[1]], endingWith: TransferFailure(code: .connectionLost, phase: .body, message: "broke"))
-        let error = await clientError { try await broken.client.download("https://one.test/", to: "\(folder)/a") }
+        let error = await clientError { try await broken.client.download("https://one.test/", to: folder.path("a")) }
         #expect(error?.code == .connectionLost)
         let missing = try rig([[1]], status: .notFound)
-        let status = await clientError { try await missing.client.download("https://one.test/", to: "\(folder)/a") }
+        let status = await clientError { try await missing.client.download("https://one.test/", to: folder.path("a")) }
         #expect(status?.code == .unexpectedStatus && status?.message.contains("404") == true)
         #expect(status?.requestMayHaveBeenSent == true && status?.host == "one.test")
-        #expect(try names() == ["a"] && contents("a") == "old")
+        #expect(try folder.names == ["a"] && contents("a") == "old")
     }
 
     @Test("300 downloads to a slow disk take at most 16 threads")
     func boundedThreads() async throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
         let rig = try rig([[1, 2, 3]])
         let folder = folder
         let threads = Lock((now: 0, most: 0))
@@ -161,7 +147,7 @@ struct SavingTests {
         while stuck.withLock({ $0 }) < 16 { await Task.yield() }
         let downloads = ThreadPool.$files.withValue(pool) {
             (0..<300).map { number in
-                Task { try await rig.client.download("https://one.test/", to: "\(folder)/\(number)").bytes }
+                Task { try await rig.client.download("https://one.test/", to: folder.path("\(number)")).bytes }
             }
         }
         let limit = ContinuousClock.now + .seconds(20)
@@ -169,7 +155,7 @@ struct SavingTests {
         #expect(pool.waitingCount == 300 && threads.withLock { $0.most } == 16)
         for _ in 0..<16 { disk.signal() }
         for download in downloads { #expect(try await download.value == 3) }
-        #expect(try names().count == 300)
+        #expect(try folder.names.count == 300)
     }
 
     @Test(
@@ -177,7 +163,6 @@ struct SavingTests {
         arguments: ["/nonexistent/a", "", "/dev/null", "/tmp"]
     )
     func noPlace(path: String) async throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
         let rig = try rig([[1]])
         let error = await clientError { try await rig.client.download("https://one.test/", to: path) }
         #expect(error?.code == .fileFailed && error?.requestMayHaveBeenSent == false && error?.hint != nil)
@@ -186,12 +171,11 @@ struct SavingTests {
 
     @Test("A name that the file system refuses is found before anything is sent")
     func longName() async throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
         let rig = try rig([[1]])
-        let path = "\(folder)/\(String(repeating: "a", count: 256))"
+        let path = folder.path(String(repeating: "a", count: 256))
         let error = await clientError { try await rig.client.download("https://one.test/", to: path) }
         #expect(error?.code == .fileFailed && error?.requestMayHaveBeenSent == false)
-        #expect(try rig.wire.requests.isEmpty && names().isEmpty)
+        #expect(try rig.wire.requests.isEmpty && folder.names.isEmpty)
     }
 
     @Test(
@@ -199,36 +183,33 @@ struct SavingTests {
         .enabled("only root gives files away") { getuid() == 0 }
     )
     func owner() async throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        try "old".write(toFile: "\(folder)/a", atomically: false, encoding: .utf8)
-        chmod("\(folder)/a", 0o640)
-        #expect(chown("\(folder)/a", 12_345, 12_346) == 0)
-        _ = try await rig([[1]]).client.download("https://one.test/", to: "\(folder)/a")
+        try folder.write("old", to: "a")
+        chmod(folder.path("a"), 0o640)
+        #expect(chown(folder.path("a"), 12_345, 12_346) == 0)
+        _ = try await rig([[1]]).client.download("https://one.test/", to: folder.path("a"))
         var status = stat()
-        #expect(stat("\(folder)/a", &status) == 0)
+        #expect(stat(folder.path("a"), &status) == 0)
         #expect(status.st_uid == 12_345 && status.st_gid == 12_346 && status.st_mode & 0o7777 == 0o640)
         #expect(try contents("a") == "\u{1}")
     }
 
     @Test("A file that is dropped early or cannot get its name leaves nothing")
     func dropped() throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
         do {
-            let file = try ReplacedFile("\(folder)/a")
+            let file = try ReplacedFile(folder.path("a"))
             try file.append([1, 2])
-            #expect(try names().count == 1)
+            #expect(try folder.names.count == 1)
         }
-        #expect(try names().isEmpty)
-        let file = try ReplacedFile("\(folder)/b")
-        try FileManager.default.createDirectory(atPath: "\(folder)/b", withIntermediateDirectories: false)
+        #expect(try folder.names.isEmpty)
+        let file = try ReplacedFile(folder.path("b"))
+        try folder.makeFolder("b")
         #expect(throws: FileFault.self) { try file.finish() }
-        #expect(try names() == ["b"])
+        #expect(try folder.names == ["b"])
     }
 
     /// It has the total where that is known.
     @Test("Progress begins at 0, grows and ends with the exact number")
     func progress() async throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
         for (length, coding) in [("5", nil), (nil, nil), ("5", "gzip")] as [(String?, String?)] {
             let wire = ScriptedWire { request, _ in
                 var answer = HopAnswer.ok(from: request, chunks: [[1, 2], [3, 4, 5]])
@@ -238,7 +219,7 @@ struct SavingTests {
             }
             let seen = Lock<[HTTPDNSClient.Progress]>([])
             let client = try Rig(wire: wire).client
-            _ = try await client.download("https://one.test/", to: "\(folder)/a", decodesBody: true) { step in
+            _ = try await client.download("https://one.test/", to: folder.path("a"), decodesBody: true) { step in
                 seen.withLock { $0.append(step) }
             }
             let total: Int64? = length != nil && coding == nil ? 5 : nil
@@ -256,7 +237,6 @@ struct SavingTests {
 
     @Test("An earlier observer of the progress keeps its reports")
     func twoReports() async throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
         let first = Lock<[Int64]>([])
         let second = Lock<[Int64]>([])
         let monitor = Around { request, context, next in
@@ -266,7 +246,7 @@ struct SavingTests {
         }
         let wire = ScriptedWire { request, _ in .ok(from: request, chunks: [[1, 2]]) }
         let rig = try Rig(wire: wire) { $0.applicationInterceptors = [monitor] }
-        _ = try await rig.client.download("https://one.test/", to: "\(folder)/a") { step in
+        _ = try await rig.client.download("https://one.test/", to: folder.path("a")) { step in
             second.withLock { $0.append(step.bytes) }
         }
         #expect(first.withLock { $0 } == [0, 2, 2] && second.withLock { $0 } == [0, 2, 2])
@@ -274,7 +254,6 @@ struct SavingTests {
 
     @Test("A body that fails is never complete")
     func neverComplete() async throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
         let broken = try rig([[1]], endingWith: TransferFailure(code: .connectionLost, phase: .body, message: "broke"))
         let seen = Lock<[HTTPDNSClient.Progress]>([])
         let body = try await broken.client.get("https://one.test/").body.reportingProgress { step in

@@ -4,6 +4,7 @@
 import Foundation
 import HTTPDNS
 import HTTPTypes
+import ServerRig
 import Testing
 
 @testable import resolve_test
@@ -74,12 +75,11 @@ struct RequestArgumentTests {
     /// Files keep line breaks where the argument says so.
     @Test("Parts of a body are joined by &, and files lose line breaks as with curl")
     func data() throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "resolve-test-\(UUID()).txt")
-        try Data("one\r\ntwo\n\u{0}".utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        let joined = try DataArgument.bytes(["a=1", "@\(file.path)"], keepsLineBreaks: false)
+        let folder = try TemporaryFolder()
+        let file = try folder.write("one\r\ntwo\n\u{0}", to: "data.txt")
+        let joined = try DataArgument.bytes(["a=1", "@\(file)"], keepsLineBreaks: false)
         #expect(String(decoding: joined, as: UTF8.self) == "a=1&onetwo")
-        let kept = try DataArgument.bytes(["@\(file.path)"], keepsLineBreaks: true)
+        let kept = try DataArgument.bytes(["@\(file)"], keepsLineBreaks: true)
         #expect(String(decoding: kept, as: UTF8.self) == "one\r\ntwo\n\u{0}")
         #expect(try DataArgument.bytes([""], keepsLineBreaks: false) == [])
         let failure = #expect(throws: CommandFailure.self) {

@@ -84,7 +84,7 @@ struct ConfigurationFileTests {
     @Test("The command check -v shows the proxy without its login")
     func proxy() async throws {
         let folder = try TemporaryFolder()
-        _ = try folder.write("canary", to: "password")
+        try folder.write("canary", to: "password")
         let file = try folder.write(
             "version: 1\nclient: { proxy: { url: http://proxy.test:3128, user: me, password: { file: password }, except: [a.test] } }\n",
             to: "httpdns.yaml"
@@ -114,7 +114,7 @@ struct ConfigurationFileTests {
         #expect(open.status == 0 && open.error.hasSuffix("warning: \(file): \(reason)\n"), "\(open)")
         let json = try JSONObject(try await Program.run(["check", file, "--json"]).output)
         #expect(json.texts("warnings").count == 2)
-        _ = try folder.write("version: 1\nfile_permissions: refuse\n", to: "httpdns.yaml")
+        try folder.write("version: 1\nfile_permissions: refuse\n", to: "httpdns.yaml")
         let refused = try await Program.run(["check", file])
         #expect(refused.status == 2 && refused.error.contains("file_permissions: refuse, and others may write it"))
     }

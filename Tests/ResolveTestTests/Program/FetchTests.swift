@@ -39,7 +39,7 @@ struct FetchTests {
         let file = try await fetch(server, ["-o", "\(folder.path)/body.txt"])
         #expect(file.output == "")
         #expect(folder.read("body.txt") == "hello")
-        #expect(folder.names == ["body.txt"])
+        #expect(try folder.names == ["body.txt"])
     }
 
     @Test("A body that breaks off leaves the old file and no half one")
@@ -56,7 +56,7 @@ struct FetchTests {
         #expect(result.status == 1)
         #expect(result.error.split(separator: "\n").count == 1)
         #expect(folder.read("body.txt") == "old")
-        #expect(folder.names == ["body.txt"])
+        #expect(try folder.names == ["body.txt"])
     }
 
     @Test("The flag --include prints the head before the body")
@@ -141,7 +141,7 @@ struct FetchTests {
         let file = try folder.write("old", to: "body.txt")
         let failed = try await fetch(server, ["--fail", "-o", file])
         #expect(folder.read("body.txt") == "old")
-        #expect(folder.names == ["body.txt"])
+        #expect(try folder.names == ["body.txt"])
         #expect(failed.status == 1)
         #expect(failed.error.contains("-> 404, HTTP/1.1"))
         #expect(failed.error.contains("resolve-test: the origin responded with status 404"))
@@ -216,7 +216,7 @@ struct FetchTests {
         let text = try #require(folder.read("pid")).trimmingCharacters(in: .whitespacesAndNewlines)
         kill(try #require(pid_t(text)), SIGINT)
         #expect(try await result.status == 130)
-        #expect(folder.names == ["pid"])
+        #expect(try folder.names == ["pid"])
         try await server.awaitConnections { $0.first?.isClosedByClient == true }
     }
 }

@@ -29,7 +29,7 @@ struct UntrustedNamesTests {
         #expect(result.status == 1 && result.error.contains("in place of providers"), "\(result)")
         #expect(server.connections.isEmpty)
         let bySystem = file.replacing("httpdns.yaml", with: "system.yaml")
-        _ = try folder.write("version: 1\nroutes: { evil.test: system }\n", to: "system.yaml")
+        try folder.write("version: 1\nroutes: { evil.test: system }\n", to: "system.yaml")
         let explained = try await run(["explain", url, "--config", bySystem], system: ["evil.test": ["127.0.0.1"]])
         #expect(explained.status == 0 && explained.output.contains("127.0.0.1"), "\(explained)")
     }

@@ -4,6 +4,7 @@
 import Foundation
 import HTTPDNSCore
 import HTTPDNSVendors
+import ServerRig
 import Testing
 
 @Suite("Secrets")
@@ -11,8 +12,12 @@ struct SecretTests {
     private static let canary = "canary-2718"
     private struct Leaky: Error, CustomStringConvertible { let description = canary }
 
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
     private func file(_ octets: [UInt8]) throws -> String {
-        let path = FileManager.default.temporaryDirectory.appending(path: "secret-\(UUID())").path
+        let path = folder.path("\(UUID())")
         try Data(octets).write(to: URL(fileURLWithPath: path))
         try setMode(0o600, path)
         return path
@@ -25,7 +30,6 @@ struct SecretTests {
     @Test("A file is read at each use, without line ends at its end")
     func rotates() throws {
         let path = try file(Array("\(Self.canary)\r\n\n".utf8))
-        defer { try? FileManager.default.removeItem(atPath: path) }
         let secret = HTTPDNSSecret.file(path)
         #expect(try secret.read() == Self.canary)
         try Data("next".utf8).write(to: URL(fileURLWithPath: path))
@@ -41,7 +45,6 @@ struct SecretTests {
     )
     func mode(mode: Int, isTaken: Bool) throws {
         let path = try file(Array(Self.canary.utf8))
-        defer { try? FileManager.default.removeItem(atPath: path) }
         try setMode(mode, path)
         guard !isTaken else {
             #expect(try HTTPDNSSecret.file(path).read() == Self.canary)
@@ -54,14 +57,12 @@ struct SecretTests {
 
     @Test("A file system that hangs delays neither other tasks nor other secrets")
     func hangs() async throws {
-        let path = FileManager.default.temporaryDirectory.appending(path: "secret-\(UUID())").path
+        let path = folder.path("fifo")
         try #require(mkfifo(path, 0o600) == 0)
-        defer { try? FileManager.default.removeItem(atPath: path) }
         let secret = HTTPDNSSecret.file(path)
         // More than there are threads for tasks.
         let waiting = (0..<64).map { _ in Task.detached { try await secret.current() } }
         let other = try file(Array(Self.canary.utf8))
-        defer { try? FileManager.default.removeItem(atPath: other) }
         #expect(try await HTTPDNSSecret.file(other).current() == Self.canary)
         waiting[0].cancel()
         await #expect(throws: CancellationError.self) { try await waiting[0].value }
@@ -88,7 +89,6 @@ struct SecretTests {
         let empty = try file(Array("\n".utf8))
         let binary = try file(Array(Self.canary.utf8) + [0xff])
         let long = try file([UInt8](repeating: 0x61, count: 4097))
-        defer { for path in [empty, binary, long] { try? FileManager.default.removeItem(atPath: path) } }
         let cases: [(HTTPDNSSecret, String)] = [
             (.file("/nowhere/secret"), "in the file /nowhere/secret cannot be read: No such file"),
             (.file("/"), "Is a directory"), (.file(empty), "is empty"), (.file(binary), "not UTF-8"),
