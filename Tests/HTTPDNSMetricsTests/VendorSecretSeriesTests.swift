@@ -16,8 +16,7 @@ struct VendorSecretSeriesTests {
     func series() async throws {
         let token = "ca0a57deadbeef00"
         let answer = "img.shop.test.:203.0.113.7,60-0|198.51.100.1"
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: \(answer.utf8.count)\r\n\r\n"
-        let server = try RawServer(.repeatForever([.readHead, .sendText(head + answer)]))
+        let server = try RawServer(.serve(answer, fields: "Content-Type: text/plain\r\n"))
         let credential = VendorCredential(account: "987654321", secret: HTTPDNSSecret { token })
         var vendor = TencentProvider.Configuration(name: "vendor", credential: credential)
         (vendor.url, vendor.discoversAddresses) = ("http://127.0.0.1:\(server.port)", false)

@@ -21,11 +21,7 @@ struct HTTPDNSServiceTests {
         let client: HTTPDNSClient
 
         init() async throws {
-            server = try RawServer(
-                .readHead,
-                .wait(gate),
-                .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
-            )
+            server = try RawServer(.readHead, .wait(gate), .respond("hello"))
             var configuration = HTTPDNSClient.Configuration()
             configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1"])]
             client = try await HTTPDNSClient(configuration: configuration)

@@ -33,11 +33,7 @@ struct ServiceSignalTests {
     }
 
     private func answer(after gate: Gate) throws -> RawServer {
-        try RawServer(
-            .readHead,
-            .wait(gate),
-            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
-        )
+        try RawServer(.readHead, .wait(gate), .respond("hello", fields: "Connection: close\r\n"))
     }
 
     /// Nothing but the client waits for that request.

@@ -89,7 +89,7 @@ struct DownloadTests {
         .enabled("only root becomes somebody else") { getuid() == 0 }
     )
     func foreignGroup() async throws {
-        let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nnew"))
+        let server = try RawServer(.readHead, .respond("new"))
         let folder = try TemporaryFolder()
         try folder.replace("a", with: "old")
         let path = folder.path("a")

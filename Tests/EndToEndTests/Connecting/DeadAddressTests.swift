@@ -12,8 +12,6 @@ import Testing
 /// Rows 21, 114, 115 and 128 of the acceptance list, through the client: addresses that are dead, and what they cost.
 @Suite("Dead addresses", .timeLimit(.minutes(10)))
 struct DeadAddressTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
     /// The default delay after which the next address is tried, and ten times as much.
     private static let delay = Duration.milliseconds(250)..<Duration.milliseconds(2_500)
 
@@ -28,7 +26,7 @@ struct DeadAddressTests {
     }
 
     private func server(_ address: String = "127.0.0.2") throws -> RawServer {
-        try RawServer(address: address, .repeatForever([.readHead, .read(1), .sendText(Self.ok)]))
+        try RawServer(address: address, .repeatForever([.readHead, .read(1), .respond("ok")]))
     }
 
     /// Rows 114 and 115 of the acceptance list. The answer comes after the stagger, and the next 1,000 requests do not
@@ -120,8 +118,8 @@ struct DeadAddressTests {
     @Test("A bad address is remembered without a warm connection to a good one", arguments: Trouble.allCases)
     func healthWithoutConnections(trouble: Trouble) async throws {
         let (target, holder) = try await badAddress(trouble)
-        let closing = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
-        let good = try RawServer(address: "127.0.0.2", .readHead, .read(1), .sendText(closing))
+        let closing = RawServer.Step.respond("ok", fields: "Connection: close\r\n")
+        let good = try RawServer(address: "127.0.0.2", .readHead, .read(1), closing)
         let (alone, batches, batch) = (1_000, 5, 64)
         try await withClient(try settings([target, "\(good.address):\(good.port)"])) { client in
             let first = try await client.post("http://one.test/", body: .text("x"))
@@ -161,8 +159,8 @@ struct DeadAddressTests {
     /// Row 128 of the acceptance list. Twenty GETs follow each other.
     @Test("A black hole under a warm connection fails no GET and repeats no POST")
     func warmBlackHole() async throws {
-        let old = try RawServer(address: "127.0.0.2", .repeatForever([.readHead, .sendText(Self.ok)]))
-        let good = try RawServer(address: "127.0.0.3", .repeatForever([.readHead, .sendText(Self.ok)]))
+        let old = try RawServer(address: "127.0.0.2", .serve("ok"))
+        let good = try RawServer(address: "127.0.0.3", .serve("ok"))
         let configuration = try settings([old, good].map { "\($0.address):\($0.port)" })
         try await withClient(configuration) { client in
             for _ in 0..<50 { try await client.get("http://one.test/").text() }
@@ -180,7 +178,7 @@ struct DeadAddressTests {
         }
         #expect(old.connections.count == 1 && good.connections.map(\.text).joined().count(of: "GET") == 20)
 
-        let silent = try RawServer(address: "127.0.0.4", .repeatForever([.readHead, .sendText(Self.ok)]))
+        let silent = try RawServer(address: "127.0.0.4", .serve("ok"))
         var impatient = try settings([silent, good].map { "\($0.address):\($0.port)" })
         impatient.timeouts.firstByte = .seconds(2)
         try await withClient(impatient) { client in
@@ -197,7 +195,7 @@ struct DeadAddressTests {
     @Test("The client's settings for selection, hedging and ejection reach the wire")
     func settingsReachTheWire() async throws {
         let servers = try (2...4).map {
-            try RawServer(address: "127.0.0.\($0)", .repeatForever([.readHead, .sendText(Self.ok)]))
+            try RawServer(address: "127.0.0.\($0)", .serve("ok"))
         }
         let targets = servers.map { "\($0.address):\($0.port)" }
         var configuration = try settings(targets)
@@ -220,10 +218,7 @@ struct DeadAddressTests {
                 response.exchanges.last?.isHedged == true && response.exchanges.last?.remote.port == servers[0].port
             )
         }
-        let failing = try RawServer(
-            address: "127.0.0.5",
-            .repeatForever([.readHead, .sendText("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")])
-        )
+        let failing = try RawServer(address: "127.0.0.5", .serve(status: "503 Busy"))
         var ejecting = try settings(["\(failing.address):\(failing.port)", targets[0]])
         ejecting.connections.ejection = HTTPDNSClient.Configuration.OutlierEjection()
         try await withClient(ejecting) { client in
@@ -302,9 +297,7 @@ struct PreconnectingTests {
 
     @Test("Several connections for HTTP/1.1 can be made ahead together")
     func several() async throws {
-        let server = try RawServer(
-            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
-        )
+        let server = try RawServer(.serve())
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["127.0.0.1:\(server.port)"])
         try await withClient(configuration) { client in

@@ -10,8 +10,6 @@ import Testing
 /// Row 23 of the acceptance list: both families.
 @Suite("Families", .timeLimit(.minutes(10)))
 struct FamilyTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
     /// Row 23 of the acceptance list. The first address is `::1`.
     @Test(
         "IPv4 answers after the stagger when a black-holed IPv6 address goes first",
@@ -23,7 +21,7 @@ struct FamilyTests {
         try await rig.setRecords(name, ["127.0.0.2"])
         try await rig.setRecords(name, type: "AAAA", ["::1"])
         // Both addresses are dialled on the URL's port.
-        let good = try RawServer(address: "127.0.0.2", .repeatForever([.readHead, .sendText(Self.ok)]))
+        let good = try RawServer(address: "127.0.0.2", .serve("ok"))
         let hole = try BlackHole(address: "::1", port: good.port)
         var configuration = try rig.settings()
         configuration.connections.happyEyeballsDelay = HTTPDNSClient.Configuration.Connections().happyEyeballsDelay
@@ -49,7 +47,7 @@ struct FamilyTests {
     /// Row 23 of the acceptance list.
     @Test("A mapping with IPv6 addresses alone works")
     func sixOnly() async throws {
-        let server = try RawServer(address: "::1", .repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(address: "::1", .serve("ok"))
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["[::1]:\(server.port)"])
         for families in [HTTPDNSAddress.Families.both, .v6] {
@@ -64,7 +62,7 @@ struct FamilyTests {
     /// Row 23 of the acceptance list. The client or the request demands it, and nothing is sent.
     @Test("A demand for IPv6 on a mapping with IPv4 alone is a named error")
     func noSix() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("ok"))
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["127.0.0.1:\(server.port)"])
         for isClients in [true, false] {

@@ -84,9 +84,7 @@ struct HostileURLTests {
     /// The host is the part behind the last at sign.
     @Test("User information in a URL never becomes the host")
     func userInformation() async throws {
-        let server = try RawServer(
-            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
-        )
+        let server = try RawServer(.serve())
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings = [
             try HTTPDNSMapping.Key("real.test"): .addresses(["127.0.0.1:\(server.port)"])
@@ -108,9 +106,7 @@ struct HostileURLTests {
 
     @Test("Line breaks and NULs in fields, methods and Host never reach the wire")
     func injection() async throws {
-        let server = try RawServer(
-            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
-        )
+        let server = try RawServer(.serve())
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(server.port)"])]
         try await withClient(configuration) { client in

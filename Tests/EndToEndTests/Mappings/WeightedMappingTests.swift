@@ -11,11 +11,9 @@ import Testing
 /// Requests of one client to several servers, by the weights of a mapping.
 @Suite("Weighted mappings, over the wire")
 struct WeightedMappingTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
     private func servers(_ count: Int) throws -> [RawServer] {
         try (2..<2 + count).map {
-            try RawServer(address: "127.0.0.\($0)", .repeatForever([.readHead, .sendText(Self.ok)]))
+            try RawServer(address: "127.0.0.\($0)", .serve("ok"))
         }
     }
 

@@ -78,7 +78,7 @@ struct CrossOriginInterceptorTests {
     }
 
     private static func redirect(to url: String) -> RawServer.Step {
-        .sendText("HTTP/1.1 302 Found\r\nLocation: \(url)\r\nContent-Length: 0\r\n\r\n")
+        .respond(status: "302 Found", fields: "Location: \(url)\r\n")
     }
 
     @Test("A server that a redirect names receives nothing added for the first origin alone")
@@ -86,7 +86,7 @@ struct CrossOriginInterceptorTests {
         let otherPort = Lock<UInt16>(0)
         let own = try RawServer { connection in
             guard connection == 0 else {
-                return [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")]
+                return [.readHead, .respond("ok")]
             }
             return [.readHead, Self.redirect(to: "http://127.0.0.1:\(otherPort.withLock { $0 })/other")]
         }

@@ -52,9 +52,7 @@ struct RedirectMatrixOverTheWireTests {
         let first = try RawServer(
             .readHead,
             .read(hasBody ? 10 : 0),
-            .sendText(
-                "HTTP/1.1 \(status) X\r\nLocation: http://two.test:\(second.port)/new\r\nContent-Length: 0\r\n\r\n"
-            ),
+            .respond(status: "\(status) X", fields: "Location: http://two.test:\(second.port)/new\r\n"),
             .readToEnd
         )
         try await withClient(settings()) { client in
@@ -94,7 +92,7 @@ struct RedirectMatrixOverTheWireTests {
     func metadata(location: String) async throws {
         let server = try RawServer(
             .readHead,
-            .sendText("HTTP/1.1 302 Found\r\nLocation: \(location)\r\nContent-Length: 0\r\n\r\n"),
+            .respond(status: "302 Found", fields: "Location: \(location)\r\n"),
             .readToEnd
         )
         var configuration = try settings()

@@ -87,7 +87,7 @@ struct RedirectOverTheWireTests {
             try await direct.text()
             let redirecting = try RawServer(
                 .readHead,
-                .sendText("HTTP/1.1 302 Found\r\nLocation: \(rig.tenantURL(target))\r\nContent-Length: 0\r\n\r\n")
+                .respond(status: "302 Found", fields: "Location: \(rig.tenantURL(target))\r\n")
             )
             let foreign = try await client.get("http://127.0.0.1:\(redirecting.port)/")
             #expect(foreign.status.code == 400)

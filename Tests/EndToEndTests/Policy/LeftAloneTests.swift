@@ -15,9 +15,7 @@ struct LeftAloneTests {
     func literals() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
-        let server = try RawServer(
-            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
-        )
+        let server = try RawServer(.serve())
         try await withClient(rig.settings()) { client in
             for host in ["127.0.0.1", "localhost", "LOCALHOST.", "left-alone.localhost", "[::ffff:127.0.0.1]"] {
                 let response = try await client.get("http://\(host):\(server.port)/")

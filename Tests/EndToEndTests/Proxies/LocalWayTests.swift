@@ -11,10 +11,7 @@ import Testing
 /// Item 7 of the client: Unix sockets, interfaces and local addresses.
 @Suite("Unix sockets, interfaces, local addresses", .timeLimit(.minutes(10)))
 struct LocalWayTests {
-    private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-    private static let script: @Sendable (Int) -> [RawServer.Step] = { _ in
-        [.repeatForever([.readHead, .sendText(answer)])]
-    }
+    private static let script: @Sendable (Int) -> [RawServer.Step] = { _ in [.serve("ok")] }
 
     /// It keeps its connection.
     @Test("A request to a Unix socket has its URL's Host and looks nothing up")
@@ -44,7 +41,7 @@ struct LocalWayTests {
         let end = Gate()
         let server = try RawServer(unixSocket: folder.path("s")) { _ in
             [
-                .readHead, .sendText(Self.answer), .readHead,
+                .readHead, .respond("ok"), .readHead,
                 .sendText("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab"),
                 .wait(end), .sendText("cd"), .hang,
             ]
@@ -81,11 +78,11 @@ struct LocalWayTests {
     @Test("A redirect to another origin does not use the Unix socket that a request named")
     func redirect() async throws {
         let folder = try TemporaryFolder()
-        let other = try RawServer(.repeatForever([.readHead, .sendText(Self.answer)]))
+        let other = try RawServer(.serve("ok"))
         let server = try RawServer(unixSocket: folder.path("s")) { _ in
             [
                 .readHead,
-                .sendText("HTTP/1.1 302 Found\r\nLocation: http://two.test/\r\nContent-Length: 0\r\n\r\n"), .hang,
+                .respond(status: "302 Found", fields: "Location: http://two.test/\r\n"), .hang,
             ]
         }
         var settings = HTTPDNSClient.Configuration()
@@ -129,7 +126,7 @@ struct LocalWayTests {
         ]
     )
     func missing(source: HTTPDNSClient.Configuration.LocalSource) async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.answer)]))
+        let server = try RawServer(.serve("ok"))
         var settings = HTTPDNSClient.Configuration()
         settings.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["127.0.0.1:\(server.port)"])
         settings.localSource = source

@@ -11,8 +11,6 @@ import Testing
 /// Row 32 of the acceptance list: a proxy that has a name, and more than one address.
 @Suite("Addresses of proxies", .timeLimit(.minutes(10)))
 struct ProxyAddressTests {
-    private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
     private func settings(_ addresses: [String], port: UInt16, local: Bool) throws -> HTTPDNSClient.Configuration {
         var settings = HTTPDNSClient.Configuration()
         settings.makePatient()
@@ -28,7 +26,7 @@ struct ProxyAddressTests {
     /// A dead one costs the stagger once, for all hosts.
     @Test("The addresses of a proxy that gets names are raced")
     func race() async throws {
-        let good = try RawServer(address: "127.0.0.3", .repeatForever([.readHead, .sendText(Self.answer)]))
+        let good = try RawServer(address: "127.0.0.3", .serve("ok"))
         let hole = try BlackHole()
         let settings = try settings(
             ["\(hole.address):\(hole.port)", "127.0.0.3:\(good.port)"],
@@ -54,7 +52,7 @@ struct ProxyAddressTests {
         let good = try RawServer(address: "127.0.0.3") { _ in
             [
                 .readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n"),
-                .repeatForever([.readHead, .sendText(Self.answer)]),
+                .serve("ok"),
             ]
         }
         // Nobody listens on that address.
@@ -76,7 +74,7 @@ struct ProxyAddressTests {
         let good = try RawServer(address: "127.0.0.3") { _ in
             [
                 .readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n"),
-                .repeatForever([.readHead, .sendText(Self.answer)]),
+                .serve("ok"),
             ]
         }
         let hole = try BlackHole()
@@ -99,7 +97,7 @@ struct ProxyAddressTests {
         let good = try RawServer(address: "127.0.0.3") { _ in
             [
                 .readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n"),
-                .repeatForever([.readHead, .sendText(Self.answer)]),
+                .serve("ok"),
             ]
         }
         let hole = try BlackHole()
@@ -126,7 +124,7 @@ struct ProxyAddressTests {
         .enabled(if: ServerRig.isAvailable([.compiler]))
     )
     func tripwire() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.answer)]))
+        let server = try RawServer(.serve("ok"))
         let folder = try TemporaryFolder()
         func fetch(_ mappings: String) async throws -> (result: CommandResult, lookups: [String]) {
             let text =

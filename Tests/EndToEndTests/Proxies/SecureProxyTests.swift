@@ -16,11 +16,10 @@ struct SecureProxyTests {
         _ rig: ServerRig,
         certificate: String = "good"
     ) async throws -> (relay: TLSRelay, server: RawServer) {
-        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
         let server = try RawServer(
             .readHead,
             .sendText("HTTP/1.1 200 Connection established\r\nX-Proxy: canary\r\n\r\n"),
-            .repeatForever([.readHead, .sendText(answer)])
+            .serve("ok")
         )
         let relay = try await TLSRelay(
             to: server.port,

@@ -50,7 +50,6 @@ struct SocksTests {
     /// The octets of a request to connect, up to where the answer is awaited.
     private static let address: [UInt8] = [192, 0, 2, 7]
     private static let name = Array("one.test".utf8)
-    private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
     /// The bytes on the wire are compared. Local resolution makes 4a and 5h carry the address.
     @Test(
@@ -68,7 +67,7 @@ struct SocksTests {
             (isFive
                 ? [.read(3), .send([5, 0]), .read(expected.count), .send([5, 0, 0, 1, 0, 0, 0, 0, 0, 0])]
                 : [.read(expected.count), .send([0, 90, 0, 0, 0, 0, 0, 0])])
-            + [.repeatForever([.readHead, .sendText(Self.answer)])]
+            + [.serve("ok")]
         let server = try RawServer { _ in steps }
         var settings = HTTPDNSClient.Configuration()
         settings.makePatient()

@@ -51,10 +51,7 @@ struct DeadProviderTests {
     @Test("A dead provider's name is served by the system only where the route allows it")
     func fallback() async throws {
         let system = try await systemsOwnName()
-        let server = try RawServer(
-            address: system.address,
-            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])
-        )
+        let server = try RawServer(address: system.address, .serve("ok"))
         let url = "http://\(system.name):\(server.port)/"
         for fallback in [HTTPDNSRoute.Fallback.none, .system] {
             var configuration = HTTPDNSClient.Configuration()

@@ -83,7 +83,6 @@ struct WireImageTests {
 
     /// Its own: on a shared address a client of another test could take this server for one that has just gone.
     private static let address = "127.0.0.71"
-    private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
     private func client(for way: Way) throws -> HTTPDNSClient {
         var configuration = HTTPDNSClient.Configuration()
@@ -151,7 +150,7 @@ struct WireImageTests {
             address: Self.address,
             .readHead,
             .read(test.bodyBytes),
-            .sendText(Self.answer),
+            .respond(),
             .hang
         )
         let off = try await send(test, by: .off, to: server)
@@ -166,7 +165,7 @@ struct WireImageTests {
 
     @Test("Nothing is added that the caller did not request")
     func nothingAdded() async throws {
-        let server = try RawServer(address: Self.address, .readHead, .sendText(Self.answer), .hang)
+        let server = try RawServer(address: Self.address, .readHead, .respond(), .hang)
         let test = Case("", "http://Wire.test.:PORT/a/../b?c#d").with { $0.fields = [.accept: "*/*"] }
         let text = String(decoding: try await send(test, by: .mapping, to: server), as: UTF8.self)
         let lines = text.split(separator: "\r\n").map(String.init)

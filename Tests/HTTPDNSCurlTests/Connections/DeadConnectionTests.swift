@@ -10,8 +10,6 @@ import Testing
 /// Kept connections that die under a request, in ways that TCP tells and in ways that it does not.
 @Suite("Dead connections", .timeLimit(.minutes(10)))
 struct DeadConnectionTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
     private struct Pair {
         let old: RawServer
         let good: RawServer
@@ -57,8 +55,8 @@ struct DeadConnectionTests {
         // Else the kernel would find a dead connection too, after half a minute.
         configuration.unacknowledgedLimit = nil
         return Pair(
-            old: try RawServer(address: "127.0.0.2") { _ in [.readHead, .sendText(Self.ok)] + steps },
-            good: try RawServer(address: "127.0.0.3", .repeatForever([.readHead, .sendText(Self.ok)])),
+            old: try RawServer(address: "127.0.0.2") { _ in [.readHead, .respond("ok")] + steps },
+            good: try RawServer(address: "127.0.0.3", .serve("ok")),
             transport: Transport(configuration)
         )
     }
@@ -140,7 +138,7 @@ struct DeadConnectionTests {
     /// Row 128 of the acceptance list. Twenty GETs follow each other.
     @Test("GETs past a black-holed warm connection are answered, and only the first waits")
     func blackHole() async throws {
-        let pair = try pair(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let pair = try pair(.serve("ok"))
         let request = try pair.request()
         for _ in 0..<50 { try await pair.fetch(request) }
         #expect(pair.sentToOld == 50)
@@ -161,8 +159,8 @@ struct DeadConnectionTests {
         let reached = Gate()
         let server = try RawServer(address: "127.0.0.2") { number in
             number == 0
-                ? [.readHead, .sendText(Self.ok), .open(reached), .swallow, .hang]
-                : [.repeatForever([.readHead, .sendText(Self.ok)])]
+                ? [.readHead, .respond("ok"), .open(reached), .swallow, .hang]
+                : [.serve("ok")]
         }
         let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.2")
@@ -178,7 +176,7 @@ struct DeadConnectionTests {
     /// The failure says that it may have been sent.
     @Test("A POST on a dead connection is sent once, and its endpoint is left")
     func silentPost() async throws {
-        let pair = try pair(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let pair = try pair(.serve("ok"))
         try await pair.fetch(pair.request())
         try await pair.old.swallow(.all)
         let post = try pair.request(.post) { $0.firstByte = .seconds(2) }
@@ -198,7 +196,7 @@ struct DeadConnectionTests {
             .readHead,
             .open(reached),
             .wait(answer),
-            .sendText(Self.ok)
+            .respond("ok")
         )
         let request = try pair.request()
         try await pair.fetch(request)
@@ -231,7 +229,7 @@ struct DeadConnectionTests {
     @Test("The hedged request's own endpoint may still be the first to answer")
     func hedgeLoses() async throws {
         let (hedged, answer) = (Gate(), Gate())
-        let pair = try pair(delay: .seconds(60), .readHead, .wait(answer), .sendText(Self.ok))
+        let pair = try pair(delay: .seconds(60), .readHead, .wait(answer), .respond("ok"))
         let second = try RawServer(address: "127.0.0.3", .readHead, .open(hedged), .hang)
         var request = try pair.request(both: false)
         try await pair.fetch(request)

@@ -11,15 +11,13 @@ import Testing
 /// nowhere else to send to.
 @Suite("Dead paths", .timeLimit(.minutes(10)))
 struct DeadPathTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
     private func failure(of request: TransferRequest, _ fixture: TransportFixture) async throws -> TransferFailure {
         try #require(await fixture.failure(of: request))
     }
 
     @Test("A POST on a black-holed warm connection ends within the connect limit")
     func post() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("ok"))
         let fixture = TransportFixture()
         let url = "http://one.test:\(server.port)/"
         try await fixture.fetch(try TransportFixture.request(url, at: "127.0.0.1"))
@@ -39,7 +37,7 @@ struct DeadPathTests {
     /// Its kept connection leads into a black hole, too.
     @Test("A GET with black holes at all addresses ends within the connect limit")
     func get() async throws {
-        let server = try RawServer(address: "127.0.0.2", .repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(address: "127.0.0.2", .serve("ok"))
         let hole = try BlackHole(address: "127.0.0.3")
         let fixture = TransportFixture()
         var request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.2") {
@@ -71,7 +69,7 @@ struct SlowReaderTests {
             .open(reached),
             .waitWithoutReading(goesOn),
             .read(count),
-            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            .respond("ok")
         )
         var configuration = TransportConfiguration()
         if !ServerRig.hasTime { configuration.unacknowledgedLimit = .seconds(1) }

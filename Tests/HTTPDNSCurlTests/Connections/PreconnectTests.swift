@@ -11,9 +11,7 @@ import Testing
 struct PreconnectTests {
     @Test("A connection made ahead sends nothing, and serves the next request")
     func kept() async throws {
-        let server = try RawServer(
-            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
-        )
+        let server = try RawServer(.serve())
         let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         var ahead = request

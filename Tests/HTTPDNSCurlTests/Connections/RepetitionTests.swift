@@ -11,8 +11,6 @@ import Testing
 /// Requests whose kept connection ends without a byte of a response.
 @Suite("Repetition", .timeLimit(.minutes(20)))
 struct RepetitionTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
     private func request(
         _ server: RawServer,
         _ path: String = "/",
@@ -38,8 +36,8 @@ struct RepetitionTests {
         let gate = Gate()
         let server = try RawServer { number in
             number < count
-                ? [.readHead, .wait(gate), .sendText(Self.ok), .readHead]
-                : [.repeatForever([.readHead, .sendText(Self.ok)])]
+                ? [.readHead, .wait(gate), .respond("ok"), .readHead]
+                : [.serve("ok")]
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<count { group.addTask { try await fixture.fetch(request(server)) } }
@@ -77,7 +75,7 @@ struct RepetitionTests {
     func repetitionEnds() async throws {
         let fixture = TransportFixture()
         let server = try RawServer { number in
-            number == 0 ? [.readHead, .sendText(Self.ok), .readHead] : [.readHead]
+            number == 0 ? [.readHead, .respond("ok"), .readHead] : [.readHead]
         }
         try await fixture.fetch(request(server))
         let failure = try #require(await fixture.failure(of: request(server, "/again")))
@@ -95,8 +93,8 @@ struct RepetitionTests {
         let (resets, fixture) = (Gate(), TransportFixture())
         let server = try RawServer { number in
             number == 0
-                ? [.readHead, .sendText(Self.ok), .wait(resets), .reset]
-                : [.repeatForever([.readHead] + (method == .post ? [.read(1)] : []) + [.sendText(Self.ok)])]
+                ? [.readHead, .respond("ok"), .wait(resets), .reset]
+                : [.repeatForever([.readHead] + (method == .post ? [.read(1)] : []) + [.respond("ok")])]
         }
         try await fixture.fetch(request(server))
         resets.open()
@@ -166,7 +164,7 @@ struct RepetitionTests {
         var steps: [RawServer.Step] {
             var random = self
             let answered = Array(
-                repeating: [RawServer.Step.readHead, .sendText(RepetitionTests.ok)],
+                repeating: [RawServer.Step.readHead, .respond("ok")],
                 count: Int.random(in: 0...12, using: &random)
             )
             let end: [RawServer.Step] =

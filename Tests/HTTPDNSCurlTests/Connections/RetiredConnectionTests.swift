@@ -10,8 +10,6 @@ import Testing
 /// Which connections are used again, and which are closed, as the servers see it.
 @Suite("Retired connections", .timeLimit(.minutes(10)))
 struct RetiredConnectionTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
     private func transport(_ change: (inout TransportConfiguration) -> Void = { _ in }) -> Transport {
         var configuration = TransportConfiguration()
         change(&configuration)
@@ -27,7 +25,7 @@ struct RetiredConnectionTests {
 
     @Test("Retired idle connections are closed soon, and new requests get new ones")
     func idle() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("ok"))
         let transport = transport()
         transport.retireConnections()
         let one = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
@@ -46,8 +44,8 @@ struct RetiredConnectionTests {
     @Test("Requests that wait for their responses leave room for idle connections")
     func room() async throws {
         let gate = Gate()
-        let silent = try RawServer(.readHead, .wait(gate), .sendText(Self.ok), .readToEnd)
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let silent = try RawServer(.readHead, .wait(gate), .respond("ok"), .readToEnd)
+        let server = try RawServer(.serve("ok"))
         let transport = transport { $0.maximumIdleConnections = 2 }
         let held = try TransportFixture.request("http://silent.test:\(silent.port)/", at: "127.0.0.1")
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
@@ -68,7 +66,7 @@ struct RetiredConnectionTests {
 
     @Test("Descriptors of retired connections are closed without another request")
     func descriptors() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("ok"))
         let transport = transport()
         try await fetch(transport, TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1"))
         #expect(SocketCount.connected(to: server.port) == 1)
@@ -86,9 +84,9 @@ struct RetiredConnectionTests {
             number == 0
                 ? [
                     .readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab"), .open(reached), .wait(rest),
-                    .sendText("cd"), .readHead, .sendText(Self.ok),
+                    .sendText("cd"), .readHead, .respond("ok"),
                 ]
-                : [.repeatForever([.readHead, .sendText(Self.ok)])]
+                : [.serve("ok")]
         }
         let transport = transport()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
@@ -108,7 +106,7 @@ struct RetiredConnectionTests {
 
     @Test("An unused connection is closed at its idle limit, without another request")
     func idleLimit() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("ok"))
         let transport = transport { $0.idleLimit = .seconds(1) }
         try await fetch(transport, TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1"))
         try await server.awaitConnections { $0[0].isClosedByClient }
@@ -117,7 +115,7 @@ struct RetiredConnectionTests {
 
     @Test("A connection that is never idle is left at its maximum age")
     func maximumAge() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("ok"))
         let transport = transport { $0.maximumAge = .seconds(2) }
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         while server.connections.count < 2 { try await fetch(transport, request) }
@@ -127,8 +125,8 @@ struct RetiredConnectionTests {
     /// A silent new connection is blamed for itself only.
     @Test("A silent kept connection is left, and its endpoint is tried last")
     func silence() async throws {
-        let silent = try RawServer(address: "127.0.0.2", .readHead, .sendText(Self.ok), .readHead, .hang)
-        let good = try RawServer(address: "127.0.0.3", .repeatForever([.readHead, .sendText(Self.ok)]))
+        let silent = try RawServer(address: "127.0.0.2", .readHead, .respond("ok"), .readHead, .hang)
+        let good = try RawServer(address: "127.0.0.3", .serve("ok"))
         let transport = transport { $0.attemptDelay = .seconds(60) }
         var request = try TransportFixture.request("http://one.test:\(silent.port)/", at: "127.0.0.2") {
             $0.firstByte = .seconds(2)

@@ -27,7 +27,7 @@ struct SocketOptionTests {
         ] as [([Duration?], Int32)]
     )
     func unacknowledged(limit: (set: [Duration?], milliseconds: Int32)) async throws {
-        let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), .hang)
+        let server = try RawServer(.readHead, .respond(), .hang)
         var configuration = TransportConfiguration()
         configuration.unacknowledgedLimit = limit.set[0]
         let fixture = TransportFixture(Transport(configuration))
@@ -51,9 +51,7 @@ struct SocketOptionTests {
 
     @Test("A kept connection takes the larger bound of a later transfer, and keeps it")
     func raised() async throws {
-        let server = try RawServer(
-            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
-        )
+        let server = try RawServer(.serve())
         let fixture = TransportFixture()
         for (idle, expected) in [(60, 60_000), (300, 300_000), (60, 300_000)] as [(Int, Int32)] {
             let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {

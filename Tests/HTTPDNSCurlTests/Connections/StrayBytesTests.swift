@@ -21,8 +21,6 @@ struct StrayBytesTests {
         case clear, tls12, tls13
     }
 
-    private static let first = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst"
-    private static let own = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nown"
     private static let foreign = "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nforeign"
 
     private static let forms = [
@@ -71,7 +69,7 @@ struct StrayBytesTests {
         sends: Gate = Gate()
     ) async throws -> Case {
         let next: [RawServer.Step] = [
-            .repeatForever([.readHead] + (method == .post ? [.read(1)] : []) + [.sendText(Self.own)])
+            .repeatForever([.readHead] + (method == .post ? [.read(1)] : []) + [.respond("own")])
         ]
         // Behind TLS all connections of the client are one of the server.
         let server = try RawServer { number in
@@ -109,7 +107,7 @@ struct StrayBytesTests {
         async throws
     {
         let sends = Gate()
-        let first: [RawServer.Step] = isKept ? [.readHead, .sendText(Self.first)] : []
+        let first: [RawServer.Step] = isKept ? [.readHead, .respond("first")] : []
         let origin = try await makeCase(security, then: method, first + [.wait(sends), .sendText(stray)], sends: sends)
         if isKept {
             #expect(try await origin.fixture.fetch(origin.request(.get)).body == Array("first".utf8))
@@ -193,13 +191,13 @@ struct StrayBytesTests {
         let path = folder.path("s")
         let body: [RawServer.Step] = method == .post ? [.read(1)] : []
         let server = try RawServer(unixSocket: path) { number in
-            let next: [RawServer.Step] = [.repeatForever([.readHead] + body + [.sendText(Self.own)])]
+            let next: [RawServer.Step] = [.repeatForever([.readHead] + body + [.respond("own")])]
             switch number {
             case 0:
                 return [
-                    .readHead, .wait(both), .sendText(Self.first), .wait(sends), .sendText(Self.foreign), .open(sent),
+                    .readHead, .wait(both), .respond("first"), .wait(sends), .respond("foreign"), .open(sent),
                 ] + next
-            case 1: return [.readHead, .open(both), .sendText(Self.first)] + next
+            case 1: return [.readHead, .open(both), .respond("first")] + next
             default: return next
             }
         }
@@ -228,7 +226,7 @@ struct StrayBytesTests {
         let sends = Gate()
         let origin = try await makeCase(
             .clear,
-            [.readHead, .sendText(Self.first), .wait(sends), .sendText(Self.foreign)],
+            [.readHead, .respond("first"), .wait(sends), .respond("foreign")],
             sends: sends
         )
         #expect(try await origin.fixture.fetch(origin.request(.get)).body == Array("first".utf8))

@@ -58,7 +58,7 @@ struct DescriptorLimitTests {
     }
 
     private func server() throws -> RawServer {
-        try RawServer(.repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")]))
+        try RawServer(.serve())
     }
 
     @Test("A process out of descriptors gets an error that says so, and recovers later", arguments: 0..<3)

@@ -42,9 +42,7 @@ struct EpollDriverTests {
 
     @Test("A transfer whose socket is not watched fails, and the next one is served")
     func socket() async throws {
-        let server = try RawServer(
-            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])
-        )
+        let server = try RawServer(.serve("ok"))
         // The waker is the first.
         let fixture = fixture(FullKernel(1..<2))
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
@@ -60,9 +58,7 @@ struct EpollDriverTests {
 
     @Test("A loop that is not woken does not begin, and the next transfer tries again")
     func waker() async throws {
-        let server = try RawServer(
-            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])
-        )
+        let server = try RawServer(.serve("ok"))
         let fixture = fixture(FullKernel(0..<1))
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         #expect(await fixture.failure(of: request)?.message.contains("max_user_watches") == true)

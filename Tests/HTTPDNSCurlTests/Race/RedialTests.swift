@@ -11,8 +11,6 @@ import Testing
 /// Kept connections that end under a request while an attempt at another endpoint is still under way.
 @Suite("Redials in a race", .timeLimit(.minutes(10)))
 struct RedialTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
     @Test("A failed redial does not begin an endpoint again whose attempt still runs")
     func attemptBesideRedial() async throws {
         // Its connections neither stand nor fail until packets are let through.
@@ -24,7 +22,7 @@ struct RedialTests {
             .sendText("bbbbb"),
             .hang
         )
-        let old = try RawServer(address: "127.0.0.3", .readHead, .sendText(Self.ok), .hangWithoutReading)
+        let old = try RawServer(address: "127.0.0.3", .readHead, .respond("ok"), .hangWithoutReading)
         var configuration = TransportConfiguration()
         configuration.attemptDelay = .milliseconds(250)
         let fixture = TransportFixture(Transport(configuration))

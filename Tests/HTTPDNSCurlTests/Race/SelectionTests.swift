@@ -9,9 +9,6 @@ import Testing
 /// Row 22 of the acceptance list, and what moves requests besides: statuses and probes. Servers count.
 @Suite("Selection", .timeLimit(.minutes(10)))
 struct SelectionTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-    private static let unavailable = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
-
     private struct Three {
         let servers: [RawServer]
         var request: TransferRequest
@@ -35,13 +32,13 @@ struct SelectionTests {
 
     private func three(
         _ order: EndpointOrder,
-        first: [RawServer.Step] = [.readHead, .sendText(ok)],
+        first: [RawServer.Step] = [.readHead, .respond("ok")],
         _ change: (inout TransportConfiguration) -> Void = { _ in }
     ) throws -> Three {
         let servers = try (2...4).map { number in
             try RawServer(
                 address: "127.0.0.\(number)",
-                .repeatForever(number == 2 ? first : [.readHead, .sendText(Self.ok)])
+                .repeatForever(number == 2 ? first : [.readHead, .respond("ok")])
             )
         }
         return try three(order, on: servers, change)
@@ -91,7 +88,7 @@ struct SelectionTests {
         arguments: [50, 500]
     )
     func fastest(milliseconds: Int) async throws {
-        let first: [RawServer.Step] = [.readHead, .pause(.milliseconds(milliseconds)), .sendText(Self.ok)]
+        let first: [RawServer.Step] = [.readHead, .pause(.milliseconds(milliseconds)), .respond("ok")]
         let three = try three(.fastest, first: first)
         _ = try await three.fetch(90)
         // A busy machine may make another one slow for a while, and 50 ms is not much there.
@@ -117,13 +114,13 @@ struct SelectionTests {
         arguments: [true, false]
     )
     func falling(isHedged: Bool) async throws {
-        let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
-        let slow: [RawServer.Step] = [.readHead, .pause(.milliseconds(20)), .sendText(Self.ok)]
+        let closing = RawServer.Step.respond("ok", fields: "Connection: close\r\n")
+        let slow: [RawServer.Step] = [.readHead, .pause(.milliseconds(20)), .respond("ok")]
         let servers = try (2...4).map { number in
             try RawServer(address: "127.0.0.\(number)") { connection in
                 guard number == 2 else { return [.repeatForever(slow)] }
                 // A kept connection that falls silent would make its endpoint suspect, and that is not meant here.
-                return connection == 0 ? [.readHead, .sendText(closing)] : [.readHead, .hang]
+                return connection == 0 ? [.readHead, closing] : [.readHead, .hang]
             }
         }
         var three = try three(.fastest, on: servers)
@@ -144,14 +141,14 @@ struct SelectionTests {
     func ejection() async throws {
         var ejection = HTTPDNSTransfer.OutlierEjection()
         ejection.consecutive = 3
-        let three = try three(.given, first: [.readHead, .sendText(Self.unavailable)]) { [ejection] in
+        let three = try three(.given, first: [.readHead, .respond(status: "503 Service Unavailable")]) { [ejection] in
             $0.ejection = ejection
         }
         let endpoints = three.request.endpoints
         #expect(try await three.fetch(5) == Array(repeating: endpoints[0], count: 3) + [endpoints[1], endpoints[1]])
         let record = try #require(three.transport.endpointRecords.first { $0.state == .ejected })
         #expect(record.endpoint == endpoints[0] && record.host == "one.test" && record.until != nil)
-        let without = try self.three(.given, first: [.readHead, .sendText(Self.unavailable)])
+        let without = try self.three(.given, first: [.readHead, .respond(status: "503 Service Unavailable")])
         #expect(Set(try await without.fetch(9)) == [without.request.endpoints[0]], "only when asked for")
         for three in [three, without] { await three.transport.shutdown() }
     }
@@ -187,7 +184,7 @@ struct SelectionTests {
             if let server = try? RawServer(
                 address: "127.0.0.2",
                 port: port,
-                .repeatForever([.readHead, .sendText(Self.ok)])
+                .serve("ok")
             ) {
                 return server
             }

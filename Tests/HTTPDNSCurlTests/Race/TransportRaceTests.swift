@@ -11,10 +11,8 @@ import Testing
 /// Several endpoints, some of them bad, on real sockets. Nothing here measures a time: who was asked what is the proof.
 @Suite("Transport races", .timeLimit(.minutes(10)))
 struct TransportRaceTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
     private func server(_ address: String, port: UInt16 = 0) throws -> RawServer {
-        try RawServer(address: address, port: port, .repeatForever([.readHead, .sendText(Self.ok)]))
+        try RawServer(address: address, port: port, .serve("ok"))
     }
 
     private func request(

@@ -9,10 +9,8 @@ import Testing
 /// Which addresses are tried on machines with and without routes for IPv6, on real sockets.
 @Suite("Routes", .timeLimit(.minutes(10)))
 struct TransportRouteTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
     private func server(_ address: String) throws -> RawServer {
-        try RawServer(address: address, .repeatForever([.readHead, .sendText(Self.ok)]))
+        try RawServer(address: address, .serve("ok"))
     }
 
     private func request(
@@ -100,7 +98,7 @@ struct TransportRouteTests {
 
     @Test("A proxy that gets addresses connects to them without a route on this machine")
     func routeOfProxy() async throws {
-        let proxy = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n"), .readHead, .sendText(Self.ok))
+        let proxy = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n"), .readHead, .respond("ok"))
         var configuration = TransportConfiguration()
         configuration.attemptDelay = .seconds(60)
         configuration.hasRoute = { _ in false }

@@ -11,7 +11,7 @@ struct ConnectOnlyTests {
     /// The connection is closed.
     @Test("A held-back request ends once connected, without a byte sent")
     func sendsNothing() async throws {
-        let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), .hang)
+        let server = try RawServer(.readHead, .respond(), .hang)
         var request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         request.stopsBeforeSending = true
         let fixture = TransportFixture()

@@ -27,7 +27,7 @@ struct ExpectationTests {
             .readHead,
             .sendText("HTTP/1.1 100 Continue\r\n\r\n"),
             .read(5),
-            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            .respond("ok")
         )
         let answer = try await TransportFixture().fetch(try request(server, .bytes(Array("hello".utf8))))
         #expect(answer.body == Array("ok".utf8))
@@ -37,11 +37,7 @@ struct ExpectationTests {
 
     @Test("A server that does not want the body does not get it", arguments: [401, 413])
     func unwanted(status: Int) async throws {
-        let server = try RawServer(
-            .readHead,
-            .sendText("HTTP/1.1 \(status) No\r\nContent-Length: 2\r\n\r\nno"),
-            .readToEnd
-        )
+        let server = try RawServer(.readHead, .respond("no", status: "\(status) No"), .readToEnd)
         let answer = try await TransportFixture().fetch(try request(server, .bytes(Array("hello".utf8))))
         #expect(answer.response.head.status.code == status && answer.body == Array("no".utf8))
         try await server.awaitConnections { $0[0].isClosedByClient }

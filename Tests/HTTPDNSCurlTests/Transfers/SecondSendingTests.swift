@@ -29,8 +29,7 @@ struct SecondSendingTests {
     /// The test ends fifteen connections.
     @Test("Each GET on a kept connection that ends is answered")
     func keptConnections() async throws {
-        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-        let server = try RawServer(.readHead, .sendText(answer), .readHead)
+        let server = try RawServer(.readHead, .respond("ok"), .readHead)
         let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         for _ in 0..<15 {

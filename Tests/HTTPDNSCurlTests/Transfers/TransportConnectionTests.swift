@@ -10,8 +10,6 @@ import Testing
 
 @Suite("Transport connections", .timeLimit(.minutes(10)))
 struct TransportConnectionTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
     /// The call is cancelled before and after the head.
     @Test("Cancellation closes the connection and resumes the caller")
     func cancellation() async throws {
@@ -43,7 +41,7 @@ struct TransportConnectionTests {
     /// The rule also holds on a loop that never ran.
     @Test("A task that is cancelled before it begins sends nothing")
     func cancelledBefore() async throws {
-        let server = try RawServer(.readHead, .sendText(Self.ok))
+        let server = try RawServer(.readHead, .respond("ok"))
         let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         for _ in 0..<2 {
@@ -68,7 +66,7 @@ struct TransportConnectionTests {
                 .readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no"), .pause(.milliseconds(2)),
                 .sendText("k"),
             ]
-            return [.repeatForever(number % 3 == 2 ? slow : [.readHead, .sendText(Self.ok)])]
+            return [.repeatForever(number % 3 == 2 ? slow : [.readHead, .respond("ok")])]
         }
         let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
@@ -104,7 +102,7 @@ struct TransportConnectionTests {
     @Test("A POST on a kept connection that dies is counted once")
     func noSilentSecondSend() async throws {
         let server = try RawServer { number in
-            number == 0 ? [.readHead, .sendText(Self.ok), .readHead] : [.readHead, .sendText(Self.ok)]
+            number == 0 ? [.readHead, .respond("ok"), .readHead] : [.readHead, .respond("ok")]
         }
         let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
@@ -121,7 +119,7 @@ struct TransportConnectionTests {
     @Test("A GET on a kept connection that dies moves to a new one")
     func safeSecondSend() async throws {
         let server = try RawServer { number in
-            number == 0 ? [.readHead, .sendText(Self.ok), .readHead] : [.readHead, .sendText(Self.ok)]
+            number == 0 ? [.readHead, .respond("ok"), .readHead] : [.readHead, .respond("ok")]
         }
         let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
@@ -219,10 +217,7 @@ struct TransportConnectionTests {
     @Test("Hundreds of pins, used twice concurrently, all reach their address")
     func manyPins() async throws {
         let servers = try (2...4).map {
-            try RawServer(
-                address: "127.0.0.\($0)",
-                .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\($0)")])
-            )
+            try RawServer(address: "127.0.0.\($0)", .serve("\($0)"))
         }
         let fixture = TransportFixture()
         for _ in 0..<2 {
@@ -247,7 +242,7 @@ struct TransportConnectionTests {
 
     @Test("A transport that may keep no connection keeps none")
     func noIdleConnections() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("ok"))
         var configuration = TransportConfiguration()
         configuration.maximumIdleConnections = 0
         let transport = Transport(configuration)
@@ -267,7 +262,7 @@ struct TransportConnectionTests {
         let mayAnswer = Gate()
         let server = try RawServer { number in
             number == 0
-                ? [.readHead, .open(inFlight), .wait(mayAnswer), .sendText(Self.ok)] : [.readHead, .sendText(Self.ok)]
+                ? [.readHead, .open(inFlight), .wait(mayAnswer), .respond("ok")] : [.readHead, .respond("ok")]
         }
         let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
@@ -314,7 +309,7 @@ struct TransportConnectionTests {
     func cancelWhileDraining() async throws {
         let inFlight = Gate()
         let server = try RawServer { number in
-            number == 0 ? [.readHead, .open(inFlight), .hang] : [.readHead, .sendText(Self.ok)]
+            number == 0 ? [.readHead, .open(inFlight), .hang] : [.readHead, .respond("ok")]
         }
         let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
@@ -343,7 +338,7 @@ struct TransportConnectionTests {
 
     @Test("A transport that is dropped ends its thread once nothing is in flight")
     func dropped() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("ok"))
         let name = "dropped-loop"
         do {
             let fixture = TransportFixture(threadName: name)

@@ -236,9 +236,7 @@ struct TransportDeadlineTests {
 
     @Test("A request whose deadline has passed is not sent, on a kept connection too")
     func passedDeadline() async throws {
-        let server = try RawServer(
-            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])
-        )
+        let server = try RawServer(.serve("ok"))
         let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         _ = try await fixture.fetch(request)

@@ -10,11 +10,9 @@ import Testing
 
 @Suite("Transport streams")
 struct TransportStreamTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
     @Test("A body in memory is sent whole, with its length")
     func bytes() async throws {
-        let server = try RawServer(.readHead, .read(5), .sendText(Self.ok))
+        let server = try RawServer(.readHead, .read(5), .respond("ok"))
         let fixture = TransportFixture()
         let request = try TransportFixture.request(
             "http://one.test:\(server.port)/a?b",
@@ -36,7 +34,7 @@ struct TransportStreamTests {
         [true, false]
     )
     func emptyBody(method: String, isThere: Bool) async throws {
-        let server = try RawServer(.readHead, .sendText(Self.ok))
+        let server = try RawServer(.readHead, .respond("ok"))
         let fixture = TransportFixture()
         let request = try TransportFixture.request(
             "http://one.test:\(server.port)/",
@@ -53,9 +51,7 @@ struct TransportStreamTests {
 
     @Test("A request after a POST, PUT, HEAD or DELETE carries nothing of it")
     func noLeftovers() async throws {
-        let server = try RawServer(
-            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
-        )
+        let server = try RawServer(.serve())
         let fixture = TransportFixture()
         let plain = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         _ = try await fixture.fetch(plain)
@@ -163,7 +159,7 @@ struct TransportStreamTests {
             count += chunk.count
         }
         // The loop turns on with other transfers; what it took meanwhile without being asked would show in the sum.
-        let other = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let other = try RawServer(.serve("ok"))
         for _ in 0..<200 {
             _ = try await fixture.fetch(try TransportFixture.request("http://two.test:\(other.port)/", at: "127.0.0.1"))
         }
@@ -199,11 +195,7 @@ struct TransportStreamTests {
 
     @Test("A response longer than the limit is cut, a decompression bomb too")
     func sizeLimit() async throws {
-        let server = try RawServer(
-            .readHead,
-            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world"),
-            .hang
-        )
+        let server = try RawServer(.readHead, .respond("hello world"), .hang)
         let fixture = TransportFixture()
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
             $0.maximumResponseBytes = 10
@@ -249,7 +241,7 @@ struct TransportStreamTests {
 
     @Test("The caller's stream and the reading of the body never run on the loop's thread")
     func threads() async throws {
-        let server = try RawServer(.readHead, .read(3), .sendText(Self.ok))
+        let server = try RawServer(.readHead, .read(3), .respond("ok"))
         let fixture = TransportFixture(threadName: "loop-under-test")
         let seen = Mutex<Set<String>>([])
         let stream = AsyncThrowingStream<[UInt8], any Error> {

@@ -41,11 +41,7 @@ struct TLSSessionTests {
         try await fixture.fetch(once(rig, mark))
         // The handle of that request is taken by one that waits for its answer, so that the next needs another.
         let gate = Gate()
-        let server = try RawServer(
-            .readHead,
-            .wait(gate),
-            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-        )
+        let server = try RawServer(.readHead, .wait(gate), .respond())
         let held = try TransportFixture.request("http://held.test:\(server.port)/", at: "127.0.0.1")
         async let waiting = fixture.fetch(held)
         try await server.awaitConnections { $0.count == 1 }
@@ -98,11 +94,7 @@ struct TLSSessionTests {
         let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
         let mark = "ahead"
         let gate = Gate()
-        let server = try RawServer(
-            .readHead,
-            .wait(gate),
-            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-        )
+        let server = try RawServer(.readHead, .wait(gate), .respond())
         func hold(_ host: String) throws -> TransferRequest {
             try TransportFixture.request("http://\(host):\(server.port)/", at: "127.0.0.1")
         }

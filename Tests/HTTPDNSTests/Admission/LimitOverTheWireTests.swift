@@ -11,8 +11,6 @@ import Testing
 
 @Suite("Limits, over the wire", .timeLimit(.minutes(10)))
 struct LimitOverTheWireTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
-
     private func configuration(_ port: UInt16, _ limit: Int) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
         configuration.connections.maximumPerHost = limit
@@ -28,8 +26,8 @@ struct LimitOverTheWireTests {
             number == 0
                 ? [
                     .readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"), .wait(gate),
-                    .sendText("llo"), .repeatForever([.readHead, .sendText(Self.ok)]),
-                ] : [.repeatForever([.readHead, .sendText(Self.ok)])]
+                    .sendText("llo"), .serve("hello"),
+                ] : [.serve("hello")]
         }
         let client = try await HTTPDNSClient(configuration: configuration(server.port, 1))
         let first = try await client.get("http://one.test/1")
@@ -47,7 +45,7 @@ struct LimitOverTheWireTests {
         let server = try RawServer { number in
             number == 0
                 ? [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"), .hang]
-                : [.readHead, .sendText(Self.ok)]
+                : [.readHead, .respond("hello")]
         }
         let client = try await HTTPDNSClient(configuration: configuration(server.port, 1))
         _ = try await client.get("http://one.test/1")
@@ -59,7 +57,7 @@ struct LimitOverTheWireTests {
     @Test("The clients of a transport share one limit of connections")
     func tenants() async throws {
         let gate = Gate()
-        let server = try RawServer(.repeatForever([.readHead, .wait(gate), .sendText(Self.ok)]))
+        let server = try RawServer(.repeatForever([.readHead, .wait(gate), .respond("hello")]))
         var shared = HTTPDNSClient.Configuration.Connections()
         shared.maximum = 2
         let transport = HTTPDNSTransport(connections: shared)
@@ -126,7 +124,7 @@ struct LimitOverTheWireTests {
                 .readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"), .pause(.milliseconds(2)),
                 .sendText("llo"),
             ]
-            return [.repeatForever(number % 3 == 2 ? slow : [.readHead, .sendText(Self.ok)])]
+            return [.repeatForever(number % 3 == 2 ? slow : [.readHead, .respond("hello")])]
         }
         let client = try await HTTPDNSClient(configuration: configuration(server.port, 8))
         let endings = await cancelAll(10_000, of: client)

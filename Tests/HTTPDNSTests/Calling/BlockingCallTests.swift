@@ -22,8 +22,6 @@ import Testing
     .timeLimit(.minutes(10))
 )
 struct BlockingCallTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
-
     private func client(
         _ port: UInt16,
         _ change: (inout HTTPDNSClient.Configuration) -> Void = { _ in }
@@ -77,7 +75,7 @@ struct BlockingCallTests {
     @Test("A blocking call works on the main thread")
     @MainActor
     func main() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("hello"))
         let client = try await client(server.port)
         let texts = try (0..<3).map { _ in try Self.text(client) }
         #expect(texts == ["hello", "hello", "hello"] && server.connections.count == 1)
@@ -88,7 +86,7 @@ struct BlockingCallTests {
     @Test("64 waiting threads end and hardly use the processor")
     func threads() async throws {
         let gate = Gate()
-        let server = try RawServer(.repeatForever([.readHead, .wait(gate), .sendText(Self.ok)]))
+        let server = try RawServer(.repeatForever([.readHead, .wait(gate), .respond("hello")]))
         let client = try await client(server.port)
         let start = SystemTimeSource().now()
         let calls = (0..<64).map { _ in
@@ -118,7 +116,7 @@ struct BlockingCallTests {
 
     @Test("A blocking call inside a callback ends when all runtime threads are taken")
     func insideACallback() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("hello"))
         let client = try await client(server.port)
         let texts = await withTaskGroup(of: String?.self) { tasks in
             for _ in 0..<8 {
@@ -147,11 +145,11 @@ struct BlockingCallTests {
         let server = try RawServer { number in
             let meets: [RawServer.Step] =
                 switch number {
-                case 0 where !isAlone: [.readHead, .wait(second), .sendText(Self.ok)]
-                case 1: [.readHead, .open(second), .sendText(Self.ok)]
+                case 0 where !isAlone: [.readHead, .wait(second), .respond("hello")]
+                case 1: [.readHead, .open(second), .respond("hello")]
                 default: []
                 }
-            return meets + [.repeatForever([.readHead, .sendText(Self.ok)])]
+            return meets + [.serve("hello")]
         }
         let client = try await client(server.port)
         let errors = await withTaskGroup(of: HTTPDNSClientError?.self) { tasks in
@@ -166,7 +164,7 @@ struct BlockingCallTests {
     func bodiesOnTheRuntimesThreads(isFile: Bool) async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("12345", to: "body")
-        let server = try RawServer(.repeatForever([.readHead, .read(5), .sendText(Self.ok)]))
+        let server = try RawServer(.repeatForever([.readHead, .read(5), .respond("hello")]))
         let client = try await client(server.port)
         let errors = await withTaskGroup(of: HTTPDNSClientError?.self) { tasks in
             for _ in 0..<16 {
@@ -183,12 +181,7 @@ struct BlockingCallTests {
 
     @Test("Names are resolved as fast as alone while all runtime threads are blocked")
     func uncachedOnTheRuntimesThreads() async throws {
-        let unavailable = "HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n"
-        let server = try RawServer(
-            .readHead,
-            .sendText(unavailable),
-            .repeatForever([.readHead, .sendText(Self.ok)])
-        )
+        let server = try RawServer(.readHead, .respond(status: "503 X"), .serve("hello"))
         let provider = SlowProvider()
         // The last one is asked for by an async call as well, whose lookup is under way on the runtime's threads.
         let names = (0..<6).map { "n\($0).test" } + ["n5.test"]
@@ -257,7 +250,7 @@ struct BlockingCallTests {
 
     @Test("The waiting thread itself keeps the deadline when the work makes no progress")
     func overdue() async throws {
-        let server = try RawServer(.readHead, .sendText(Self.ok))
+        let server = try RawServer(.readHead, .respond("hello"))
         let gate = Gate()
         let client = try await client(server.port) { configuration in
             configuration.applicationInterceptors = [
@@ -275,7 +268,7 @@ struct BlockingCallTests {
 
     @Test("A blocking call on the loop thread is refused, and nothing is sent")
     func onTheLoopThread() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("hello"))
         let client = try await client(server.port)
         let error = await Task(executorPreference: client.executor) { Self.error(client) }.value
         #expect(error?.code == .blockingRefused && error?.hint?.contains("execute(_:)") == true)
@@ -285,7 +278,7 @@ struct BlockingCallTests {
 
     @Test("A blocking call inside the work of another one is refused immediately")
     func nested() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("hello"))
         let inner = Lock<HTTPDNSClientError?>(nil)
         let own = Lock<HTTPDNSClient?>(nil)
         let client = try await client(server.port) { configuration in
@@ -308,7 +301,7 @@ struct BlockingCallTests {
 
     @Test("A body that is too long and a client that is shut down are typed errors")
     func errors() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("hello"))
         let client = try await client(server.port)
         let long = try await onThread {
             Result { try client.executeAndWait(HTTPDNSClient.Request(url: "http://one.test/"), upTo: .bytes(4)) }

@@ -11,8 +11,6 @@ import Testing
 
 @Suite("Callback calls", .timeLimit(.minutes(10)))
 struct CallbackCallTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
-
     private func client(_ port: UInt16) async throws -> HTTPDNSClient {
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(port)"])]
@@ -23,7 +21,7 @@ struct CallbackCallTests {
 
     @Test("The callback gets the response with its body, on the callbacks' thread")
     func success() async throws {
-        let server = try RawServer(.readHead, .sendText(Self.ok))
+        let server = try RawServer(.readHead, .respond("hello"))
         let client = try await client(server.port)
         let (result, thread) = await withCheckedContinuation { continuation in
             client.execute(request) { continuation.resume(returning: ($0, ProcessState.threadName())) }
@@ -55,7 +53,7 @@ struct CallbackCallTests {
 
     @Test("Callbacks run one after the other, each once, however many calls there are")
     func serial() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("hello"))
         let client = try await client(server.port)
         let (tally, request) = (Tally(), request)
         await withTaskGroup(of: Void.self) { tasks in
@@ -77,7 +75,7 @@ struct CallbackCallTests {
 
     @Test("The caller may choose where callbacks run")
     func deliver() async throws {
-        let server = try RawServer(.readHead, .sendText(Self.ok))
+        let server = try RawServer(.readHead, .respond("hello"))
         let client = try await client(server.port)
         let thread = WorkThread(named: "mine", isOnDuty: false, rest: .zero)
         let name = await withCheckedContinuation { continuation in
@@ -110,7 +108,7 @@ struct CallbackCallTests {
     /// Both errors are typed.
     @Test("After a shutdown, and for a body that is too long, the callback gets an error")
     func errors() async throws {
-        let server = try RawServer(.readHead, .sendText(Self.ok))
+        let server = try RawServer(.readHead, .respond("hello"))
         let client = try await client(server.port)
         func code(_ limit: HTTPDNSByteCount) async -> HTTPDNSClientError.Code? {
             await withCheckedContinuation { continuation in

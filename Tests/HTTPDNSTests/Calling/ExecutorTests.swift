@@ -11,12 +11,10 @@ import Testing
 
 @Suite("Tasks on the loop", .timeLimit(.minutes(10)))
 struct ExecutorTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
-
     /// It does so before the first request, between requests and in bodies.
     @Test("A task that prefers the executor always runs on the loop's thread")
     func onTheLoop() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("hello"))
         let client = try await mappedClient(server.port)
         let names = try await Task(executorPreference: client.executor) {
             var names = [ProcessState.threadName()]
@@ -33,7 +31,7 @@ struct ExecutorTests {
 
     @Test("Many concurrent tasks on the loop all end, with other requests between them")
     func many() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("hello"))
         let client = try await mappedClient(server.port)
         let counts = await withTaskGroup(of: Int.self) { tasks in
             for number in 0..<64 {
@@ -55,7 +53,7 @@ struct ExecutorTests {
 
     @Test("A task on the loop may shut its client down, and later use is a typed error")
     func afterTheEnd() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("hello"))
         let client = try await mappedClient(server.port)
         let executor = client.executor
         let code = try await Task(executorPreference: executor) {
@@ -78,7 +76,7 @@ struct ExecutorTests {
 
     @Test("Steps of tasks that were under way when the loop ended are still done")
     func noneLost() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("hello"))
         for _ in 0..<20 {
             let client = try await mappedClient(server.port)
             let tasks = (0..<32).map { _ in

@@ -46,12 +46,7 @@ struct ScopedClientTests {
     @Test("A canceled call does not cut the draining time of other requests short")
     func canceled() async throws {
         let (arrived, released) = (Gate(), Gate())
-        let server = try RawServer(
-            .readHead,
-            .open(arrived),
-            .wait(released),
-            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-        )
+        let server = try RawServer(.readHead, .open(arrived), .wait(released), .respond("ok"))
         let url = "http://127.0.0.1:\(server.port)/"
         let call = Task {
             var other: Task<String, any Error>?

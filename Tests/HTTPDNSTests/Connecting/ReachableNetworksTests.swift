@@ -27,8 +27,7 @@ struct ReachableNetworksTests {
             _ networks: HTTPDNSClient.ReachableNetworks = .publicInternet,
             _ change: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }
         ) async throws {
-            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nin"
-            server = try RawServer(.readHead, .sendText(answer))
+            server = try RawServer(.readHead, .respond("in", fields: "Connection: close\r\n"))
             provider = ScriptedProvider(answerScope: .loopback, timeSource: clock)
             let loopback = HTTPDNSAddress(v4: 127, 0, 0, 1)
             provider.answer(.answer(.addresses([loopback], timeToLive: .zero)), for: try HTTPDNSName("provider.test"))
@@ -226,21 +225,16 @@ struct ReachableNetworksTests {
     // MARK: through proxies
 
     /// A proxy on loopback that answers for whatever it is asked for.
-    private func proxy(_ answer: String, tunnels: Bool = false) throws -> RawServer {
-        try RawServer { _ in
-            let tunnel: [RawServer.Step] = tunnels ? [.readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n")] : []
-            return tunnel + [.repeatForever([.readHead, .sendText(answer)])]
-        }
+    private func proxy(tunnels: Bool = false) throws -> RawServer {
+        try RawServer { _ in (tunnels ? [.readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n")] : []) + [.serve("ok")] }
     }
-
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
     @Test(
         "A name that a proxy looks up is refused unless the proxy enforces the limit",
         arguments: [HTTPDNSClient.Proxy.Kind.http, .socks4a, .socks5h]
     )
     func resolvingProxy(kind: HTTPDNSClient.Proxy.Kind) async throws {
-        let server = try proxy(Self.ok)
+        let server = try proxy()
         var proxy = HTTPDNSClient.Proxy(kind, host: .address(HTTPDNSAddress(v4: 127, 0, 0, 1)), port: server.port)
         let inside = try await Inside { $0.proxy = .through(proxy) }
         let error = try #require(await clientError { try await inside.get("http://provider.test/") })
@@ -262,7 +256,7 @@ struct ReachableNetworksTests {
 
     @Test("A public address is reached, through a proxy that is itself on loopback")
     func publicTarget() async throws {
-        let server = try proxy(Self.ok, tunnels: true)
+        let server = try proxy(tunnels: true)
         let inside = try await Inside {
             var proxy = HTTPDNSClient.Proxy(.http, host: .address(HTTPDNSAddress(v4: 127, 0, 0, 1)), port: server.port)
             proxy.resolvesLocally = true
@@ -286,7 +280,7 @@ struct ReachableNetworksTests {
         let server = try RawServer { _ in
             [
                 .readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n"), .readHead,
-                .sendText("HTTP/1.1 302 Found\r\nLocation: http://mapped.test/\r\nContent-Length: 0\r\n\r\n"), .hang,
+                .respond(status: "302 Found", fields: "Location: http://mapped.test/\r\n"), .hang,
             ]
         }
         for replaces in [false, true] {

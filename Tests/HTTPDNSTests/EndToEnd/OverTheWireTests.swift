@@ -11,11 +11,9 @@ import Testing
 
 @Suite("Over the wire", .timeLimit(.minutes(10)))
 struct OverTheWireTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
-
     @Test("A mapped name is reached under its own name, and the connection is kept")
     func mapped() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("hello"))
         let client = try await mappedClient(server.port)
         var destinations: [String] = []
         for _ in 0..<3 {
@@ -38,7 +36,7 @@ struct OverTheWireTests {
 
     @Test("The bytes on the wire do not depend on the source of the address")
     func wireImage() async throws {
-        let server = try RawServer(.readHead, .sendText(Self.ok))
+        let server = try RawServer(.readHead, .respond("hello"))
         let client = try await mappedClient(server.port)
         let pin: [HTTPDNSClient.Request.Target] = ["127.0.0.1:\(server.port)"]
         _ = try await client.get("http://one.test/x").body.collect(upTo: .bytes(5))
@@ -51,8 +49,8 @@ struct OverTheWireTests {
 
     @Test("A changed mapping holds for the next request despite the old connection")
     func moved() async throws {
-        let first = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
-        let second = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let first = try RawServer(.serve("hello"))
+        let second = try RawServer(.serve("hello"))
         let client = try await mappedClient(first.port)
         let before = try await client.get("http://one.test/")
         try client.mappings.apply { $0["one.test"] = .addresses(["127.0.0.1:\(second.port)"]) }
@@ -100,7 +98,7 @@ struct OverTheWireTests {
 
     @Test("A streamed body arrives whole, and a second reader of the response gets an error")
     func streamed() async throws {
-        let server = try RawServer(.readHead, .read(6), .sendText(Self.ok))
+        let server = try RawServer(.readHead, .read(6), .respond("hello"))
         let client = try await mappedClient(server.port)
         let body = HTTPDNSClient.Request.Body.stream(length: 6, Chunks([Array("abc".utf8), Array("def".utf8)]))
         let response = try await client.post("http://one.test/", body: body)

@@ -129,10 +129,10 @@ struct DefaultHeadersTests {
     func overTheWire() async throws {
         let server = try RawServer(
             .readHead,
-            .sendText("HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n"),
+            .respond(status: "503 X"),
             .readHead,
-            .sendText("HTTP/1.1 302 X\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n"),
-            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])
+            .respond(status: "302 X", fields: "Location: /b\r\n"),
+            .serve("ok")
         )
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["127.0.0.1:\(server.port)"])

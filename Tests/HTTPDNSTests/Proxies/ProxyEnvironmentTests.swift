@@ -65,7 +65,7 @@ struct ProxyEnvironmentTests {
         arguments: empties
     )
     func emptyToCurl(variables: [String: String], isProxied: Bool) async throws {
-        let ok: [RawServer.Step] = [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")]
+        let ok: [RawServer.Step] = [.readHead, .respond()]
         let (direct, proxy) = (try RawServer { _ in ok }, try RawServer { _ in ok })
         let given = variables.map { "\($0)=\($1 == "*" ? "http://127.0.0.1:\(proxy.port)" : $1)" }
         let names = ["http_proxy", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"]

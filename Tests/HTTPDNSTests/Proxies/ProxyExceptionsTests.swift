@@ -57,7 +57,7 @@ struct ProxyExceptionsTests {
     )
     func witness(example: NoProxyCase) async throws {
         let address = HTTPDNSAddress(example.host)
-        let ok: [RawServer.Step] = [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")]
+        let ok: [RawServer.Step] = [.readHead, .respond()]
         let direct = try RawServer(address: address?.description ?? "127.0.0.1") { _ in ok }
         let proxy = try RawServer { _ in ok }
         let host = address?.bracketed ?? example.host

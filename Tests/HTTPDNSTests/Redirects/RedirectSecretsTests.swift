@@ -48,16 +48,14 @@ struct RedirectSecretsTests {
         return try await HTTPDNSClient(configuration: configuration)
     }
 
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
     private static func redirect(_ status: Int, _ place: String) -> RawServer.Step {
-        .sendText("HTTP/1.1 \(status) X\r\nLocation: \(place)\r\nContent-Length: 4\r\n\r\nmore")
+        .respond("more", status: "\(status) X", fields: "Location: \(place)\r\n")
     }
 
     /// Canaries in sixteen places.
     @Test("Another origin sees no secret of the redirected request", arguments: [301, 302, 303])
     func otherOrigin(status: Int) async throws {
-        let second = try RawServer(.readHead, .sendText(Self.ok))
+        let second = try RawServer(.readHead, .respond("ok"))
         let first = try RawServer(
             .readHead,
             .read(11),
@@ -144,7 +142,7 @@ struct RedirectSecretsTests {
 
     @Test("Another port or scheme is another origin, and dropped fields do not come back")
     func samePlaceAgain() async throws {
-        let third = try RawServer(.readHead, .read(11), .sendText(Self.ok))
+        let third = try RawServer(.readHead, .read(11), .respond("ok"))
         let second = try RawServer(.readHead, .read(11), Self.redirect(307, "http://one.test:\(third.port)/again"))
         let first = try RawServer(.readHead, .read(11), Self.redirect(308, "http://one.test:\(second.port)/"))
         // Each on a port of its own: the rule names none.
@@ -180,7 +178,7 @@ struct RedirectSecretsTests {
             Self.redirect(307, "/b"),
             .readHead,
             .read(11),
-            .sendText(Self.ok)
+            .respond("ok")
         )
         let client = try await client(["one.test": server.port])
         let response = try await client.execute(request(port: server.port))

@@ -11,7 +11,6 @@ import Testing
 
 @Suite("A reload is one step for a request", .timeLimit(.minutes(10)))
 struct OneStepTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
     private static let field = "X-Key"
 
     private func settings(_ server: RawServer, key: String) throws -> HTTPDNSClient.Configuration {
@@ -23,8 +22,8 @@ struct OneStepTests {
 
     @Test("A request that a reload overtakes goes by the new settings as a whole")
     func overtaken() async throws {
-        let old = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
-        let new = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let old = try RawServer(.serve("ok"))
+        let new = try RawServer(.serve("ok"))
         let (arrived, goesOn) = (Gate(), Gate())
         let runs = Lock(0)
         var first = try settings(old, key: "old")
@@ -52,7 +51,7 @@ struct OneStepTests {
 
     @Test("Under load no server sees the key of other settings than its own")
     func underLoad() async throws {
-        let servers = try (0..<2).map { _ in try RawServer(.repeatForever([.readHead, .sendText(Self.ok)])) }
+        let servers = try (0..<2).map { _ in try RawServer(.serve("ok")) }
         let both = try [settings(servers[0], key: "first"), settings(servers[1], key: "second")]
         let client = try await HTTPDNSClient(configuration: both[0])
         let workers = (0..<8).map { _ in

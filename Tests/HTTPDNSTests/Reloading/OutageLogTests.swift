@@ -12,7 +12,6 @@ import Testing
 
 @Suite("The log of an outage", .timeLimit(.minutes(10)))
 struct OutageLogTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
     private static let names = (0..<8).map { "n\($0).test" }
 
     /// What an operator must see of a provider that fails and answers again, at info level and above.
@@ -24,7 +23,7 @@ struct OutageLogTests {
 
     @Test("The client's logger alone reports a provider's outage, and its end", arguments: [false, true])
     func outage(isReloaded: Bool) async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let server = try RawServer(.serve("ok"))
         let clock = ManualClock()
         let provider = ScriptedProvider(answerScope: .loopback, timeSource: clock)
         let log = RecordedLog()

@@ -237,12 +237,7 @@ struct RequestCompressionTests {
     @Test("The loop's thread does not compress")
     func offTheLoop() async throws {
         // The end of a chunked body looks like that of a head.
-        let server = try RawServer(
-            .readHead,
-            .readHead,
-            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
-            .readToEnd
-        )
+        let server = try RawServer(.readHead, .readHead, .respond(), .readToEnd)
         let client = try await mappedClient(server.port)
         let bytes = Self.noise(16 << 20)
         let onLoop = try await Task(executorPreference: client.executor) {

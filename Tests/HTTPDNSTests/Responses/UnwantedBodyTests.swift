@@ -83,7 +83,7 @@ struct UnwantedBodyTests {
         let server = try RawServer { number in
             number == 0
                 ? [.readHead, .sendText("HTTP/1.1 302 Found\r\nLocation: /b\r\n\(length)\r\n\r\n"), .hang]
-                : [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")]
+                : [.readHead, .respond("hello")]
         }
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(server.port)"])]

@@ -11,8 +11,6 @@ import Testing
 /// A request that may have arrived, and must not be doubled.
 @Suite("Sent once", .timeLimit(.minutes(10)))
 struct SentOnceTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
     private func client(_ port: UInt16) async throws -> HTTPDNSClient {
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(port)"])]
@@ -29,7 +27,7 @@ struct SentOnceTests {
     /// The error is typed.
     @Test("A POST that a server reads and closes without a byte is counted once", arguments: [true, false])
     func closedWithoutAByte(isKept: Bool) async throws {
-        let warm: [RawServer.Step] = isKept ? [.readHead, .sendText(Self.ok)] : []
+        let warm: [RawServer.Step] = isKept ? [.readHead, .respond("ok")] : []
         // Whoever comes again is read as well, so that it would be counted.
         let server = try RawServer { $0 == 0 ? warm + [.readHead, .read(6)] : [.readHead, .read(6)] }
         let client = try await client(server.port)
@@ -46,7 +44,7 @@ struct SentOnceTests {
         for method in [HTTPRequest.Method.post, .put] {
             let server = try RawServer { connection in
                 connection == 0
-                    ? [.readHead, .sendText(Self.ok), .readHead, .read(6)] : [.readHead, .read(6), .sendText(Self.ok)]
+                    ? [.readHead, .respond("ok"), .readHead, .read(6)] : [.readHead, .read(6), .respond("ok")]
             }
             let client = try await client(server.port)
             _ = try await client.get("http://one.test/").body.collect(upTo: .bytes(2))
@@ -77,7 +75,7 @@ struct SentOnceTests {
         configuration.networkInterceptors = [
             Around { request, context, next in
                 if context.hop > 0, later.withLock({ $0 == nil }) {
-                    let server = try? RawServer(port: port, .readHead, .read(6), .sendText(Self.ok))
+                    let server = try? RawServer(port: port, .readHead, .read(6), .respond("ok"))
                     later.withLock { $0 = server }
                 }
                 return try await next(request, context)

@@ -87,7 +87,7 @@ struct TimeLimitTests {
         let server = try RawServer(
             .readHead,
             .read(6),
-            .sendText("HTTP/1.1 303 X\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n"),
+            .respond(status: "303 X", fields: "Location: /b\r\n"),
             .readHead,
             .sendText(Self.head + "lo you")
         )
@@ -110,9 +110,7 @@ struct TimeLimitTests {
 
     @Test("The time of a call covers the code of interceptors and hooks", arguments: Place.allCases)
     func codeOfOthers(place: Place) async throws {
-        let server = try RawServer(
-            .repeatForever([.readHead, .sendText("HTTP/1.1 302 X\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")])
-        )
+        let server = try RawServer(.serve(status: "302 X", fields: "Location: /b\r\n"))
         // Far longer than the ceiling below.
         @Sendable func dawdle() async throws { try await Task.sleep(for: .seconds(60)) }
         let client = try await client(server) { configuration in

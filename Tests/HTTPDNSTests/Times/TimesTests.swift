@@ -20,12 +20,11 @@ import Testing
     .timeLimit(.minutes(10))
 )
 struct TimesTests {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
     /// The factor of all bounds.
     private static let width = ServerRig.hasTime ? 1 : 10
 
     private func goodServer(_ address: String = "127.0.0.2") throws -> RawServer {
-        try RawServer(address: address, .repeatForever([.readHead, .sendText(Self.ok)]))
+        try RawServer(address: address, .serve("ok"))
     }
 
     private func configuration(_ targets: [String]) throws -> HTTPDNSClient.Configuration {
@@ -233,15 +232,8 @@ struct TimesTests {
         arguments: [("", Duration.milliseconds(300)), ("Retry-After: 1\r\n", .milliseconds(2_200))]
     )
     func retries(field: String, waits: Duration) async throws {
-        let busy = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\(field)\r\n"
-        let server = try RawServer(
-            .readHead,
-            .sendText(busy),
-            .readHead,
-            .sendText(busy),
-            .readHead,
-            .sendText(Self.ok)
-        )
+        let busy = RawServer.Step.respond(status: "503 Service Unavailable", fields: field)
+        let server = try RawServer(.readHead, busy, .readHead, busy, .readHead, .respond("ok"))
         var configuration = try configuration(["\(server.address):\(server.port)"])
         configuration.retries = .standard
         configuration.retries.delay = .milliseconds(100)

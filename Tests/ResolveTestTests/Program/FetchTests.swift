@@ -10,9 +10,7 @@ struct FetchTests {
     private static func answer(_ status: String = "200 OK", _ body: String = "hello", fields: String = "")
         -> RawServer.Step
     {
-        .sendText(
-            "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\nContent-Type: text/plain\r\n\(fields)\r\n\(body)"
-        )
+        .respond(body, status: status, fields: "Content-Type: text/plain\r\n\(fields)")
     }
 
     private func fetch(_ server: RawServer, _ arguments: [String], input: String = "") async throws -> CommandResult {

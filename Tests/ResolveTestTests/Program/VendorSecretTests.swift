@@ -46,8 +46,7 @@ struct VendorSecretTests {
 
     /// A service that answers every query alike.
     private func server(_ account: Account) throws -> RawServer {
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: \(account.answer.utf8.count)\r\n\r\n"
-        return try RawServer(.repeatForever([.readHead, .sendText(head + account.answer)]))
+        try RawServer(.serve(account.answer, fields: "Content-Type: text/plain\r\n"))
     }
 
     /// Expects that nothing of what was sent to the vendor is in a text, but the name.

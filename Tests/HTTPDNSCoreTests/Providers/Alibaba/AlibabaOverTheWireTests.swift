@@ -66,7 +66,7 @@ struct AlibabaOverTheWireTests {
             timeLimit: .milliseconds(300)
         )
         #expect(stalled?.code == .timedOut)
-        let redirect = "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"
-        #expect(try await error(.readHead, .sendText(redirect), .hang)?.code == .httpStatus)
+        let redirect = RawServer.Step.respond(status: "302 Found", fields: "Location: http://127.0.0.1:1/\r\n")
+        #expect(try await error(.readHead, redirect, .hang)?.code == .httpStatus)
     }
 }
