@@ -100,7 +100,7 @@ struct HostileURLTests {
                 try await response.text()
             }
         }
-        let text = server.connections.map(\.text).joined()
+        let text = server.text
         #expect(text.split(separator: "\r\n").filter { $0.hasPrefix("Host: ") }.allSatisfy { $0 == "Host: real.test" })
     }
 

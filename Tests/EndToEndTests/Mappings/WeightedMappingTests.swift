@@ -26,11 +26,7 @@ struct WeightedMappingTests {
         _ client: HTTPDNSClient,
         _ servers: [RawServer]
     ) async throws -> [Int] {
-        func requests() -> [Int] {
-            servers.map {
-                $0.connections.map(\.text).joined().split(separator: "GET ", omittingEmptySubsequences: false).count - 1
-            }
-        }
+        func requests() -> [Int] { servers.map { $0.count(of: "GET ") } }
         let before = requests()
         for _ in 0..<count { try await client.get("http://\(host)/").text() }
         return zip(requests(), before).map { $0 - $1 }

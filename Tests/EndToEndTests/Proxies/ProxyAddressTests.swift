@@ -42,7 +42,7 @@ struct ProxyAddressTests {
             #expect(second.exchanges.last?.timings.race == nil)
         }
         withExtendedLifetime(hole) {}
-        let text = good.connections.map(\.text).joined()
+        let text = good.text
         #expect(text.contains("GET http://one.test/a HTTP/1.1") && text.contains("GET http://another.test/b HTTP/1.1"))
     }
 
@@ -143,7 +143,7 @@ struct ProxyAddressTests {
         let mapped = try await fetch("proxy.test: 127.0.0.1")
         #expect(mapped.result.status == 0 && mapped.result.output == "ok", "\(mapped.result)")
         #expect(mapped.lookups == [])
-        #expect(server.connections.map(\.text).joined().contains("GET http://nobody-knows.test/ HTTP/1.1"))
+        #expect(server.text.contains("GET http://nobody-knows.test/ HTTP/1.1"))
         // Without a mapping it is the system resolver that is asked, about the proxy and nothing else.
         let unmapped = try await fetch("")
         #expect(unmapped.result.status == 1)

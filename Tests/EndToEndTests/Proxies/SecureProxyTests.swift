@@ -54,10 +54,9 @@ struct SecureProxyTests {
             let again = try await client.get(target)
             #expect(try await again.text() == "ok" && again.exchanges.last?.reusedConnection == true)
         }
-        let text = server.connections.map(\.text).joined()
-        #expect(text.hasPrefix("CONNECT 192.0.2.7:8080 HTTP/1.1\r\n"))
+        #expect(server.text.hasPrefix("CONNECT 192.0.2.7:8080 HTTP/1.1\r\n"))
         // "me:x"; to the proxy alone.
-        #expect(text.components(separatedBy: "Proxy-Authorization: Basic bWU6eA==").count == 2)
+        #expect(server.count(of: "Proxy-Authorization: Basic bWU6eA==") == 1)
     }
 
     /// Nothing is asked of the proxy.
@@ -113,7 +112,7 @@ struct SecureProxyTests {
             let again = try await client.get("http://192.0.2.7:8080/a")
             #expect(try await again.text() == "ok")
         }
-        #expect(!first.server.connections.map(\.text).joined().contains("/b"))
+        #expect(!first.server.text.contains("/b"))
         withExtendedLifetime(second) {}
     }
 
@@ -173,7 +172,7 @@ struct SecureProxyTests {
         try await withClient(settings) { client async throws in
             #expect(try await client.get("http://lab.test:8080/").text() == "ok")
         }
-        #expect(server.connections.map(\.text).joined().hasPrefix("CONNECT 192.0.2.7:8080 HTTP/1.1\r\n"))
+        #expect(server.text.hasPrefix("CONNECT 192.0.2.7:8080 HTTP/1.1\r\n"))
     }
 
     /// They share everything else.
@@ -198,7 +197,7 @@ struct SecureProxyTests {
         await #expect(throws: HTTPDNSClientError.self) { try await second.execute(request) }
         try await first.shutdown()
         try await second.shutdown()
-        #expect(!server.connections.map(\.text).joined().contains("/b"))
+        #expect(!server.text.contains("/b"))
     }
 
     @Test("A proxy whose name moves is followed, and its old connection is not used for it")

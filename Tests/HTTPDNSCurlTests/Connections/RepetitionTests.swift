@@ -26,9 +26,7 @@ struct RepetitionTests {
 
     /// The number of times that a server got a request.
     private func arrivals(_ server: RawServer, _ method: HTTPRequest.Method, _ path: String) -> Int {
-        server.connections.reduce(0) {
-            $0 + $1.text.split(separator: "\(method) \(path) ", omittingEmptySubsequences: false).count - 1
-        }
+        server.count(of: "\(method) \(path) ")
     }
 
     /// A server whose first connections have each answered one request, and end with the next one; later connections answer all.

@@ -25,9 +25,7 @@ struct SelectionTests {
         }
 
         /// How many requests each server got.
-        var counts: [Int] {
-            servers.map { server in server.connections.map(\.text).joined().split(separator: "GET ").count }
-        }
+        var counts: [Int] { servers.map { $0.count(of: "GET ") } }
     }
 
     private func three(

@@ -245,6 +245,6 @@ struct TransportDeadlineTests {
         let failure = try #require(await fixture.failure(of: late))
         #expect(failure.code == .timedOut && failure.phase == .total && !failure.requestMayHaveBeenSent)
         _ = try await fixture.fetch(request)
-        #expect(server.connections.map(\.text).joined().split(separator: "\r\n\r\n").count == 2)
+        #expect(server.text.split(separator: "\r\n\r\n").count == 2)
     }
 }

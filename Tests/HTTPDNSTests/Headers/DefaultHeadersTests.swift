@@ -146,7 +146,7 @@ struct DefaultHeadersTests {
         request.options.withoutHeaders = [Self.tenant]
         _ = try await client.execute(request).body.collect(upTo: .kibibytes(1))
         try await client.shutdown()
-        let heads = server.connections.map(\.text).joined().split(separator: "\r\n\r\n").map(String.init)
+        let heads = server.text.split(separator: "\r\n\r\n").map(String.init)
         #expect(heads.count == 4)
         for head in heads.prefix(3) {
             #expect(

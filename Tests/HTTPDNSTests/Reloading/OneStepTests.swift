@@ -73,7 +73,7 @@ struct OneStepTests {
         reloader.cancel()
         #expect(try await reloader.value > 20)
         try await client.shutdown()
-        let texts = servers.map { $0.connections.map(\.text).joined() }
+        let texts = servers.map { $0.text }
         #expect(texts.allSatisfy { !$0.isEmpty })
         #expect(!texts[0].contains("\(Self.field): second") && !texts[1].contains("\(Self.field): first"))
     }

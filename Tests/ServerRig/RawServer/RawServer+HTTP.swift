@@ -13,3 +13,11 @@ extension RawServer.Step {
         .repeatForever([.readHead, .respond(body, status: status, fields: fields)])
     }
 }
+
+extension RawServer {
+    /// Everything that clients sent, one connection after the other, as text.
+    package var text: String { connections.map(\.text).joined() }
+
+    /// Returns how often clients sent a text.
+    package func count(of text: String) -> Int { connections.reduce(0) { $0 + $1.text.ranges(of: text).count } }
+}
