@@ -33,15 +33,8 @@ struct DeadConnectionTests {
             return request
         }
 
-        @discardableResult
-        func fetch(_ request: TransferRequest) async throws -> TransferResponse {
-            let response = try await transport.execute(request)
-            for try await _ in response.body {}
-            return response
-        }
-
         func failure(of request: TransferRequest) async throws -> TransferFailure {
-            try #require(await #expect(throws: TransferFailure.self) { try await fetch(request) })
+            try #require(await #expect(throws: TransferFailure.self) { try await transport.fetch(request) })
         }
 
         var sentToOld: Int { old.count(of: " / HTTP/1.1") }
@@ -69,8 +62,8 @@ struct DeadConnectionTests {
         let (reached, end) = (Gate(), Gate())
         let pair = try pair(delay: .seconds(60), .readHead, .open(reached), .wait(end))
         let request = try pair.request()
-        try await pair.fetch(request)
-        async let answer = pair.fetch(request)
+        try await pair.transport.fetch(request)
+        async let answer = pair.transport.fetch(request)
         await reached.passage()
         try await pair.old.refuse()
         end.open()
@@ -89,8 +82,8 @@ struct DeadConnectionTests {
         let (reached, end) = (Gate(), Gate())
         let pair = try pair(.readHead, .open(reached), .wait(end))
         let request = try pair.request { $0.connect = .seconds(60) }
-        try await pair.fetch(request)
-        async let answer = pair.fetch(request)
+        try await pair.transport.fetch(request)
+        async let answer = pair.transport.fetch(request)
         await reached.passage()
         try await pair.old.swallow(.ofNewConnections)
         end.open()
@@ -104,7 +97,7 @@ struct DeadConnectionTests {
         let (reached, end) = (Gate(), Gate())
         let pair = try pair(.readHead, .open(reached), .wait(end))
         let request = try pair.request(both: false)
-        try await pair.fetch(request)
+        try await pair.transport.fetch(request)
         async let failing = pair.failure(of: request)
         await reached.passage()
         try await pair.old.refuse()
@@ -119,7 +112,7 @@ struct DeadConnectionTests {
     func post() async throws {
         let pair = try pair(.readHead, .read(1))
         let request = try pair.request(.post)
-        try await pair.fetch(pair.request())
+        try await pair.transport.fetch(pair.request())
         let failure = try await pair.failure(of: request)
         #expect(failure.code == .connectionLost && failure.requestMayHaveBeenSent)
         #expect(pair.old.count(of: "POST") == 1)
@@ -127,7 +120,7 @@ struct DeadConnectionTests {
         #expect(pair.sentToGood == 0)
         // Nothing is left of it in what libcurl sends the next ones with.
         for next in [request, try pair.request(), request] {
-            #expect(try await pair.fetch(next).failedAttempts.isEmpty)
+            #expect(try await pair.transport.fetch(next).failedAttempts.isEmpty)
             pair.transport.retireConnections()
         }
         await pair.transport.shutdown()
@@ -140,11 +133,11 @@ struct DeadConnectionTests {
     func blackHole() async throws {
         let pair = try pair(.serve("ok"))
         let request = try pair.request()
-        for _ in 0..<50 { try await pair.fetch(request) }
+        for _ in 0..<50 { try await pair.transport.fetch(request) }
         #expect(pair.sentToOld == 50)
         try await pair.old.swallow(.all)
         for number in 0..<20 {
-            let response = try await pair.fetch(request)
+            let response = try await pair.transport.fetch(request)
             // No time limit of the first endpoint has passed: its end would be a failed attempt in the trail.
             #expect(response.endpoint == request.endpoints[1] && response.failedAttempts.isEmpty)
             #expect(response.reusedConnection == (number > 0), "\(number)")
@@ -177,13 +170,13 @@ struct DeadConnectionTests {
     @Test("A POST on a dead connection is sent once, and its endpoint is left")
     func silentPost() async throws {
         let pair = try pair(.serve("ok"))
-        try await pair.fetch(pair.request())
+        try await pair.transport.fetch(pair.request())
         try await pair.old.swallow(.all)
         let post = try pair.request(.post) { $0.firstByte = .seconds(2) }
         let failure = try await pair.failure(of: post)
         #expect(failure.code == .timedOut && failure.requestMayHaveBeenSent)
         #expect(pair.sentToGood == 0)
-        let response = try await pair.fetch(post)
+        let response = try await pair.transport.fetch(post)
         #expect(response.endpoint == post.endpoints[1] && pair.sentToGood == 1)
         await pair.transport.shutdown()
     }
@@ -199,8 +192,8 @@ struct DeadConnectionTests {
             .respond("ok")
         )
         let request = try pair.request()
-        try await pair.fetch(request)
-        async let response = pair.fetch(request)
+        try await pair.transport.fetch(request)
+        async let response = pair.transport.fetch(request)
         await reached.passage()
         // Several times the delay, for nothing to happen in.
         try await Task.sleep(for: .seconds(1))
@@ -217,9 +210,9 @@ struct DeadConnectionTests {
     func hedge() async throws {
         let pair = try pair(delay: .seconds(60), .readHead, .hang)
         var request = try pair.request()
-        try await pair.fetch(request)
+        try await pair.transport.fetch(request)
         request.hedgeAfter = .milliseconds(30)
-        let response = try await pair.fetch(request)
+        let response = try await pair.transport.fetch(request)
         #expect(response.endpoint == request.endpoints[1] && response.hedges == 1)
         try await pair.old.awaitConnections { $0[0].isClosedByClient }
         #expect(pair.sentToOld == 2 && pair.sentToGood == 1)
@@ -232,10 +225,10 @@ struct DeadConnectionTests {
         let pair = try pair(delay: .seconds(60), .readHead, .wait(answer), .respond("ok"))
         let second = try RawServer(address: "127.0.0.3", .readHead, .open(hedged), .hang)
         var request = try pair.request(both: false)
-        try await pair.fetch(request)
+        try await pair.transport.fetch(request)
         request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: second.port))
         request.hedgeAfter = .milliseconds(30)
-        let task = Task { [request] in try await pair.fetch(request) }
+        let task = Task { [request] in try await pair.transport.fetch(request) }
         await hedged.passage()
         answer.open()
         #expect(try await task.value.endpoint == request.endpoints[0])
@@ -247,7 +240,7 @@ struct DeadConnectionTests {
     func noHedge(method: HTTPRequest.Method) async throws {
         let pair = try pair(delay: .seconds(60), .readHead, .hang)
         var request = try pair.request(method) { $0.firstByte = .milliseconds(300) }
-        try await pair.fetch(pair.request())
+        try await pair.transport.fetch(pair.request())
         request.hedgeAfter = .milliseconds(10)
         #expect(try await pair.failure(of: request).requestMayHaveBeenSent)
         #expect(pair.sentToGood == 0)
@@ -258,9 +251,9 @@ struct DeadConnectionTests {
     func hedgedMethods(method: HTTPRequest.Method) async throws {
         let pair = try pair(delay: .seconds(60), .readHead, .hang)
         var request = try pair.request(method)
-        try await pair.fetch(pair.request())
+        try await pair.transport.fetch(pair.request())
         request.hedgeAfter = .milliseconds(10)
-        let response = try await pair.fetch(request)
+        let response = try await pair.transport.fetch(request)
         #expect(response.hedges == 1 && response.endpoint == request.endpoints[1])
         #expect(pair.sentToOld == 2 && pair.sentToGood == 1)
         await pair.transport.shutdown()
@@ -291,10 +284,10 @@ struct DeadConnectionTests {
         let pair = try pair(delay: .seconds(60), .readHead, .hang)
         let second = try RawServer(address: "127.0.0.3", .readHead, .open(reached), .hang)
         var request = try pair.request(both: false)
-        try await pair.fetch(request)
+        try await pair.transport.fetch(request)
         request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: second.port))
         request.hedgeAfter = .milliseconds(10)
-        let task = Task { [request] in try await pair.fetch(request) }
+        let task = Task { [request] in try await pair.transport.fetch(request) }
         await reached.passage()
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }

@@ -58,8 +58,7 @@ struct RequestLoad {
                 next += 1
                 group.addTask { [transport] in
                     do {
-                        let response = try await transport.execute(request)
-                        for try await _ in response.body {}
+                        try await transport.fetch(request)
                         return (number, nil)
                     } catch let failure as TransferFailure {
                         return (number, failure)

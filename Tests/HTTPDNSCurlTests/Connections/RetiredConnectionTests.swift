@@ -16,13 +16,6 @@ struct RetiredConnectionTests {
         return Transport(configuration)
     }
 
-    @discardableResult
-    private func fetch(_ transport: Transport, _ request: TransferRequest) async throws -> TransferResponse {
-        let response = try await transport.execute(request)
-        for try await _ in response.body {}
-        return response
-    }
-
     @Test("Retired idle connections are closed soon, and new requests get new ones")
     func idle() async throws {
         let server = try RawServer(.serve("ok"))
@@ -30,14 +23,14 @@ struct RetiredConnectionTests {
         transport.retireConnections()
         let one = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         let two = try TransportFixture.request("http://two.test:\(server.port)/", at: "127.0.0.1")
-        for request in [one, two] { try await fetch(transport, request) }
+        for request in [one, two] { try await transport.fetch(request) }
         transport.retireConnections(host: "one.test")
         try await server.awaitConnections { $0.filter(\.isClosedByClient).count == 1 }
-        #expect(try await fetch(transport, two).reusedConnection)
-        #expect(try await fetch(transport, one).reusedConnection == false)
+        #expect(try await transport.fetch(two).reusedConnection)
+        #expect(try await transport.fetch(one).reusedConnection == false)
         transport.retireConnections()
         try await server.awaitConnections { $0.count == 3 && $0.allSatisfy(\.isClosedByClient) }
-        #expect(try await fetch(transport, two).reusedConnection == false)
+        #expect(try await transport.fetch(two).reusedConnection == false)
         await transport.shutdown()
     }
 
@@ -50,16 +43,16 @@ struct RetiredConnectionTests {
         let held = try TransportFixture.request("http://silent.test:\(silent.port)/", at: "127.0.0.1")
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         try await withThrowingTaskGroup(of: Void.self) { tasks in
-            for _ in 0..<8 { tasks.addTask { try await fetch(transport, held) } }
+            for _ in 0..<8 { tasks.addTask { try await transport.fetch(held) } }
             try await silent.awaitConnections { $0.count { $0.text.hasSuffix("\r\n\r\n") } == 8 }
             for number in 0..<5 {
-                #expect(try await fetch(transport, request).reusedConnection == (number > 0))
+                #expect(try await transport.fetch(request).reusedConnection == (number > 0))
             }
             gate.open()
             try await tasks.waitForAll()
         }
         // The limit is for those that are idle, and it holds.
-        try await fetch(transport, request)
+        try await transport.fetch(request)
         try await silent.awaitConnections { $0.count(where: \.isClosedByClient) >= 6 }
         await transport.shutdown()
     }
@@ -68,7 +61,7 @@ struct RetiredConnectionTests {
     func descriptors() async throws {
         let server = try RawServer(.serve("ok"))
         let transport = transport()
-        try await fetch(transport, TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1"))
+        try await transport.fetch(TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1"))
         #expect(SocketCount.connected(to: server.port) == 1)
         transport.retireConnections()
         // No event tells of a closed descriptor.
@@ -93,14 +86,14 @@ struct RetiredConnectionTests {
         let response = try await transport.execute(request)
         await reached.passage()
         transport.retireConnections()
-        #expect(try await fetch(transport, request).reusedConnection == false)
+        #expect(try await transport.fetch(request).reusedConnection == false)
         #expect(!server.connections[0].isClosedByClient)
         rest.open()
         var body: [UInt8] = []
         for try await chunk in response.body { body += chunk }
         #expect(body == Array("abcd".utf8))
         try await server.awaitConnections { $0[0].isClosedByClient }
-        #expect(try await fetch(transport, request).reusedConnection)
+        #expect(try await transport.fetch(request).reusedConnection)
         await transport.shutdown()
     }
 
@@ -108,7 +101,7 @@ struct RetiredConnectionTests {
     func idleLimit() async throws {
         let server = try RawServer(.serve("ok"))
         let transport = transport { $0.idleLimit = .seconds(1) }
-        try await fetch(transport, TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1"))
+        try await transport.fetch(TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1"))
         try await server.awaitConnections { $0[0].isClosedByClient }
         await transport.shutdown()
     }
@@ -118,7 +111,7 @@ struct RetiredConnectionTests {
         let server = try RawServer(.serve("ok"))
         let transport = transport { $0.maximumAge = .seconds(2) }
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
-        while server.connections.count < 2 { try await fetch(transport, request) }
+        while server.connections.count < 2 { try await transport.fetch(request) }
         await transport.shutdown()
     }
 
@@ -132,17 +125,17 @@ struct RetiredConnectionTests {
             $0.firstByte = .seconds(2)
         }
         request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: good.port))
-        try await fetch(transport, request)
-        let failure = try #require(await #expect(throws: TransferFailure.self) { try await fetch(transport, request) })
+        try await transport.fetch(request)
+        let failure = try #require(await #expect(throws: TransferFailure.self) { try await transport.fetch(request) })
         #expect(failure.code == .timedOut && failure.phase == .firstByte && failure.requestMayHaveBeenSent)
         #expect(transport.endpointRecords.first { $0.endpoint == request.endpoints[0] }?.state == .suspect)
-        #expect(try await fetch(transport, request).endpoint == request.endpoints[1])
+        #expect(try await transport.fetch(request).endpoint == request.endpoints[1])
 
         let fresh = try RawServer(address: "127.0.0.4", .readHead, .hang)
         let slow = try TransportFixture.request("http://one.test:\(fresh.port)/", at: "127.0.0.4") {
             $0.firstByte = .seconds(1)
         }
-        await #expect(throws: TransferFailure.self) { try await fetch(transport, slow) }
+        await #expect(throws: TransferFailure.self) { try await transport.fetch(slow) }
         #expect(transport.endpointRecords.first { $0.endpoint == slow.endpoints[0] }?.state == .healthy)
         await transport.shutdown()
     }

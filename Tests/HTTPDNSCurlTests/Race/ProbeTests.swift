@@ -24,12 +24,6 @@ struct ProbeTests {
         return configuration
     }
 
-    private func fetch(_ transport: Transport, _ request: TransferRequest) async throws -> HTTPDNSEndpoint {
-        let response = try await transport.execute(request)
-        for try await _ in response.body {}
-        return response.endpoint
-    }
-
     /// What a server was told of by a probe: its whole handshake, in the words of openssl.
     private func probed(_ kind: Kind, at address: String, withholding: Bool) async throws -> String {
         let rig = try await ServerRig.shared()
@@ -47,7 +41,7 @@ struct ProbeTests {
             endpoints: kind == .resting ? [other, good] : [good, other]
         )
         request.withholdsCertificate = withholding
-        #expect(try await fetch(transport, request) == good)
+        #expect(try await transport.fetch(request).endpoint == good)
         let server = try await TLSServer(
             certificate: rig.certificateFile("tenant.pem"),
             key: rig.certificateFile("tenant.key"),
@@ -57,7 +51,7 @@ struct ProbeTests {
         )
         while !server.report.contains("read finished") {
             // A rest or an interval of a second is over some time; the first connection is a probe.
-            _ = try await fetch(transport, request)
+            try await transport.fetch(request)
             try await Task.sleep(for: .milliseconds(20))
         }
         let report = server.report
@@ -96,7 +90,7 @@ struct ProbeTests {
         if kind == .resting { configuration.attemptDelay = .milliseconds(50) }
         let transport = Transport(configuration)
         while silent.connections.count < (kind == .resting ? 2 : 1) {
-            #expect(try await fetch(transport, request) == second)
+            #expect(try await transport.fetch(request).endpoint == second)
             try await Task.sleep(for: .milliseconds(20))
         }
         await transport.shutdown(drainingFor: .seconds(600))

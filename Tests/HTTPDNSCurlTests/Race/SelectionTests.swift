@@ -17,9 +17,7 @@ struct SelectionTests {
         func fetch(_ count: Int) async throws -> [HTTPDNSEndpoint] {
             var endpoints: [HTTPDNSEndpoint] = []
             for _ in 0..<count {
-                let response = try await transport.execute(request)
-                for try await _ in response.body {}
-                endpoints.append(response.endpoint)
+                endpoints.append(try await transport.fetch(request).endpoint)
             }
             return endpoints
         }

@@ -16,12 +16,6 @@ struct TransportRaceOverTLSTests {
         return Transport(configuration)
     }
 
-    private func fetch(_ transport: Transport, _ request: TransferRequest) async throws -> TransferResponse {
-        let response = try await transport.execute(request)
-        for try await _ in response.body {}
-        return response
-    }
-
     private func request(_ rig: ServerRig, _ others: [HTTPDNSEndpoint]) throws -> TransferRequest {
         let good = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)
         return TransferRequest(
@@ -36,12 +30,12 @@ struct TransportRaceOverTLSTests {
         let wrong = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 5), port: rig.tlsPort)
         let transport = transport(rig, delay: .seconds(60))
         let request = try request(rig, [wrong])
-        let response = try await fetch(transport, request)
+        let response = try await transport.fetch(request)
         #expect(response.endpoint == request.endpoints[1])
         #expect(response.failedAttempts.map(\.endpoint) == [wrong])
         #expect(response.failedAttempts.first?.code == .certificateRefused)
         #expect(response.failedAttempts.first?.phase == .tls)
-        #expect(try await fetch(transport, request).failedAttempts.isEmpty)
+        #expect(try await transport.fetch(request).failedAttempts.isEmpty)
         #expect(transport.endpointRecords.contains { $0.endpoint == wrong && $0.host == "img.shop.test" })
     }
 
@@ -51,7 +45,7 @@ struct TransportRaceOverTLSTests {
         let silent = try RawServer(.hang)
         let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: silent.port)
         let request = try request(rig, [endpoint])
-        #expect(try await fetch(transport(rig), request).endpoint == request.endpoints[1])
+        #expect(try await transport(rig).fetch(request).endpoint == request.endpoints[1])
     }
 
     /// Fewer than all of them open a connection there.
@@ -63,7 +57,7 @@ struct TransportRaceOverTLSTests {
         let request = try request(rig, [endpoint])
         let transport = transport(rig)
         try await withThrowingTaskGroup(of: HTTPDNSEndpoint.self) { group in
-            for _ in 0..<64 { group.addTask { try await fetch(transport, request).endpoint } }
+            for _ in 0..<64 { group.addTask { try await transport.fetch(request).endpoint } }
             for try await answered in group { #expect(answered == request.endpoints[1]) }
         }
         // Probes, once a second at first, are the others on a machine that needs seconds for this.

@@ -39,13 +39,6 @@ struct TransportRaceTests {
         return Transport(configuration)
     }
 
-    @discardableResult
-    private func fetch(_ transport: Transport, _ request: TransferRequest) async throws -> TransferResponse {
-        let response = try await transport.execute(request)
-        for try await _ in response.body {}
-        return response
-    }
-
     /// The next hundred pay nothing.
     @Test("A POST past a black-holed first endpoint is answered and sent once")
     func blackHole() async throws {
@@ -57,12 +50,12 @@ struct TransportRaceTests {
             method: .post,
             body: .bytes([1])
         )
-        let first = try await fetch(transport, post)
+        let first = try await transport.fetch(post)
         #expect(first.endpoint == post.endpoints[1])
         #expect(first.failedAttempts.isEmpty, "slow is not failed")
         #expect(first.timings.race.map { $0 >= .milliseconds(250) } == true)
         for _ in 0..<100 {
-            let response = try await fetch(transport, post)
+            let response = try await transport.fetch(post)
             #expect(response.endpoint == post.endpoints[1] && response.timings.race == nil && response.reusedConnection)
         }
         #expect(good.count(of: "POST") == 101)
@@ -78,11 +71,11 @@ struct TransportRaceTests {
         let endpoints = [("127.0.0.71", good.port), ("127.0.0.72", good.port), (good.address, good.port)]
         let transport = transport(delay: .seconds(60))
         let request = try request(endpoints)
-        let response = try await fetch(transport, request)
+        let response = try await transport.fetch(request)
         #expect(response.endpoint == request.endpoints[2])
         #expect(response.failedAttempts.map(\.endpoint) == Array(request.endpoints[..<2]))
         #expect(response.failedAttempts.allSatisfy { $0.code == .connectFailed && $0.phase == .connect })
-        #expect(try await fetch(transport, request).failedAttempts.isEmpty, "they cool down")
+        #expect(try await transport.fetch(request).failedAttempts.isEmpty, "they cool down")
         let records = transport.endpointRecords
         #expect(records.map(\.state) == [.healthy, .cooling, .cooling])
         // A slow machine may have tried one again by now.
@@ -98,7 +91,7 @@ struct TransportRaceTests {
         let request = try request([("127.0.0.71", holder.port), ("127.0.0.72", holder.port)])
         for _ in 0..<3 {
             let failure = try #require(
-                await #expect(throws: TransferFailure.self) { try await fetch(transport, request) }
+                await #expect(throws: TransferFailure.self) { try await transport.fetch(request) }
             )
             #expect(failure.code == .connectFailed && !failure.requestMayHaveBeenSent)
             #expect(failure.attempts.map(\.endpoint) == request.endpoints)
@@ -111,10 +104,10 @@ struct TransportRaceTests {
         let good = try server("127.0.0.2")
         let transport = transport(delay: .seconds(60))
         let request = try request([("127.0.0.73", good.port), (good.address, good.port)])
-        #expect(try await fetch(transport, request).endpoint == request.endpoints[1])
+        #expect(try await transport.fetch(request).endpoint == request.endpoints[1])
         let back = try server("127.0.0.73", port: good.port)
         var tries = 0
-        while try await fetch(transport, request).endpoint == request.endpoints[1] {
+        while try await transport.fetch(request).endpoint == request.endpoints[1] {
             // A cool-down of a second is over some time.
             try await Task.sleep(for: .milliseconds(20))
             tries += 1
@@ -137,14 +130,14 @@ struct TransportRaceTests {
             $0.connect = .milliseconds(300)
         }
         let transport = transport()
-        await #expect(throws: TransferFailure.self) { try await fetch(transport, silent) }
+        await #expect(throws: TransferFailure.self) { try await transport.fetch(silent) }
         #expect(!touched.isOpen)
         let served = try request(
             [(hole.address, hole.port), (good.address, good.port)],
             method: .post,
             body: .stream(length: 3, HandFed.three)
         )
-        _ = try await fetch(transport, served)
+        _ = try await transport.fetch(served)
         // The answer may be here before the server has noted the last of what it was sent.
         try await good.awaitConnections { $0.first?.text.hasSuffix("abc") == true }
         #expect(good.connections.count == 1)
@@ -167,9 +160,9 @@ struct TransportRaceTests {
         let transport = transport(delay: .seconds(60))
         let adaptive = EndpointOrder.adaptive(first: nil)
         let (first, second) = ((one.address, one.port), (two.address, two.port))
-        #expect(try await fetch(transport, request([second, first], order: adaptive)).endpoint.port == two.port)
-        #expect(try await fetch(transport, request([first, second], order: adaptive)).endpoint.port == two.port)
-        #expect(try await fetch(transport, request([first, second])).endpoint.port == one.port)
+        #expect(try await transport.fetch(request([second, first], order: adaptive)).endpoint.port == two.port)
+        #expect(try await transport.fetch(request([first, second], order: adaptive)).endpoint.port == two.port)
+        #expect(try await transport.fetch(request([first, second])).endpoint.port == one.port)
         #expect(one.connections.count == 1 && two.connections.count == 1)
     }
 
@@ -180,7 +173,7 @@ struct TransportRaceTests {
         let request = try request(holes.map { ($0.address, $0.port) }) {
             $0.deadline = SystemTimeSource().now() + .seconds(3)
         }
-        let failure = try #require(await #expect(throws: TransferFailure.self) { try await fetch(transport, request) })
+        let failure = try #require(await #expect(throws: TransferFailure.self) { try await transport.fetch(request) })
         #expect(failure.code == .timedOut && failure.phase == .total && !failure.requestMayHaveBeenSent)
         #expect(Set(failure.attempts.map(\.endpoint)) == Set(request.endpoints))
         withExtendedLifetime(holes) {}
@@ -193,7 +186,7 @@ struct TransportRaceTests {
         let request = try request([(hole.address, hole.port)]) { $0.connect = .milliseconds(20) }
         for _ in 0..<3 {
             let failure = try #require(
-                await #expect(throws: TransferFailure.self) { try await fetch(transport, request) }
+                await #expect(throws: TransferFailure.self) { try await transport.fetch(request) }
             )
             #expect(failure.code == .timedOut && failure.phase == .connect)
             #expect(transport.connectionPools.isEmpty)
@@ -209,7 +202,7 @@ struct TransportRaceTests {
         let transport = transport(delay: .seconds(60))
         // Longer than this task may wait for its turn on a busy machine.
         let request = try request([(hole.address, hole.port), (slow.address, slow.port)]) { $0.connect = .seconds(60) }
-        let task = Task { try await fetch(transport, request) }
+        let task = Task { try await transport.fetch(request) }
         // A hole tells of nobody who knocks; the transport does.
         while transport.connectionPools.isEmpty { await Task.yield() }
         task.cancel()

@@ -27,13 +27,6 @@ struct TransportRouteTests {
         return request
     }
 
-    @discardableResult
-    private func fetch(_ transport: Transport, _ request: TransferRequest) async throws -> TransferResponse {
-        let response = try await transport.execute(request)
-        for try await _ in response.body {}
-        return response
-    }
-
     /// The caller may name another first family.
     @Test("Families alternate, and IPv6 goes first on a machine with a route for it")
     func families() async throws {
@@ -49,7 +42,7 @@ struct TransportRouteTests {
                 [(four.address, four.port), (six.address, six.port)],
                 order: .adaptive(first: first)
             )
-            #expect(try await fetch(Transport(configuration), request).endpoint.port == port)
+            #expect(try await Transport(configuration).fetch(request).endpoint.port == port)
         }
     }
 
@@ -69,7 +62,7 @@ struct TransportRouteTests {
         let request = try request(refusing, order: order, connect: .milliseconds(500))
         for _ in 0..<3 {
             let failure = try #require(
-                await #expect(throws: TransferFailure.self) { try await fetch(transport, request) }
+                await #expect(throws: TransferFailure.self) { try await transport.fetch(request) }
             )
             #expect(failure.code == .connectFailed && failure.attempts.map(\.endpoint) == [request.endpoints[0]])
         }
@@ -90,7 +83,7 @@ struct TransportRouteTests {
         let refusing = [("127.0.0.71", holder.port), ("2001:db8::1", holder.port), ("2001:db8::2", holder.port)]
         let request = try request(refusing, order: order, connect: .milliseconds(500))
         let failure = try #require(
-            await #expect(throws: TransferFailure.self) { try await fetch(transport, request) }
+            await #expect(throws: TransferFailure.self) { try await transport.fetch(request) }
         )
         #expect(Set(failure.attempts.map(\.endpoint)) == [request.endpoints[0], request.endpoints[2]])
         await transport.shutdown()
@@ -114,7 +107,7 @@ struct TransportRouteTests {
                 endpoint: HTTPDNSEndpoint(address: loopback, port: proxy.port)
             )
         )
-        try await fetch(transport, request)
+        try await transport.fetch(request)
         #expect(proxy.connections.first?.text.hasPrefix("CONNECT [2001:db8::1]:80 HTTP/1.1\r\n") == true)
         await transport.shutdown()
     }

@@ -247,9 +247,7 @@ struct TransportConnectionTests {
         let transport = Transport(configuration)
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
         for _ in 0..<2 {
-            let response = try await transport.execute(request)
-            #expect(!response.reusedConnection)
-            for try await _ in response.body {}
+            #expect(try await !transport.fetch(request).reusedConnection)
         }
         try await server.awaitConnections { $0.count == 2 && $0.allSatisfy(\.isClosedByClient) }
         await transport.shutdown()

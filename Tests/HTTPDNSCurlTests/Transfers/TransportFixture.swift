@@ -64,6 +64,16 @@ struct TransportFixture {
     }
 }
 
+extension Transport {
+    /// Sends, reads the body to its end and gives the response.
+    @discardableResult
+    func fetch(_ request: TransferRequest) async throws -> TransferResponse {
+        let response = try await execute(request)
+        for try await _ in response.body {}
+        return response
+    }
+}
+
 /// Chunks that a test puts in by hand.
 struct HandFedStream {
     let stream: AsyncThrowingStream<[UInt8], any Error>
