@@ -67,16 +67,6 @@ struct RotatingAnswerTests {
         samples.map(\.elapsed).sorted()[samples.count * 99 / 100]
     }
 
-    /// What the process has in memory, in bytes.
-    private func residentMemory() throws -> Int {
-        let fields = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
-        return try #require(fields.dropFirst().first.flatMap { Int($0) }) * 4096
-    }
-
-    private var descriptors: Int {
-        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
-    }
-
     /// A time to live of 1 s and 200 requests a second: at most 2 handshakes a second.
     @Test("Rotating answers cause few handshakes, and fewer moves than answers")
     func rotation() async throws {
@@ -102,14 +92,14 @@ struct RotatingAnswerTests {
         let mark = rig.accessLogMark()
         let moving = try await withClient(configuration) { client in
             let warm = try await load(url, seconds: 2, on: client)
-            let (before, memory) = (descriptors, try residentMemory())
+            let (before, memory) = try (ProcessState.now().descriptors, ProcessState.residentBytes())
             let samples = try await load(url, seconds: seconds - 2, on: client)
             #expect(warm.count + samples.count == seconds * 200)
             #expect(client.connectionCounters.keptPreviousAddress > seconds * 40)
             // One for each address that was moved to, and those of the rig's own processes.
-            #expect(descriptors <= before + 64)
+            #expect(try ProcessState.now().descriptors <= before + 64)
             #expect(client.connectionPools.count <= 3, "a pool for each address at most: \(client.connectionPools)")
-            let growth = try residentMemory() - memory
+            let growth = try ProcessState.residentBytes() - memory
             print("rotating: resident memory grew by \(growth / 1024) KiB in \(seconds - 2) s")
             // The samples themselves are 24,000 times 40 bytes, and their tasks.
             #expect(growth < 16 << 20)

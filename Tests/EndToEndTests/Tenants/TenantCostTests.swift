@@ -17,16 +17,8 @@ import Testing
 )
 struct TenantCostTests {
     private static func threads() throws -> Int {
-        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").filter {
-            // The concurrency runtime adds threads of its own as it likes.
-            let name = try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)
-            return name?.hasPrefix("httpdns") == true
-        }.count
-    }
-
-    private static func residentBytes() throws -> Int {
-        let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
-        return (Int(words[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE))
+        // The concurrency runtime adds threads of its own as it likes.
+        try ProcessState.threadNames().count { $0.hasPrefix("httpdns") }
     }
 
     private func client(
@@ -45,14 +37,14 @@ struct TenantCostTests {
         let url = "http://one.test:\(rig.httpPort)/health"
         let first = try await client(on: transport)
         try await first.get(url).text()
-        let (threads, bytes) = (try Self.threads(), try Self.residentBytes())
+        let (threads, bytes) = (try Self.threads(), try ProcessState.residentBytes())
         var clients = [first]
         for _ in 0..<1000 {
             let client = try await client(on: transport)
             try await client.get(url).text()
             clients.append(client)
         }
-        let each = (try Self.residentBytes() - bytes) / 1000
+        let each = (try ProcessState.residentBytes() - bytes) / 1000
         print("measured: \(each) bytes for each client, \(try Self.threads() - threads) more threads for 1000")
         let more = try Self.threads() - threads
         #expect(more == 0 && each < 96 * 1024)
@@ -73,14 +65,14 @@ struct TenantCostTests {
         }
         var clients = [try await different(-1)]
         _ = try? await clients[0].get(url).text()
-        let (threads, bytes) = (try Self.threads(), try Self.residentBytes())
+        let (threads, bytes) = (try Self.threads(), try ProcessState.residentBytes())
         for number in 0..<16 {
             let client = try await different(number)
             // The system's authorities refuse the rig's server, after they were read.
             _ = try? await client.get(url).text()
             clients.append(client)
         }
-        let each = (try Self.residentBytes() - bytes) / 16
+        let each = (try ProcessState.residentBytes() - bytes) / 16
         let more = try Self.threads() - threads
         print(
             "measured: \(each) bytes, \(more) threads for 16 trust settings with roots \(roots.map { "\($0)" } ?? "file")"
@@ -105,9 +97,9 @@ struct TenantCostTests {
             }
         }
         try await open(28)
-        let bytes = try Self.residentBytes()
+        let bytes = try ProcessState.residentBytes()
         try await open(128)
-        let each = (try Self.residentBytes() - bytes) / 100
+        let each = (try ProcessState.residentBytes() - bytes) / 100
         print("measured: \(each) bytes for each idle TLS connection")
         #expect(each < 288 * 1024)
         try await client.shutdown()
@@ -124,12 +116,12 @@ struct TenantCostTests {
         }
         let url = "http://one.test:\(rig.httpPort)"
         try await client.get("\(url)/health").text()
-        let bytes = try Self.residentBytes()
+        let bytes = try ProcessState.residentBytes()
         let holder = Task { try await client.get("\(url)/stall/600").text() }
         while client.status().connections.requestsInFlight != 1, !Task.isCancelled { await Task.yield() }
         let calls = (0..<10_000).map { _ in Task { try await client.get("\(url)/health").text() } }
         while client.requestsWaiting < 10_000, !Task.isCancelled { await Task.yield() }
-        let each = (try Self.residentBytes() - bytes) / 10_000
+        let each = (try ProcessState.residentBytes() - bytes) / 10_000
         print("measured: \(each) bytes for each request that waits")
         #expect(each < 54 * 1024)
         // The one in front last: a place that is free would be taken.

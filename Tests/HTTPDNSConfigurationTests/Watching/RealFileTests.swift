@@ -211,9 +211,6 @@ struct RealFileTests {
     @Test("Watching a hundred files in turn leaks no descriptor and no thread")
     func leaks() async throws {
         await #expect(processExitsWith: .success) {
-            func count(_ kind: String) throws -> Int {
-                try FileManager.default.contentsOfDirectory(atPath: "/proc/self/" + kind).count
-            }
             func watchOnce(_ folder: TemporaryFolder, _ number: Int) async throws {
                 let path = folder.path("f.yaml")
                 let reports = ReportList()
@@ -236,11 +233,11 @@ struct RealFileTests {
             try await Task.sleep(for: .nanoseconds(1), clock: .continuous)
             try await Task.sleep(for: .nanoseconds(1), clock: .suspending)
             for number in 0..<3 { try await watchOnce(folder, number) }
-            let before = (descriptors: try count("fd"), threads: try count("task"))
+            let before = try ProcessState.now()
             for number in 3..<103 { try await watchOnce(folder, number) }
-            let after = (descriptors: try count("fd"), threads: try count("task"))
+            let after = try ProcessState.now()
             // Threads of the system's pools come and go; a thread for each watch would be a hundred.
-            guard after.descriptors == before.descriptors, after.threads < before.threads + 50 else {
+            guard after.descriptors == before.descriptors, after.threads.count < before.threads.count + 50 else {
                 print("before \(before), after \(after)")
                 exit(3)
             }

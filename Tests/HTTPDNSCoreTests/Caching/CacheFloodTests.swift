@@ -67,17 +67,12 @@ struct CacheFloodTests {
             for number in names { put(CacheKey(HTTPDNSName(canonical: "n\(number).test")), into: cache) }
         }
         flood(0..<100_000)
-        let before = try residentBytes()
+        let before = try ProcessState.residentBytes()
         flood(100_000..<1_000_000)
-        let grown = try residentBytes() - before
+        let grown = try ProcessState.residentBytes() - before
         print("measured: \(grown) bytes more after 900,000 further names")
         // One byte for each of them would be 900 KB.
         #expect(grown < 4 << 20, "\(grown)")
-    }
-
-    private func residentBytes() throws -> Int {
-        let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
-        return (Int(words[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE))
     }
 
     @Test("The byte limit holds for the sum of all shards, whatever names arrive")

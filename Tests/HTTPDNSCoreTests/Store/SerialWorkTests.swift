@@ -153,22 +153,19 @@ struct SerialWorkTests {
         "A task's steps run on the worker thread, and other work may run in between"
     )
     func taskSteps() async throws {
-        @Sendable func thread() -> String {
-            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")) ?? ""
-        }
         let own = ThreadNames()
         let work = SerialWork { body in
             DetachedThread.start {
-                own.add(thread())
+                own.add(ProcessState.threadIdentity())
                 body()
             }
         }
         let seen = try await work.perform {
-            var seen = [thread()]
+            var seen = [ProcessState.threadIdentity()]
             await Task.yield()
-            seen.append(thread())
+            seen.append(ProcessState.threadIdentity())
             // Its own thread is free for that.
-            seen.append(try await work.run { thread() })
+            seen.append(try await work.run { ProcessState.threadIdentity() })
             return seen
         }
         #expect(own.all.isSuperset(of: seen), "\(seen)")

@@ -344,6 +344,6 @@ struct TransportConnectionTests {
             )
         }
         try await server.awaitConnections { $0[0].isClosedByClient }
-        while try threadNames().contains(name), !Task.isCancelled { await Task.yield() }
+        while try ProcessState.threadNames().contains(name), !Task.isCancelled { await Task.yield() }
     }
 }

@@ -245,7 +245,7 @@ struct TransportStreamTests {
         let fixture = TransportFixture(threadName: "loop-under-test")
         let seen = Mutex<Set<String>>([])
         let stream = AsyncThrowingStream<[UInt8], any Error> {
-            seen.withLock { _ = $0.insert(threadName()) }
+            seen.withLock { _ = $0.insert(ProcessState.threadName()) }
             return nil
         }
         let request = try TransportFixture.request(
@@ -255,11 +255,11 @@ struct TransportStreamTests {
             body: .stream(length: nil, stream)
         )
         let response = try await fixture.send(request)
-        seen.withLock { _ = $0.insert(threadName()) }
-        for try await _ in response.body { seen.withLock { _ = $0.insert(threadName()) } }
+        seen.withLock { _ = $0.insert(ProcessState.threadName()) }
+        for try await _ in response.body { seen.withLock { _ = $0.insert(ProcessState.threadName()) } }
         let names = seen.withLock { $0 }
         #expect(!names.isEmpty && !names.contains("loop-under-test"))
-        let all = try threadNames()
+        let all = try ProcessState.threadNames()
         #expect(all.contains("loop-under-test"), "the loop has a thread of that name")
     }
 }
