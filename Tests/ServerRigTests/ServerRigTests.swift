@@ -147,14 +147,13 @@ struct ServerRigTests {
     @Test("The servers end when the process that started them is killed")
     func parentDeath() async throws {
         let folder = "/tmp/httpdns-orphan.\(UInt64.random(in: 0...UInt64.max))"
-        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Scripts/servers/start")
         // The shell in the middle holds the only writing end; killed hard, it can clean up nothing itself.
         let middle = """
             exec 3> >(exec "$0" "$1" --watch-stdin)
             until [ -f "$1/ready.json" ]; do sleep 0.02; done
             cat "$1/ready.json"; kill -KILL $$
             """
-        let result = try await Command("bash", ["-c", middle, script.path, folder]).run()
+        let result = try await Command("bash", ["-c", middle, Repository.path("Scripts/servers/start"), folder]).run()
         #expect(result.status == 137, "\(result)")
         let ready = try #require(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
         for name in ["nginxProcess", "bindProcess"] {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import Foundation
 import HTTPDNSConfiguration
+import ServerRig
 import Testing
 
 #if YAML
@@ -10,7 +10,7 @@ struct SchemaTests {
     private let schema: SchemaValidator
 
     init() throws {
-        let text = try String(contentsOf: Repository.file("Docs/configuration.schema.json"), encoding: .utf8)
+        let text = try Repository.text("Docs/configuration.schema.json")
         schema = SchemaValidator(root: try YAMLDocument.read(text, file: "configuration.schema.json"))
     }
 
@@ -24,7 +24,7 @@ struct SchemaTests {
 
     @Test("The examples with vendors' accounts fit the schema and are read", arguments: ["alibaba", "tencent"])
     func vendors(name: String) throws {
-        let text = try String(contentsOf: Repository.file("Examples/\(name).yaml"), encoding: .utf8)
+        let text = try Repository.text("Examples/\(name).yaml")
         #expect(try schema.whyNot(YAMLDocument.read(text, file: "example")) == nil)
         #expect(try ConfigurationFile.settings(text, name: "example.yaml").providers.map(\.name) == [name])
     }
@@ -254,7 +254,7 @@ struct ReferenceTests {
 
     @Test("The reference names every key and value")
     func complete() throws {
-        let text = try String(contentsOf: Repository.file("Docs/Configuration.md"), encoding: .utf8)
+        let text = try Repository.text("Docs/Configuration.md")
         for key in KeyTable.all.flatMap(\.keys) {
             #expect(
                 text.contains("`\(key).") || text.contains("`\(key)`") || text.contains(".\(key)`")
@@ -280,13 +280,9 @@ struct Example: Sendable, CustomTestStringConvertible {
     var testDescription: String { "\(language) on line \(line)" }
 }
 
-enum Repository {
-    static func file(_ path: String) -> URL {
-        URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../" + path).standardized
-    }
-
+extension Repository {
     static func examples(of languages: [String]) throws -> [Example] {
-        let text = try String(contentsOf: file("Docs/Configuration.md"), encoding: .utf8)
+        let text = try text("Docs/Configuration.md")
         var examples: [Example] = []
         var open: Example?
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import Foundation
 import HTTPDNSPrimitives
+import ServerRig
 import Testing
 
 @testable import HTTPDNSConfiguration
@@ -11,31 +11,26 @@ import Testing
 /// The fuzzer's corpus, see `Fuzz/README.md`.
 @Suite("Corpus of the fuzzer, configuration files")
 struct ConfigurationCorpusTests {
-    private static let folder = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent()
-        .appendingPathComponent("../../../Fuzz/Corpus/mappings-file")
-
     @Test("Every input gives settings, or errors of one line with locations", .timeLimit(.minutes(10)))
     func corpus() throws {
         var read = 0
         var refused = 0
-        for file in try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil) {
-            let octets = [UInt8](try Data(contentsOf: file))
+        for (name, octets) in try Repository.corpus("mappings-file") {
             do {
                 _ = try ConfigurationFile.settings(try FileContents.text(octets, file: "f.yaml"), name: "f.yaml")
                 read += 1
             } catch {
                 refused += 1
-                #expect((1...20).contains(error.issues.count), "\(file.lastPathComponent)")
+                #expect((1...20).contains(error.issues.count), "\(name)")
                 let isUTF16 = octets.starts(with: [0xff, 0xfe]) || octets.starts(with: [0xfe, 0xff])
                 for mistake in error.issues {
                     let isOneLine = mistake.description.unicodeScalars.allSatisfy { $0.value >= 0x20 }
-                    #expect(isOneLine && !mistake.message.isEmpty, "\(file.lastPathComponent): \(mistake)")
+                    #expect(isOneLine && !mistake.message.isEmpty, "\(name): \(mistake)")
                     let line = mistake.location.line ?? 0
                     let column = mistake.location.column ?? 0
                     let places = 1...octets.count + 1
                     let isPlaced = places.contains(line) && places.contains(column)
-                    #expect(isUTF16 || isPlaced, "\(file.lastPathComponent): \(mistake)")
+                    #expect(isUTF16 || isPlaced, "\(name): \(mistake)")
                 }
             }
         }

@@ -1,35 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import Foundation
 import HTTPDNSCore
 import HTTPDNSMessages
 import HTTPDNSPrimitives
+import ServerRig
 import Testing
 
 /// The fuzzer's corpus, see `Fuzz/README.md`.
 @Suite("Corpus of the fuzzer, DNS messages")
 struct DNSResponseCorpusTests {
-    private static let folder = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent()
-        .appendingPathComponent("../../../Fuzz/Corpus/dns-response")
-
     @Test("Every input gives a valid outcome or a typed error of one line")
     func corpus() throws {
-        let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
         var accepted = 0
         var refusals: Set<DNSMessageError.Code> = []
-        for file in files {
-            let octets = [UInt8](try Data(contentsOf: file))
+        for (name, octets) in try Repository.corpus("dns-response") {
             let question = Self.question(in: octets)
             guard !question.type.bindsServices else { continue }
             do {
                 let outcome = try DNSResponse(parsing: octets, to: question).outcome()
-                #expect(isWellFormed(outcome, question: question), "\(file.lastPathComponent)")
+                #expect(isWellFormed(outcome, question: question), "\(name)")
                 accepted += 1
             } catch {
                 let isOneLine = error.description.utf8.allSatisfy { (0x20...0x7e).contains($0) }
-                #expect(isOneLine, "\(file.lastPathComponent)")
+                #expect(isOneLine, "\(name)")
                 refusals.insert(error.code)
             }
         }
@@ -47,8 +41,7 @@ struct DNSResponseCorpusTests {
         let subnet = DNSClientSubnet(try #require(HTTPDNSAddressBlock("203.0.113.0/24")))
         var outcomes: Set<String> = []
         var faults: Set<DNSMessageError.Code> = []
-        for file in try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil) {
-            let octets = [UInt8](try Data(contentsOf: file))
+        for (name, octets) in try Repository.corpus("dns-response") {
             let question = Self.question(in: octets)
             guard question.type.bindsServices else { continue }
             do {
@@ -58,7 +51,7 @@ struct DNSResponseCorpusTests {
                 }
                 switch try response.serviceOutcome() {
                 case .bindings(let bindings, _):
-                    #expect((1...16).contains(bindings.count), "\(file.lastPathComponent)")
+                    #expect((1...16).contains(bindings.count), "\(name)")
                     outcomes.insert("bindings")
                 case .aliases: outcomes.insert("aliases")
                 case .unavailable: outcomes.insert("unavailable")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import Foundation
 import HTTPDNSPrimitives
+import ServerRig
 import Testing
 
 @testable import HTTPDNSCore
@@ -10,16 +10,11 @@ import Testing
 /// The fuzzer's corpus, see `Fuzz/README.md`.
 @Suite("Corpus of the fuzzer, snapshots")
 struct SnapshotCorpusTests {
-    private static let folder = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent()
-        .appendingPathComponent("../../../Fuzz/Corpus/disk-snapshot")
-
     @Test("Any snapshot gives answers that encode to it again, or a typed one-line error")
     func corpus() throws {
         var accepted = 0
         var codes: Set<HTTPDNSResolutionStoreError.Code> = []
-        for file in try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil) {
-            let octets = [UInt8](try Data(contentsOf: file))
+        for (name, octets) in try Repository.corpus("disk-snapshot") {
             var inputs = [octets]
             if octets.count >= SnapshotFormat.headerOctets { inputs.append(Self.withFittingHeader(octets)) }
             for input in inputs {
@@ -27,12 +22,12 @@ struct SnapshotCorpusTests {
                     let resolutions = try SnapshotFile(path: "f").decode(input)
                     #expect(
                         SnapshotEncoder.encode(resolutions, maximumBytes: .max) == input,
-                        "\(file.lastPathComponent)"
+                        "\(name)"
                     )
                     accepted += 1
                 } catch {
                     let isOneLine = error.message.utf8.allSatisfy { (0x20...0x7e).contains($0) }
-                    #expect(isOneLine, "\(file.lastPathComponent)")
+                    #expect(isOneLine, "\(name)")
                     codes.insert(error.code)
                 }
             }

@@ -9,7 +9,7 @@ enum PreloadedLibrary {
     /// - Throws: ``RigError`` without a C compiler.
     static func compile(_ name: String) async throws -> String {
         guard let compiler else { throw RigError("no C compiler is installed, and \(name) needs one") }
-        let source = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/") + "/Scripts/\(name).c"
+        let source = Repository.path("Scripts/\(name).c")
         let library = try FileDescriptor.newFile(name, ".so").name
         let result = try await Command(compiler, ["-shared", "-fPIC", "-O2", "-o", library, source, "-ldl"]).run()
         guard result.status == 0 else { throw RigError("\(name) does not compile: \(result.error)") }

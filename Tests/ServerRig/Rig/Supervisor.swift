@@ -19,7 +19,7 @@ final class Supervisor: Sendable {
         log = try FileDescriptor.unnamedFile()
         let (reading, writing) = try FileDescriptor.pipe()
         process = try ChildProcess(
-            Supervisor.script,
+            Repository.path("Scripts/servers/start"),
             [folder, "--parts", parts.joined(separator: ","), "--watch-stdin", "--remove-folder"]
                 + (tlsPort.map { ["--tls-port", "\($0)"] } ?? []),
             input: reading,
@@ -64,11 +64,6 @@ final class Supervisor: Sendable {
             _ = process.waitForExit(within: .seconds(5))
         }
     }
-
-    private static let script: String = {
-        let parts = #filePath.split(separator: "/").dropLast(4)
-        return "/" + parts.joined(separator: "/") + "/Scripts/servers/start"
-    }()
 
     // The supervisors still running when this process ends; weak, so that a rig may end earlier.
     private struct Entry: Sendable { weak let supervisor: Supervisor? }

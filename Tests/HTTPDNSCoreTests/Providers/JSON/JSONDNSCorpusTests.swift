@@ -1,33 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import Foundation
 import HTTPDNSCore
 import HTTPDNSMessages
+import ServerRig
 import Testing
 
 /// The fuzzer's corpus, see `Fuzz/README.md`.
 @Suite("Corpus of the fuzzer: JSON DNS")
 struct JSONDNSCorpusTests {
-    private static let folder = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent()
-        .appendingPathComponent("../../../../Fuzz/Corpus/json-dns")
-
     @Test("Every input gives a valid outcome or a typed error of one line")
     func corpus() throws {
-        let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
         var accepted = 0
         var refusals: Set<JSONDNSError.Code> = []
         var chains: Set<DNSMessageError.Code> = []
-        for file in files {
-            let octets = [UInt8](try Data(contentsOf: file))
+        for (name, octets) in try Repository.corpus("json-dns") {
             let question = Self.question(in: octets)
             do {
                 let outcome = try JSONDNSMessage(parsing: octets).response(to: question).outcome()
-                #expect(isWellFormed(outcome, question: question), "\(file.lastPathComponent)")
+                #expect(isWellFormed(outcome, question: question), "\(name)")
                 accepted += 1
             } catch {
-                #expect("\(error)".utf8.allSatisfy { (0x20...0x7e).contains($0) }, "\(file.lastPathComponent)")
+                #expect("\(error)".utf8.allSatisfy { (0x20...0x7e).contains($0) }, "\(name)")
                 if let error = error as? JSONDNSError { refusals.insert(error.code) }
                 if let error = error as? DNSMessageError { chains.insert(error.code) }
             }
