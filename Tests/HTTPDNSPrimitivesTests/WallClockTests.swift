@@ -6,21 +6,15 @@ import Testing
 
 @Suite("Calendar time")
 struct WallClockTests {
-    private final class Counter: Sendable {
-        private let value = Lock<Int64>(40)
-
-        func next() -> Int64 {
-            value.withLock { value in
-                value += 1
-                return value
-            }
-        }
-    }
-
     @Test("An injected clock is read each time")
     func injected() {
-        let counter = Counter()
-        let clock = WallClock { counter.next() }
+        let time = Lock<Int64>(40)
+        let clock = WallClock {
+            time.withLock { time in
+                time += 1
+                return time
+            }
+        }
         #expect([clock.now(), clock.now()] == [41, 42])
     }
 

@@ -264,7 +264,7 @@ struct RefusedStreamRetryTests {
         var configuration = try rig.settings(mappings: [host: .addresses(["127.0.0.1:\(relay.port)"])])
         configuration.retries = .standard
         configuration.retries.delay = .milliseconds(1)
-        let hops = Journal()
+        let hops = Journal<String>()
         configuration.networkInterceptors = [
             Stage { request, context, next in
                 do {

@@ -16,7 +16,7 @@ import Testing
 struct CrossOriginInterceptorTests {
     /// Adds a credential to requests for the call's own origin alone, and records what it was told.
     private final class Signing: HTTPDNSClient.Interceptor {
-        let journal = Journal()
+        let journal = Journal<String>()
 
         func intercept(
             _ request: HTTPDNSClient.Request,

@@ -251,31 +251,22 @@ struct NamedErrorTests {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
         let url = "https://one.test:\(rig.tlsPort)/echo?named-loop"
-        let own = OwnClient()
+        let own = Lock<HTTPDNSClient?>(nil)
         var configuration = try rig.settings()
         configuration.applicationInterceptors = [
             Stage { request, context, next in
-                _ = try await own.client?.get(url)
+                _ = try await own.withLock { $0 }?.get(url)
                 return try await next(request, context)
             }
         ]
         try await withClient(configuration) { client in
-            own.client = client
-            defer { own.client = nil }
+            own.withLock { $0 = client }
+            defer { own.withLock { $0 = nil } }
             let error = try await refusal { _ = try await client.get(url) }
             #expect(error.code == .loop && error.phase == .interceptor && !error.requestMayHaveBeenSent, "\(error)")
             #expect(error.host == "one.test")
             expectPresentable(error, naming: "8", "one.test")
         }
         #expect(try !rig.accessLog(since: mark).contains { $0.target.contains("named-loop") })
-    }
-
-    /// The client that an interceptor calls, known only after it was made.
-    private final class OwnClient: Sendable {
-        private let stored = Lock<HTTPDNSClient?>(nil)
-        var client: HTTPDNSClient? {
-            get { stored.withLock { $0 } }
-            set { stored.withLock { $0 = newValue } }
-        }
     }
 }

@@ -19,7 +19,7 @@ struct OrderOverTheWireTests {
     @Test("Interceptors run outermost first on the way out, and in reverse on the way back")
     func order() async throws {
         let rig = try await ServerRig.shared()
-        let journal = Journal()
+        let journal = Journal<String>()
         var configuration = try rig.settings()
         configuration.redirects = .never
         configuration.applicationInterceptors =

@@ -72,7 +72,7 @@ struct LeftAloneTests {
     func providersOwnName() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
-        let journal = Journal()
+        let journal = Journal<String>()
         var configuration = try rig.settings()
         configuration.resolver.routes.append(
             HTTPDNSRoute(.exact(try HTTPDNSName("doh.test")), .providers(["bind"], fallback: .none))

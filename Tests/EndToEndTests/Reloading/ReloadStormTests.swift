@@ -15,12 +15,6 @@ struct ReloadStormTests {
     /// The only addresses that the file ever has for its name.
     private static let addresses = ["127.0.0.2", "127.0.0.3", "127.0.0.4"]
 
-    private final class End: Sendable {
-        private let state = Lock(false)
-        var isReached: Bool { state.withLock { $0 } }
-        func reach() { state.withLock { $0 = true } }
-    }
-
     /// Runs `body` with a client that follows a file, and looks at what the servers and the log saw.
     /// - Parameter body: Returns how many requests it sent.
     private func withStorm(
@@ -103,12 +97,12 @@ struct ReloadStormTests {
             let changes: [StormyFile.Change] =
                 [.move, .halves, .link, .halves, .move, .absence, .link, .move, .fullDisk, .halves]
                 + [.link, .link, .move, .move, .move]
-            let end = End()
+            let end = Gate()
             return try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<4 {
                     group.addTask {
                         var sent = 0
-                        while !end.isReached {
+                        while !end.isOpen {
                             try await request(client, file, rig, sent)
                             sent += 1
                             // Other tests want the machine, too.
@@ -118,7 +112,7 @@ struct ReloadStormTests {
                     }
                 }
                 group.addTask {
-                    defer { end.reach() }
+                    defer { end.open() }
                     for (number, kind) in changes.enumerated() {
                         let address = Self.addresses[(number + 1) % Self.addresses.count]
                         try await change(file, kind, address, number, log)

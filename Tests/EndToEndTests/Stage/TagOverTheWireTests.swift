@@ -119,7 +119,7 @@ struct TagOverTheWireTests {
         let target = "https://hop-2.wild.test:\(rig.tlsPort)/echo?explicit-hops"
         let url = "https://hop-1.wild.test:\(rig.tlsPort)/redirect/302?to=\(target)"
         for isApplication in [false, true] {
-            let (log, journal) = (RecordedLog(), Journal())
+            let (log, journal) = (RecordedLog(), Journal<String>())
             var configuration = try settings(rig, log)
             let hops = Stage { request, context, next in
                 journal.write("hop \(context.hop) tagged \(context.tag != nil)")

@@ -2,15 +2,8 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSPrimitives
 import HTTPTypes
-
-/// A list that several tasks write.
-final class Journal: Sendable {
-    private let entries = Lock<[String]>([])
-    var all: [String] { entries.withLock { $0 } }
-    func write(_ entry: String) { entries.withLock { $0.append(entry) } }
-}
+import ServerRig
 
 /// An interceptor made of a closure.
 struct Stage: HTTPDNSClient.Interceptor {
@@ -36,7 +29,7 @@ struct Stage: HTTPDNSClient.Interceptor {
     }
 
     /// Writes when a request passes and when its response comes back.
-    static func recorder(_ name: String, _ journal: Journal) -> Stage {
+    static func recorder(_ name: String, _ journal: Journal<String>) -> Stage {
         Stage { request, context, next in
             journal.write("\(name) > \(request.url)")
             do {

@@ -14,12 +14,6 @@ import Testing
 )
 struct TrustReloadRaceTests {
     /// Set once.
-    private final class Flag: Sendable {
-        private let state = Lock(false)
-        var isSet: Bool { state.withLock { $0 } }
-        func set() { state.withLock { $0 = true } }
-    }
-
     @Test("A trust reload beside requests loses none and never mixes two identities")
     func besideRequests() async throws {
         let rig = try await ServerRig.shared()
@@ -27,12 +21,12 @@ struct TrustReloadRaceTests {
         let settings = [try rig.tenant("tenant-a"), try rig.tenant("tenant-b")]
         let transport = HTTPDNSTransport()
         let client = try await HTTPDNSClient(configuration: settings[0], on: transport)
-        let end = Flag()
+        let end = Gate()
         let sent = try await withThrowingTaskGroup(of: Int.self) { tasks in
             for worker in 0..<6 {
                 tasks.addTask {
                     var count = 0
-                    while !end.isSet {
+                    while !end.isOpen {
                         var request = HTTPDNSClient.Request(url: rig.tenantURL("/health?beside=reloads"))
                         request.options.versions = worker.isMultiple(of: 2) ? .http1Only : .automatic
                         let response = try await client.execute(request)
@@ -48,7 +42,7 @@ struct TrustReloadRaceTests {
                 // One at least by these settings.
                 try await client.get(rig.tenantURL("/health?after=\(number)")).text()
             }
-            end.set()
+            end.open()
             return try await tasks.reduce(0, +)
         }
         await transport.awaitUsage(HTTPDNSTransport.Usage(clients: 1, trustSettings: 1, loops: 1))

@@ -6,6 +6,7 @@ import HTTPDNSCurl
 import HTTPDNSMessages
 import HTTPDNSPrimitives
 import HTTPTypes
+import ServerRig
 import Testing
 
 private let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
@@ -172,25 +173,17 @@ struct DoHProviderTests {
 
 /// Lets tasks wait until so many have arrived.
 final class Meeting: Sendable {
-    private struct State {
-        var missing: Int
-        var waiting: [CheckedContinuation<Void, Never>] = []
-    }
+    private let missing: Lock<Int>
+    private let gate = Gate()
 
-    private let state: Lock<State>
-
-    init(of count: Int) { state = Lock(State(missing: count)) }
+    init(of count: Int) { missing = Lock(count) }
 
     func arrive() async {
-        await withCheckedContinuation { continuation in
-            let everyone = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-                state.missing -= 1
-                state.waiting.append(continuation)
-                guard state.missing <= 0 else { return [] }
-                defer { state.waiting = [] }
-                return state.waiting
-            }
-            for one in everyone { one.resume() }
+        let isLast = missing.withLock { missing in
+            missing -= 1
+            return missing <= 0
         }
+        if isLast { gate.open() }
+        await gate.passage()
     }
 }

@@ -111,23 +111,23 @@ struct DiskSnapshotFailureTests {
     @Test("Two processes that save concurrently always leave one whole file")
     func twoWriters() async throws {
         let reader = HTTPDNSDiskStore(path: folder.file)
-        let done = Counter()
+        let done = Journal<String>()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { [path = folder.file] in
                 await #expect(processExitsWith: .success) { [path = path as String] in
                     try await Self.saveOften("one", path)
                 }
-                done.count()
+                done.write("one")
             }
             group.addTask { [path = folder.file] in
                 await #expect(processExitsWith: .success) { [path = path as String] in
                     try await Self.saveOften("two", path)
                 }
-                done.count()
+                done.write("two")
             }
             let one = try Self.answers(500, by: "one")
             let two = try Self.answers(700, by: "two")
-            while done.counted < 2 {
+            while done.all.count < 2 {
                 let found = try await reader.load()
                 guard found == one || found == two || found.isEmpty else {
                     Issue.record("\(found.count) answers, by \(Set(found.map(\.provider)))")
@@ -138,14 +138,6 @@ struct DiskSnapshotFailureTests {
         }
         #expect(try await reader.load().count >= 500)
         #expect(try folder.names == ["answers.snapshot"])
-    }
-
-    private final class Counter: Sendable {
-        private let number = Lock(0)
-
-        var counted: Int { number.withLock { $0 } }
-
-        func count() { number.withLock { $0 += 1 } }
     }
 
     private static func saveOften(_ provider: String, _ path: String) async throws {

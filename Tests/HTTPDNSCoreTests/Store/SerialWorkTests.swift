@@ -35,13 +35,6 @@ struct SerialWorkTests {
         func open() { isOpen.withLock { $0 = true } }
     }
 
-    /// Threads that were started.
-    private final class ThreadNames: Sendable {
-        private let names = Lock<Set<String>>([])
-        var all: Set<String> { names.withLock { $0 } }
-        func add(_ name: String) { names.withLock { _ = $0.insert(name) } }
-    }
-
     private func store(in folder: TemporaryFolder, _ work: SerialWork) -> HTTPDNSDiskStore {
         HTTPDNSDiskStore(
             path: folder.file,
@@ -152,10 +145,10 @@ struct SerialWorkTests {
         "A task's steps run on the worker thread, and other work may run in between"
     )
     func taskSteps() async throws {
-        let own = ThreadNames()
+        let own = Journal<String>()
         let work = SerialWork { body in
             DetachedThread.start {
-                own.add(ProcessState.threadIdentity())
+                own.write(ProcessState.threadIdentity())
                 body()
             }
         }
@@ -167,7 +160,7 @@ struct SerialWorkTests {
             seen.append(try await work.run { ProcessState.threadIdentity() })
             return seen
         }
-        #expect(own.all.isSuperset(of: seen), "\(seen)")
+        #expect(Set(own.all).isSuperset(of: seen), "\(seen)")
         await #expect(throws: CancellationError.self) {
             try await work.perform {
                 await Task.yield()

@@ -3,6 +3,7 @@
 
 import HTTPDNSPrimitives
 import HTTPDNSTesting
+import ServerRig
 
 @testable import HTTPDNSCore
 
@@ -11,12 +12,7 @@ struct TeamFixture {
     let time = ManualClock()
     let providers: [ScriptedProvider]
     let team: ProviderPool
-    private let journal: Journal
-
-    /// Keeps what a team reports.
-    private final class Journal: Sendable {
-        let reports = Lock([AttemptReport]())
-    }
+    private let journal: Journal<AttemptReport>
 
     init(
         _ names: [String] = ["ali", "backup"],
@@ -26,7 +22,7 @@ struct TeamFixture {
         ticket: UInt64 = 0
     ) {
         let time = time
-        let journal = Journal()
+        let journal = Journal<AttemptReport>()
         providers = names.map {
             ScriptedProvider(
                 name: $0,
@@ -42,12 +38,12 @@ struct TeamFixture {
             attemptLimit: .seconds(1),
             timeSource: time,
             random: { min(ticket, $0 - 1) },
-            onAttempt: { report in journal.reports.withLock { $0.append(report) } }
+            onAttempt: { journal.write($0) }
         )
         self.journal = journal
     }
 
-    var reports: [AttemptReport] { journal.reports.withLock { $0 } }
+    var reports: [AttemptReport] { journal.all }
 
     func say(_ script: ScriptedProvider.Script?, about host: String = "img.test", at index: Int) throws {
         try providers[index].answer(script, for: HTTPDNSName(host))

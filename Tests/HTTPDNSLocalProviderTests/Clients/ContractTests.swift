@@ -7,6 +7,7 @@ import HTTPDNSLocalProvider
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPDNSVendors
+import ServerRig
 import Testing
 
 extension OverTheNetwork {

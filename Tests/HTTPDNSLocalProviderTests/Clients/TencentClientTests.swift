@@ -5,6 +5,7 @@
 import HTTPDNSCurl
 import HTTPDNSLocalProvider
 import HTTPDNSPrimitives
+import ServerRig
 import Testing
 
 @testable import HTTPDNSCore

@@ -5,21 +5,14 @@
 import HTTPDNSCore
 import HTTPDNSLocalProvider
 import HTTPDNSPrimitives
-
-/// The queries that a provider has answered.
-final class Queries: Sendable {
-    private let queries = Lock<[LocalProvider.Query]>([])
-
-    var all: [LocalProvider.Query] { queries.withLock { $0 } }
-
-    func append(_ query: LocalProvider.Query) { queries.withLock { $0.append(query) } }
-}
+import ServerRig
 
 /// A provider that runs for the time of a test.
 struct Serving: Sendable {
     let provider: LocalProvider
     let listener: LocalProvider.Listener
-    let queries: Queries
+    /// The queries that it has answered.
+    let queries: Journal<LocalProvider.Query>
 
     var url: String { listener.url }
 
@@ -30,10 +23,10 @@ struct Serving: Sendable {
         settings: (inout LocalProvider.Configuration) -> Void = { _ in },
         _ body: @escaping @Sendable (Serving) async throws -> Result
     ) async throws -> Result {
-        let queries = Queries()
+        let queries = Journal<LocalProvider.Query>()
         var configuration = LocalProvider.Configuration(.text(text ?? ServedFile.text(serve)))
         configuration.drainLimit = .milliseconds(200)
-        configuration.onQuery = { queries.append($0) }
+        configuration.onQuery = { queries.write($0) }
         settings(&configuration)
         let provider = try LocalProvider(configuration)
         return try await provider.serving { listener in

@@ -33,29 +33,11 @@ struct CallbackCallTests {
         try await client.shutdown()
     }
 
-    /// How many callbacks ran, and how many at once.
-    private final class Tally: Sendable {
-        private let counts = Lock([0, 0, 0])
-
-        var most: Int { counts.withLock { $0[1] } }
-        var all: Int { counts.withLock { $0[2] } }
-
-        func enter() {
-            counts.withLock { counts in
-                counts[0] += 1
-                counts[1] = max(counts[0], counts[1])
-                counts[2] += 1
-            }
-        }
-
-        func leave() { counts.withLock { $0[0] -= 1 } }
-    }
-
     @Test("Callbacks run one after the other, each once, however many calls there are")
     func serial() async throws {
         let server = try RawServer(.serve("hello"))
         let client = try await client(server.port)
-        let (tally, request) = (Tally(), request)
+        let (tally, request) = (Occupancy(), request)
         await withTaskGroup(of: Void.self) { tasks in
             for _ in 0..<200 {
                 tasks.addTask {

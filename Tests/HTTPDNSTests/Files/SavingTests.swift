@@ -123,16 +123,13 @@ struct SavingTests {
     func boundedThreads() async throws {
         let rig = try rig([[1, 2, 3]])
         let folder = folder
-        let threads = Lock((now: 0, most: 0))
+        let threads = Occupancy()
         // As many as the pool of the process has, each stuck in a slow disk.
         let pool = ThreadPool(limit: 16) { work in
-            threads.withLock { threads in
-                threads.now += 1
-                threads.most = max(threads.most, threads.now)
-            }
+            threads.enter()
             return DetachedThread.start {
                 work()
-                threads.withLock { $0.now -= 1 }
+                threads.leave()
             }
         }
         let disk = DispatchSemaphore(value: 0)
@@ -152,7 +149,7 @@ struct SavingTests {
         }
         let limit = ContinuousClock.now + .seconds(20)
         while pool.waitingCount < 300, ContinuousClock.now < limit { await Task.yield() }
-        #expect(pool.waitingCount == 300 && threads.withLock { $0.most } == 16)
+        #expect(pool.waitingCount == 300 && threads.most == 16)
         for _ in 0..<16 { disk.signal() }
         for download in downloads { #expect(try await download.value == 3) }
         #expect(try folder.names.count == 300)

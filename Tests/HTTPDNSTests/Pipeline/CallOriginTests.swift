@@ -4,12 +4,13 @@
 import HTTPDNS
 import HTTPDNSTesting
 import HTTPTypes
+import ServerRig
 import Testing
 
 /// The origin of a call, as interceptors see it.
 @Suite("Origin of a call")
 struct CallOriginTests {
-    private static func noting(_ name: String, in journal: Journal, sending url: String? = nil) -> Around {
+    private static func noting(_ name: String, in journal: Journal<String>, sending url: String? = nil) -> Around {
         Around { request, context, next in
             journal.write("\(name) \(context.initialOrigin?.description ?? "-") \(context.isCrossOrigin)")
             var request = request
@@ -21,7 +22,7 @@ struct CallOriginTests {
     /// It is then that of what the application interceptors pass on.
     @Test("The initial origin is the caller's, and changes with application interceptors")
     func layers() async throws {
-        let journal = Journal()
+        let journal = Journal<String>()
         let rig = try Rig {
             $0.applicationInterceptors = [
                 Self.noting("outer", in: journal, sending: "https://two.test/"), Self.noting("inner", in: journal),
@@ -44,7 +45,7 @@ struct CallOriginTests {
     /// A hook changes the redirect.
     @Test("A changed redirect counts by the sent URL, and a retry begins at the origin")
     func hookAndRetry() async throws {
-        let journal = Journal()
+        let journal = Journal<String>()
         let wire = ScriptedWire { request, number in
             switch number {
             case 0: .redirect(302, to: "https://two.test/", from: request)

@@ -3,6 +3,7 @@
 
 import HTTPDNS
 import HTTPDNSPrimitives
+import ServerRig
 import Synchronization
 import Testing
 
@@ -37,7 +38,7 @@ struct NestedCallTests {
     @Test("An interceptor that always calls its own client ends with a loop error")
     func loop() async throws {
         let box = Box()
-        let depths = Journal()
+        let depths = Journal<String>()
         let rig = try Rig { configuration in
             configuration.applicationInterceptors = [
                 Around { request, context, next in
@@ -93,7 +94,7 @@ struct NestedCallTests {
 
     @Test("Network interceptors see the hop's number and the call's deadline")
     func context() async throws {
-        let journal = Journal()
+        let journal = Journal<String>()
         let rig = try Rig { configuration in
             configuration.timeouts.total = nil
             configuration.networkInterceptors = [
@@ -111,7 +112,7 @@ struct NestedCallTests {
     /// The next call starts at 0 again.
     @Test("Each next of an application interceptor begins the hop with the next number")
     func hopNumbers() async throws {
-        let journal = Journal()
+        let journal = Journal<String>()
         let rig = try Rig { configuration in
             configuration.applicationInterceptors = [
                 Around { request, context, next in

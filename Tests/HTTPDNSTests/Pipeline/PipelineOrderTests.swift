@@ -6,11 +6,12 @@ import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPTypes
+import ServerRig
 import Testing
 
 @Suite("Pipeline")
 struct PipelineOrderTests {
-    private func noting(_ name: String, in journal: Journal) -> Around {
+    private func noting(_ name: String, in journal: Journal<String>) -> Around {
         Around { request, context, next in
             journal.write("\(name) in")
             defer { journal.write("\(name) out") }
@@ -18,7 +19,7 @@ struct PipelineOrderTests {
         }
     }
 
-    private func rig(_ journal: Journal, failing: Bool = false) throws -> Rig {
+    private func rig(_ journal: Journal<String>, failing: Bool = false) throws -> Rig {
         let wire = ScriptedWire { request, _ in
             journal.write("wire")
             if failing { throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused") }
@@ -36,7 +37,7 @@ struct PipelineOrderTests {
 
     @Test("Application interceptors precede network ones, and follow them on the way back", arguments: [false, true])
     func order(failing: Bool) async throws {
-        let journal = Journal()
+        let journal = Journal<String>()
         let rig = try rig(journal, failing: failing)
         let error = await clientError { try await rig.client.get("https://one.test/") }
         #expect(error?.code == (failing ? .connectFailed : nil))
@@ -101,7 +102,7 @@ struct PipelineOrderTests {
     /// The error says that the first may have arrived.
     @Test("A streamed body is sent once, and a second sending is refused")
     func streamedBodyTwice() async throws {
-        let journal = Journal()
+        let journal = Journal<String>()
         let wire = ScriptedWire { request, _ in
             if case .stream(_, let chunks) = request.body {
                 var iterator = chunks.makeAsyncIterator()
@@ -137,7 +138,7 @@ struct PipelineOrderTests {
     @Test("An interceptor's own error fails its request only")
     func foreignError() async throws {
         struct TokenMissing: Error { let secret = "hunter2" }
-        let journal = Journal()
+        let journal = Journal<String>()
         let rig = try Rig { configuration in
             configuration.applicationInterceptors = [
                 Around { request, context, next in
@@ -190,7 +191,7 @@ struct PipelineOrderTests {
     @Test("Interceptors run in the caller's task")
     func callersTask() async throws {
         enum Local { @TaskLocal static var mark = 0 }
-        let journal = Journal()
+        let journal = Journal<String>()
         let rig = try Rig { configuration in
             configuration.networkInterceptors = [
                 Around { request, context, next in

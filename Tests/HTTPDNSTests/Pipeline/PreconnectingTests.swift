@@ -14,7 +14,7 @@ struct PreconnectingTests {
     @Test("Connections made ahead obey the limits of requests")
     func limits() async throws {
         let gate = Gate()
-        let busy = Busy()
+        let busy = Occupancy()
         let wire = ScriptedWire { request, _ in
             busy.enter()
             await gate.passage()
@@ -31,22 +31,6 @@ struct PreconnectingTests {
         #expect(try await endpoints.count == 64)
         #expect(busy.most == 8)
         #expect(rig.client.requestsWaiting == 0)
-    }
-
-    /// How many are inside at once.
-    private final class Busy: Sendable {
-        private let counts = Lock((now: 0, most: 0))
-
-        var most: Int { counts.withLock { $0.most } }
-
-        func enter() {
-            counts.withLock { counts in
-                counts.now += 1
-                counts.most = max(counts.most, counts.now)
-            }
-        }
-
-        func leave() { counts.withLock { $0.now -= 1 } }
     }
 
     @Test("A failed preconnect has the elapsed time and a log line, as a call has")

@@ -5,36 +5,13 @@ import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTesting
+import ServerRig
 import Testing
 
 @testable import HTTPDNS
 
 @Suite("Shutdown")
 struct ShutdownTests {
-    /// Opens once.
-    private final class Latch: Sendable {
-        private let state = Lock<(isOpen: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
-
-        func open() {
-            let waiters = state.withLock { state in
-                state.isOpen = true
-                defer { state.waiters = [] }
-                return state.waiters
-            }
-            for waiter in waiters { waiter.resume() }
-        }
-
-        func wait() async {
-            await withCheckedContinuation { continuation in
-                let isOpen = state.withLock { state in
-                    if !state.isOpen { state.waiters.append(continuation) }
-                    return state.isOpen
-                }
-                if isOpen { continuation.resume() }
-            }
-        }
-    }
-
     /// Providers are shut down.
     @Test("After the shutdown everything is refused with its own code")
     func refuses() async throws {
@@ -53,16 +30,16 @@ struct ShutdownTests {
 
     @Test("A shutdown waits for a call that is about to be sent, and then ends the wire")
     func drains() async throws {
-        let started = Latch()
-        let release = Latch()
+        let started = Gate()
+        let release = Gate()
         let wire = ScriptedWire { request, _ in
             started.open()
-            await release.wait()
+            await release.passage()
             return .ok(from: request)
         }
         let rig = try Rig(wire: wire)
         async let response = rig.client.get("https://one.test/")
-        await started.wait()
+        await started.passage()
         async let ended: Void = rig.client.shutdown(drainingFor: .seconds(3600))
         // Asks nobody and sends nothing, so it can be repeated until the shutdown has begun.
         while await clientError({ try await rig.client.rewrite("http://203.0.113.9/") }) == nil, !Task.isCancelled {
@@ -78,16 +55,16 @@ struct ShutdownTests {
 
     @Test("A shutdown without a draining time waits for no call")
     func cuts() async throws {
-        let started = Latch()
-        let release = Latch()
+        let started = Gate()
+        let release = Gate()
         let wire = ScriptedWire { request, _ in
             started.open()
-            await release.wait()
+            await release.passage()
             throw TransferFailure(code: .shutDown, phase: .body, message: "cut")
         }
         let rig = try Rig(wire: wire)
         async let failed = clientError { try await rig.client.get("https://one.test/") }
-        await started.wait()
+        await started.passage()
         try await rig.client.shutdown()
         #expect(rig.wire.shutdowns == [.zero])
         release.open()
@@ -97,16 +74,16 @@ struct ShutdownTests {
     /// It ends with `CancellationError`.
     @Test("A cancelled shutdown cuts transfers immediately and still shuts the client down")
     func cancelled() async throws {
-        let started = Latch()
-        let release = Latch()
+        let started = Gate()
+        let release = Gate()
         let wire = ScriptedWire { request, _ in
             started.open()
-            await release.wait()
+            await release.passage()
             return .ok(from: request)
         }
         let rig = try Rig(wire: wire)
         async let response = rig.client.get("https://one.test/")
-        await started.wait()
+        await started.passage()
         let ending = Task { try await rig.client.shutdown(drainingFor: .seconds(3600)) }
         ending.cancel()
         await #expect(throws: CancellationError.self) { try await ending.value }
@@ -119,18 +96,18 @@ struct ShutdownTests {
 
     @Test("A watcher that hangs in a file system does not delay a shutdown")
     func hangingWatcher() async throws {
-        let release = Latch()
-        let started = Latch()
+        let release = Gate()
+        let started = Gate()
         let wire = ScriptedWire { request, _ in
             started.open()
-            await release.wait()
+            await release.passage()
             return .ok(from: request)
         }
         let watch = HangingWatch(until: release)
         let rig = try Rig(wire: wire) { $0.source = watch }
         rig.client.startWatching(rig.configuration)
         async let response = rig.client.get("https://one.test/")
-        await started.wait()
+        await started.passage()
         let start = ContinuousClock.now
         try await rig.client.shutdown(drainingFor: .milliseconds(200))
         let elapsed = ContinuousClock.now - start
@@ -141,12 +118,12 @@ struct ShutdownTests {
         _ = try? await response
     }
 
-    /// A source whose watch is stuck until a latch opens.
+    /// A source whose watch is stuck until a gate opens.
     private final class HangingWatch: ConfigurationSource, ConfigurationWatch {
-        private let latch: Latch
+        private let gate: Gate
         private let cancelled = Lock(false)
 
-        init(until latch: Latch) { self.latch = latch }
+        init(until gate: Gate) { self.gate = gate }
 
         var isCancelled: Bool { cancelled.withLock { $0 } }
         var status: HTTPDNSClient.ReloadStatus { HTTPDNSClient.ReloadStatus() }
@@ -158,7 +135,7 @@ struct ShutdownTests {
 
         func reload() async throws -> HTTPDNSResolver.ReloadResult { throw ConfigurationWatchEnded() }
         func rebase(on settings: HTTPDNSClient.Configuration) {}
-        func end() async { await latch.wait() }
+        func end() async { await gate.passage() }
         func cancel() { cancelled.withLock { $0 = true } }
     }
 

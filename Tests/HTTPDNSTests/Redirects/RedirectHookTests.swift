@@ -6,6 +6,7 @@ import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPTypes
+import ServerRig
 import Testing
 
 /// Rows 20 and 57 of the acceptance list: what users have a say in, and what a hop is.
@@ -19,7 +20,7 @@ struct RedirectHookTests {
 
     @Test("A hook sees the redirected request, the next one and the dropped fields")
     func sees() async throws {
-        let journal = Journal()
+        let journal = Journal<String>()
         let rig = try Rig(wire: wire()) {
             $0.redirectHook = { redirect in
                 journal.write("\(redirect.number) \(redirect.response.status.code)")
@@ -92,7 +93,7 @@ struct RedirectHookTests {
     @Test("A hook runs in the caller's task")
     func callersTask() async throws {
         enum Local { @TaskLocal static var mark = 0 }
-        let journal = Journal()
+        let journal = Journal<String>()
         let rig = try Rig(wire: wire()) {
             $0.redirectHook = { _ in
                 journal.write("\(Local.mark)")
@@ -106,7 +107,7 @@ struct RedirectHookTests {
     /// Hops are numbered, and untagged after a redirect.
     @Test("Application interceptors see one call, and network interceptors each hop")
     func hops() async throws {
-        let journal = Journal()
+        let journal = Journal<String>()
         let wire = ScriptedWire { request, number in
             number < 2
                 ? .redirect(302, to: number == 0 ? "https://two.test/" : "https://one.test/b", from: request)

@@ -3,49 +3,34 @@
 
 import HTTPDNSCurl
 import HTTPDNSPrimitives
+import ServerRig
 import Testing
 
 @testable import HTTPDNS
 
 @Suite("Order of reloads", .timeLimit(.minutes(10)))
 struct ReloadTurnsTests {
-    /// Who had a turn, and how many had one at once at most.
-    private final class Record: Sendable {
-        private let state = Lock((order: [Int](), inside: 0, most: 0))
-        var order: [Int] { state.withLock { $0.order } }
-        var most: Int { state.withLock { $0.most } }
-
-        func enter(_ number: Int) {
-            state.withLock { state in
-                state.order.append(number)
-                state.inside += 1
-                state.most = max(state.most, state.inside)
-            }
-        }
-
-        func leave() { state.withLock { $0.inside -= 1 } }
-    }
-
     @Test("Reloads run one at a time, in the order in which they came")
     func order() async {
         let turns = ReloadSerializer()
-        let record = Record()
+        let (order, inside) = (Journal<Int>(), Occupancy())
         await turns.begin()
         await withTaskGroup(of: Void.self) { tasks in
             for number in 0..<8 {
                 tasks.addTask {
                     await turns.begin()
-                    record.enter(number)
+                    order.write(number)
+                    inside.enter()
                     await Task.yield()
-                    record.leave()
+                    inside.leave()
                     turns.end()
                 }
                 while turns.waitingCount <= number, !Task.isCancelled { await Task.yield() }
             }
-            #expect(record.order == [])
+            #expect(order.all == [])
             turns.end()
         }
-        #expect(record.order == Array(0..<8) && record.most == 1)
+        #expect(order.all == Array(0..<8) && inside.most == 1)
         // Nobody has it any more.
         await turns.begin()
         turns.end()

@@ -4,6 +4,7 @@
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPTypes
+import ServerRig
 import Testing
 
 @testable import HTTPDNS
@@ -100,7 +101,7 @@ struct RedactionTests {
     func calls() async throws {
         Self.expectSilence(try ParsedURL("https://me:\(Self.canary)@one.test/"))
         Self.expectSilence(try HTTPDNSRewriter.Canonicalizer.canonicalize("https://me:\(Self.canary)@one.test/"))
-        let contexts = Journal()
+        let contexts = Journal<String>()
         let wire = ScriptedWire { request, _ in
             var answer = HopAnswer.ok(from: request, chunks: [Array(Self.canary.utf8)])
             answer.head.headerFields = [.setCookie: Self.canary]

@@ -7,6 +7,7 @@ import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPTypes
+import ServerRig
 import Testing
 
 /// Row 59 of the acceptance list.
@@ -176,7 +177,7 @@ struct RetryTests {
     /// Row 40 of the acceptance list. The hops are numbered, and only the first has a tag.
     @Test("Two redirects and one retry are one call and six hops")
     func stages() async throws {
-        let journal = Journal()
+        let journal = Journal<String>()
         let wire = ScriptedWire { request, number in
             switch number % 3 {
             case 0: .redirect(302, to: "/b", from: request)

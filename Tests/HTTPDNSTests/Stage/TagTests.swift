@@ -7,6 +7,7 @@ import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPTypes
+import ServerRig
 import Testing
 
 @Suite("Tag")
@@ -181,7 +182,7 @@ struct TagTests {
 
     @Test("A tag for one host does not serve another, and a second next starts without it")
     func boundToHost() async throws {
-        let seen = Journal()
+        let seen = Journal<String>()
         let outer = try Rig()
         let inner = try Rig { configuration in
             configuration.networkInterceptors = [

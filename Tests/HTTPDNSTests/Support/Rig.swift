@@ -90,15 +90,6 @@ struct Around: HTTPDNSClient.Interceptor {
     }
 }
 
-/// What happened, in order.
-final class Journal: Sendable {
-    private let lines = Lock<[String]>([])
-
-    var all: [String] { lines.withLock { $0 } }
-
-    func write(_ line: String) { lines.withLock { $0.append(line) } }
-}
-
 /// The client's error that `body` throws; nil when it throws none or another.
 func clientError(_ body: () async throws -> some Any) async -> HTTPDNSClientError? {
     do {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSPrimitives
+import ServerRig
 import Testing
 
 @testable import resolve_test
@@ -10,16 +10,14 @@ import Testing
 struct ConcurrentWorkTests {
     @Test("The results keep the order, and no more than the bound run at once", arguments: [0, 1, 3, 4, 500])
     func bounds(count: Int) async throws {
-        let running = Lock((now: 0, most: 0))
+        let running = Occupancy()
         let results = try await ConcurrentWork.map(Array(0..<count), atMost: 3) { number in
-            running.withLock {
-                $0.now += 1; $0.most = max($0.most, $0.now)
-            }
+            running.enter()
             for _ in 0..<(7 - number % 7) { await Task.yield() }
-            running.withLock { $0.now -= 1 }
+            running.leave()
             return number * 2
         }
         #expect(results == (0..<count).map { $0 * 2 })
-        #expect(running.withLock { $0.most } <= 3)
+        #expect(running.most <= 3)
     }
 }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSPrimitives
+import ServerRig
 import Testing
 
 @testable import HTTPDNSCore
@@ -32,10 +33,6 @@ struct ServiceAddressesTests {
             if fails { throw CancellationError() }
             kept.withLock { $0 = resolutions }
         }
-    }
-
-    private final class Count: Sendable {
-        let value = Lock(0)
     }
 
     private func addresses(
@@ -69,13 +66,13 @@ struct ServiceAddressesTests {
     @Test("Many concurrent queries begin one discovery")
     func single() async {
         let addresses = addresses()
-        let asked = Count()
+        let asked = Occupancy()
         let gate = OneShot<Void>()
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<50 {
                 group.addTask {
                     addresses.refreshIfDue { _ in
-                        asked.value.withLock { $0 += 1 }
+                        asked.enter()
                         await gate.value()
                         return ServiceDiscovery(endpoints: [Self.found])
                     }
@@ -85,7 +82,7 @@ struct ServiceAddressesTests {
         #expect(addresses.attempts() == Self.bootstrap)
         gate.deliver(())
         await addresses.settled()
-        #expect(asked.value.withLock { $0 } == 1)
+        #expect(asked.all == 1)
         #expect(addresses.attempts() == [Self.found] + Self.bootstrap)
     }
 
