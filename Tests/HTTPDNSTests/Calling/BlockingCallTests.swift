@@ -3,9 +3,7 @@
 
 import Dispatch
 import Foundation
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing
@@ -22,16 +20,6 @@ import Testing
     .timeLimit(.minutes(10))
 )
 struct BlockingCallTests {
-    private func client(
-        _ port: UInt16,
-        _ change: (inout HTTPDNSClient.Configuration) -> Void = { _ in }
-    ) async throws -> HTTPDNSClient {
-        var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(port)"])]
-        change(&configuration)
-        return try await HTTPDNSClient(configuration: configuration)
-    }
-
     private static func text(
         _ client: HTTPDNSClient,
         _ body: HTTPDNSClient.Request.Body? = nil,
@@ -76,7 +64,7 @@ struct BlockingCallTests {
     @MainActor
     func main() async throws {
         let server = try RawServer(.serve("hello"))
-        let client = try await client(server.port)
+        let client = try await mappedClient(server.port)
         let texts = try (0..<3).map { _ in try Self.text(client) }
         #expect(texts == ["hello", "hello", "hello"] && server.connections.count == 1)
         try await client.shutdown()
@@ -87,7 +75,7 @@ struct BlockingCallTests {
     func threads() async throws {
         let gate = Gate()
         let server = try RawServer(.repeatForever([.readHead, .wait(gate), .respond("hello")]))
-        let client = try await client(server.port)
+        let client = try await mappedClient(server.port)
         let start = SystemTimeSource().now()
         let calls = (0..<64).map { _ in
             Task {
@@ -117,7 +105,7 @@ struct BlockingCallTests {
     @Test("A blocking call inside a callback ends when all runtime threads are taken")
     func insideACallback() async throws {
         let server = try RawServer(.serve("hello"))
-        let client = try await client(server.port)
+        let client = try await mappedClient(server.port)
         let texts = await withTaskGroup(of: String?.self) { tasks in
             for _ in 0..<8 {
                 tasks.addTask {
@@ -151,7 +139,7 @@ struct BlockingCallTests {
                 }
             return meets + [.serve("hello")]
         }
-        let client = try await client(server.port)
+        let client = try await mappedClient(server.port)
         let errors = await withTaskGroup(of: HTTPDNSClientError?.self) { tasks in
             for _ in 0..<16 { tasks.addTask(priority: priority) { Self.error(client) } }
             return await tasks.reduce(into: [HTTPDNSClientError]()) { if let error = $1 { $0.append(error) } }
@@ -165,7 +153,7 @@ struct BlockingCallTests {
         let folder = try TemporaryFolder()
         let path = try folder.write("12345", to: "body")
         let server = try RawServer(.repeatForever([.readHead, .read(5), .respond("hello")]))
-        let client = try await client(server.port)
+        let client = try await mappedClient(server.port)
         let errors = await withTaskGroup(of: HTTPDNSClientError?.self) { tasks in
             for _ in 0..<16 {
                 let chunks = Chunks([Array("123".utf8), Array("45".utf8)])
@@ -185,7 +173,7 @@ struct BlockingCallTests {
         let provider = SlowProvider()
         // The last one is asked for by an async call as well, whose lookup is under way on the runtime's threads.
         let names = (0..<6).map { "n\($0).test" } + ["n5.test"]
-        let client = try await client(server.port) { configuration in
+        let client = try await mappedClient(server.port) { configuration in
             configuration.resolver.providers = [provider]
             configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["slow"], fallback: .none))]
             configuration.retries = .standard
@@ -239,7 +227,7 @@ struct BlockingCallTests {
     @Test("The deadline is kept, and the error names the phase")
     func deadline() async throws {
         let server = try RawServer(.readHead, .hang)
-        let client = try await client(server.port) { $0.timeouts.total = nil }
+        let client = try await mappedClient(server.port) { $0.timeouts.total = nil }
         let start = SystemTimeSource().now()
         let error = try await onThread { Self.error(client, timeout: .seconds(2)) }
         let elapsed = SystemTimeSource().now() - start
@@ -252,7 +240,7 @@ struct BlockingCallTests {
     func overdue() async throws {
         let server = try RawServer(.readHead, .respond("hello"))
         let gate = Gate()
-        let client = try await client(server.port) { configuration in
+        let client = try await mappedClient(server.port) { configuration in
             configuration.applicationInterceptors = [
                 Around { request, context, next in
                     await gate.passage()
@@ -269,7 +257,7 @@ struct BlockingCallTests {
     @Test("A blocking call on the loop thread is refused, and nothing is sent")
     func onTheLoopThread() async throws {
         let server = try RawServer(.serve("hello"))
-        let client = try await client(server.port)
+        let client = try await mappedClient(server.port)
         let error = await Task(executorPreference: client.executor) { Self.error(client) }.value
         #expect(error?.code == .blockingRefused && error?.hint?.contains("execute(_:)") == true)
         #expect(server.connections.isEmpty)
@@ -281,7 +269,7 @@ struct BlockingCallTests {
         let server = try RawServer(.serve("hello"))
         let inner = Lock<HTTPDNSClientError?>(nil)
         let own = Lock<HTTPDNSClient?>(nil)
-        let client = try await client(server.port) { configuration in
+        let client = try await mappedClient(server.port) { configuration in
             configuration.networkInterceptors = [
                 Around { request, context, next in
                     if let client = own.withLock({ $0 }) {
@@ -302,7 +290,7 @@ struct BlockingCallTests {
     @Test("A body that is too long and a client that is shut down are typed errors")
     func errors() async throws {
         let server = try RawServer(.serve("hello"))
-        let client = try await client(server.port)
+        let client = try await mappedClient(server.port)
         let long = try await onThread {
             Result { try client.executeAndWait(HTTPDNSClient.Request(url: "http://one.test/"), upTo: .bytes(4)) }
         }

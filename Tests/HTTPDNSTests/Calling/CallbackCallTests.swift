@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -11,18 +9,12 @@ import Testing
 
 @Suite("Callback calls", .timeLimit(.minutes(10)))
 struct CallbackCallTests {
-    private func client(_ port: UInt16) async throws -> HTTPDNSClient {
-        var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(port)"])]
-        return try await HTTPDNSClient(configuration: configuration)
-    }
-
     private let request = HTTPDNSClient.Request(url: "http://one.test/")
 
     @Test("The callback gets the response with its body, on the callbacks' thread")
     func success() async throws {
         let server = try RawServer(.readHead, .respond("hello"))
-        let client = try await client(server.port)
+        let client = try await mappedClient(server.port)
         let (result, thread) = await withCheckedContinuation { continuation in
             client.execute(request) { continuation.resume(returning: ($0, ProcessState.threadName())) }
         }
@@ -36,7 +28,7 @@ struct CallbackCallTests {
     @Test("Callbacks run one after the other, each once, however many calls there are")
     func serial() async throws {
         let server = try RawServer(.serve("hello"))
-        let client = try await client(server.port)
+        let client = try await mappedClient(server.port)
         let (tally, request) = (Occupancy(), request)
         await withTaskGroup(of: Void.self) { tasks in
             for _ in 0..<200 {
@@ -58,7 +50,7 @@ struct CallbackCallTests {
     @Test("The caller may choose where callbacks run")
     func deliver() async throws {
         let server = try RawServer(.readHead, .respond("hello"))
-        let client = try await client(server.port)
+        let client = try await mappedClient(server.port)
         let thread = WorkThread(named: "mine", isOnDuty: false, rest: .zero)
         let name = await withCheckedContinuation { continuation in
             client.execute(request, deliver: { thread.enqueue($0) }) { _ in
@@ -73,7 +65,7 @@ struct CallbackCallTests {
     func cancelled() async throws {
         let arrived = Gate()
         let server = try RawServer(.readHead, .open(arrived), .hang)
-        let client = try await client(server.port)
+        let client = try await mappedClient(server.port)
         let result: Result<HTTPDNSClient.Response.Collected, any Error> = await withCheckedContinuation {
             continuation in
             let call = client.execute(request) { continuation.resume(returning: $0) }
@@ -91,7 +83,7 @@ struct CallbackCallTests {
     @Test("After a shutdown, and for a body that is too long, the callback gets an error")
     func errors() async throws {
         let server = try RawServer(.readHead, .respond("hello"))
-        let client = try await client(server.port)
+        let client = try await mappedClient(server.port)
         func code(_ limit: HTTPDNSByteCount) async -> HTTPDNSClientError.Code? {
             await withCheckedContinuation { continuation in
                 client.execute(request, upTo: limit) { result in

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing
@@ -85,10 +83,7 @@ struct UnwantedBodyTests {
                 ? [.readHead, .sendText("HTTP/1.1 302 Found\r\nLocation: /b\r\n\(length)\r\n\r\n"), .hang]
                 : [.readHead, .respond("hello")]
         }
-        var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(server.port)"])]
-        (configuration.timeouts.idle, configuration.timeouts.total) = (nil, nil)
-        let client = try await HTTPDNSClient(configuration: configuration)
+        let client = try await mappedClient(server.port) { ($0.timeouts.idle, $0.timeouts.total) = (nil, nil) }
         let response = try await client.get("http://one.test/a")
         #expect(response.status == .ok && response.exchanges.map(\.status.code) == [302, 200])
         try await server.awaitConnections { $0.first?.isClosedByClient == true }

@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPTypes
 import ServerRig
 import Testing
@@ -12,12 +10,11 @@ import Testing
 @Suite("Sent once", .timeLimit(.minutes(10)))
 struct SentOnceTests {
     private func client(_ port: UInt16) async throws -> HTTPDNSClient {
-        var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(port)"])]
-        configuration.retries = .standard
-        configuration.retries.limit = 5
-        configuration.retries.delay = .milliseconds(1)
-        return try await HTTPDNSClient(configuration: configuration)
+        try await mappedClient(port) { configuration in
+            configuration.retries = .standard
+            configuration.retries.limit = 5
+            configuration.retries.delay = .milliseconds(1)
+        }
     }
 
     private func count(_ word: String, at server: RawServer) -> Int {

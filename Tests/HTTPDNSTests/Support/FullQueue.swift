@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -18,13 +16,10 @@ struct FullQueue {
     /// - Parameter total: How long calls may take that wait; those that hold the places have two minutes.
     init(total: Duration) async throws {
         let server = try RawServer(.readHead, .hang)
-        var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [
-            try HTTPDNSMapping.Key("one.test"): .addresses(["\(server.address):\(server.port)"])
-        ]
-        configuration.connections.maximumPerHost = 4
-        configuration.timeouts.total = total
-        let client = try await HTTPDNSClient(configuration: configuration)
+        let client = try await mappedClient(server.port) { configuration in
+            configuration.connections.maximumPerHost = 4
+            configuration.timeouts.total = total
+        }
         let admission = try #require(client.pipeline.admissions.first)
         holders = (0..<4).map { _ in Task { try await client.get("http://one.test/", timeout: .seconds(120)) } }
         // A request that has arrived has its place.

@@ -2,11 +2,14 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSCore
 
 /// A client for which `one.test` is at a port of 127.0.0.1.
-func mappedClient(_ port: UInt16) async throws -> HTTPDNSClient {
+func mappedClient(
+    _ port: UInt16,
+    _ change: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }
+) async throws -> HTTPDNSClient {
     var configuration = HTTPDNSClient.Configuration()
     configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(port)"])]
+    try change(&configuration)
     return try await HTTPDNSClient(configuration: configuration)
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPTypes
 import ServerRig
 import Testing
@@ -13,16 +11,6 @@ import Testing
 @Suite("Time limits of calls", .timeLimit(.minutes(10)))
 struct TimeLimitTests {
     private static let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel"
-
-    private func client(
-        _ server: RawServer,
-        _ change: (inout HTTPDNSClient.Configuration) -> Void
-    ) async throws -> HTTPDNSClient {
-        var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(server.port)"])]
-        change(&configuration)
-        return try await HTTPDNSClient(configuration: configuration)
-    }
 
     private func get(_ client: HTTPDNSClient, _ limit: HTTPDNSClient.TimeLimit = .inherited) async throws -> String {
         let body = try await client.get("http://one.test/", timeout: limit).body
@@ -43,7 +31,7 @@ struct TimeLimitTests {
                 ? [.readHead, .sendText(Self.head), .wait(rest), .sendText("lo you"), .hang]
                 : [.readHead, .wait(late), .sendText(Self.head)]
         }
-        let client = try await client(server) { $0.timeouts.responseHead = .seconds(2) }
+        let client = try await mappedClient(server.port) { $0.timeouts.responseHead = .seconds(2) }
         let body = try await client.get("http://one.test/").body
         let start = ContinuousClock.now
         let error = await clientError { try await client.get("http://one.test/") }
@@ -66,7 +54,7 @@ struct TimeLimitTests {
             number == 0
                 ? [.readHead, .sendText(Self.head), .hang] : [.readHead, .wait(late), .sendText(Self.head + "lo you")]
         }
-        let client = try await client(server) { $0.timeouts.responseHead = .milliseconds(500) }
+        let client = try await mappedClient(server.port) { $0.timeouts.responseHead = .milliseconds(500) }
         let start = ContinuousClock.now
         let error = await clientError { try await get(client, .seconds(2)) }
         let elapsed = ContinuousClock.now - start
@@ -91,7 +79,7 @@ struct TimeLimitTests {
             .readHead,
             .sendText(Self.head + "lo you")
         )
-        let client = try await client(server) { $0.timeouts.responseHead = .seconds(2) }
+        let client = try await mappedClient(server.port) { $0.timeouts.responseHead = .seconds(2) }
         let (chunks, writer) = AsyncThrowingStream.makeStream(of: [UInt8].self)
         let body = HTTPDNSClient.Request.Body.stream(length: 6, chunks)
         let call = Task {
@@ -113,7 +101,7 @@ struct TimeLimitTests {
         let server = try RawServer(.serve(status: "302 X", fields: "Location: /b\r\n"))
         // Far longer than the ceiling below.
         @Sendable func dawdle() async throws { try await Task.sleep(for: .seconds(60)) }
-        let client = try await client(server) { configuration in
+        let client = try await mappedClient(server.port) { configuration in
             let slow = Around { request, context, next in
                 try await dawdle()
                 return try await next(request, context)
