@@ -74,7 +74,7 @@ struct HostileURLTests {
         for (number, url) in Self.refused.filter({ !$0.contains("\0") }).enumerated() {
             // Behind "--" also what looks like a flag is a URL.
             let arguments = [number.isMultiple(of: 2) ? "fetch" : "explain", "--map", "*.test=127.0.0.1", "--", url]
-            let result = try await Command(try BuiltProduct.path("resolve-test"), arguments).run()
+            let result = try await Command.resolveTest(arguments).run()
             #expect(result.status == 2 && result.output == "", "\(url): \(result)")
             #expect(result.error.hasPrefix("resolve-test: "), "\(url): \(result)")
             #expect(result.error.split(separator: "\n").count == 1, "\(url): \(result)")

@@ -60,11 +60,10 @@ struct AddressPolicyOverTheWireTests {
             "fetch", "http://policy-stub.wild.test:\(server.port)/", "--doh", rig.dohURL, "--bootstrap",
             "doh.test=127.0.0.1", "--cacert", rig.certificateAuthorityFile,
         ]
-        let run = try await Command(try BuiltProduct.path("resolve-test"), flags).run()
+        let run = try await Command.resolveTest(flags).run()
         #expect(run.status == 1 && run.error.contains("answers: loopback"), "\(run)")
         #expect(server.connections.isEmpty)
-        let allowed = try await Command(
-            try BuiltProduct.path("resolve-test"),
+        let allowed = try await Command.resolveTest(
             ["resolve", "policy-stub.wild.test"] + flags.dropFirst(2) + ["--answers", "loopback"]
         ).run()
         #expect(allowed.status == 0 && allowed.output.contains("127.0.0.1"), "\(allowed)")
@@ -142,7 +141,6 @@ struct AddressPolicyOverTheWireTests {
     @Test("A provider that is gone or lies does not cause a system lookup")
     func failClosed() async throws {
         let rig = try await ServerRig.shared()
-        let program = try BuiltProduct.path("resolve-test")
         let flags = ["--bootstrap", "doh.test=127.0.0.1", "--cacert", rig.certificateAuthorityFile]
         let tripwire = try await Tripwire.shared()
         for (arguments, word) in [
@@ -153,7 +151,7 @@ struct AddressPolicyOverTheWireTests {
             (["http://loop1.test/", "--doh", rig.dohURL], "loop1.test"),
             (["http://outside.test/", "--doh", rig.dohURL], "outside.test"),
         ] {
-            let run = try await tripwire.run(Command(program, ["fetch"] + arguments + flags))
+            let run = try await tripwire.run(Command.resolveTest(["fetch"] + arguments + flags))
             #expect(run.result.status == 1 && run.lookups == [], "\(arguments): \(run)")
             #expect(
                 run.result.error.contains(word) && run.result.error.split(separator: "\n").count == 1,
@@ -162,7 +160,7 @@ struct AddressPolicyOverTheWireTests {
         }
         // The tripwire would have seen it: this is what a fallback looks like.
         let dead = ["fetch", "http://gone.one.test/", "--doh", "https://doh.test:1/dns-query", "--system-fallback"]
-        let open = try await tripwire.run(Command(program, dead + flags))
+        let open = try await tripwire.run(Command.resolveTest(dead + flags))
         #expect(open.lookups.contains { $0.contains("gone.one.test") }, "\(open)")
     }
 
@@ -172,13 +170,10 @@ struct AddressPolicyOverTheWireTests {
     )
     func answerIsNoFailure(host: String, word: String) async throws {
         let rig = try await ServerRig.shared()
-        let command = Command(
-            try BuiltProduct.path("resolve-test"),
-            [
-                "fetch", "http://\(host)/", "--doh", rig.dohURL, "--system-fallback", "--bootstrap",
-                "doh.test=127.0.0.1", "--answers", "loopback", "--cacert", rig.certificateAuthorityFile,
-            ]
-        )
+        let command = try Command.resolveTest([
+            "fetch", "http://\(host)/", "--doh", rig.dohURL, "--system-fallback", "--bootstrap",
+            "doh.test=127.0.0.1", "--answers", "loopback", "--cacert", rig.certificateAuthorityFile,
+        ])
         let run = try await Tripwire.shared().run(command)
         #expect(run.result.status == 1 && run.result.error.contains(word), "\(run)")
         #expect(run.lookups == [])

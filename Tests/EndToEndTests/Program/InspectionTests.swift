@@ -14,11 +14,7 @@ struct InspectionTests {
     ]
 
     private func run(_ arguments: [String]) async throws -> CommandResult {
-        try await Command(
-            try BuiltProduct.path("resolve-test"),
-            arguments,
-            environment: ["HTTPDNS_CONFIG": "", "SSL_CERT_FILE": ""]
-        ).run()
+        try await Command.resolveTest(arguments).run()
     }
 
     private func object(_ text: String) throws -> [String: Any] {

@@ -17,10 +17,9 @@ struct SystemRootsTests {
         let rig = try await ServerRig.shared()
         let target = "/health?roots=\(authorities ?? "distribution")"
         let mark = rig.accessLogMark()
-        let result = try await Command(
-            try BuiltProduct.path("resolve-test"),
+        let result = try await Command.resolveTest(
             ["fetch", "https://one.test:\(rig.tlsPort)\(target)", "--map", "one.test=127.0.0.2", "--json"],
-            environment: ["HTTPDNS_CONFIG": "", "SSL_CERT_FILE": authorities.map(rig.certificateFile) ?? ""]
+            environment: ["SSL_CERT_FILE": authorities.map(rig.certificateFile) ?? ""]
         ).run()
         let isBelieved = authorities == "ca.pem"
         #expect(result.status == (isBelieved ? 0 : 1), "\(result)")

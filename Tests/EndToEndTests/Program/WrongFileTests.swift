@@ -78,19 +78,18 @@ struct WrongFileTests {
     func told(wrong: Wrong) async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(wrong.text, to: "wrong.yaml")
-        let program = try BuiltProduct.path("resolve-test")
-        let check = try await Command(program, ["check", file]).run()
+        let check = try await Command.resolveTest(["check", file]).run()
         #expect(check.status == 2, "\(check)")
         let report = check.output + check.error
         #expect(report.contains("\(file):\(wrong.place)"), "\(wrong.place): \(report)")
         for word in wrong.words { #expect(report.contains(word), "\(word): \(report)") }
         #expect(!report.contains("hush"))
 
-        let resolve = try await Command(program, ["resolve", "one.test", "--config", file]).run()
+        let resolve = try await Command.resolveTest(["resolve", "one.test", "--config", file]).run()
         #expect(resolve.status == 2 && resolve.output == "", "\(resolve)")
         #expect(resolve.error.contains("\(file):\(wrong.place)"), "\(resolve)")
         #expect(resolve.error.split(separator: "\n").count == 1, "\(resolve)")
-        let json = try await Command(program, ["explain", "http://one.test/", "--json", "--config", file]).run()
+        let json = try await Command.resolveTest(["explain", "http://one.test/", "--json", "--config", file]).run()
         #expect(json.status == 2 && json.output == "", "\(json)")
         let object = try JSONSerialization.jsonObject(with: Data(json.error.utf8)) as? [String: Any]
         #expect(object?["error"] is [String: Any], "\(json)")
@@ -114,7 +113,7 @@ struct WrongFileTests {
         for name in ["bytes.yaml", "long.yaml", "deep.yaml", "bomb.yaml", "missing.yaml", "."] {
             let path = folder.path(name)
             let arguments = command == "check" ? ["check", path] : ["resolve", "one.test", "--config", path]
-            let result = try await Command(try BuiltProduct.path("resolve-test"), arguments).run(within: .seconds(30))
+            let result = try await Command.resolveTest(arguments).run(within: .seconds(30))
             #expect(result.status == 2, "\(name): \(result.status) \(result.error.prefix(300))")
             #expect(
                 (result.output + result.error).contains("\(name == "." ? folder.path : name)"),

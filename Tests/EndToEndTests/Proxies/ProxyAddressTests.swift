@@ -130,12 +130,9 @@ struct ProxyAddressTests {
                 "version: 1\nmappings: { \(mappings) }\nclient: { proxy: \"http://proxy.test:\(server.port)\" }\n"
             let file = try folder.write(text, to: "proxy.yaml")
             // libcurl would heed this one by itself, also for a proxy that is set.
-            let neutral = ["HTTPDNS_CONFIG": "", "SSL_CERT_FILE": "", "no_proxy": "*", "NO_PROXY": "*"]
-            let program = try BuiltProduct.path("resolve-test")
-            let command = Command(
-                program,
+            let command = try Command.resolveTest(
                 ["fetch", "http://nobody-knows.test/", "--config", file, "-o", "-"],
-                environment: neutral
+                environment: ["no_proxy": "*", "NO_PROXY": "*"]
             )
             return try await Tripwire.shared().run(command)
         }

@@ -79,11 +79,8 @@ struct JSONProviderTests {
             """
         let file = try folder.write(text, to: "json.yaml")
         let mark = rig.accessLogMark()
-        let command = Command(
-            try BuiltProduct.path("resolve-test"),
-            ["fetch", "https://\(name):\(rig.tlsPort)/health", "--config", file, "-o", "-"],
-            environment: ["HTTPDNS_CONFIG": "", "SSL_CERT_FILE": ""]
-        )
+        let url = "https://\(name):\(rig.tlsPort)/health"
+        let command = try Command.resolveTest(["fetch", url, "--config", file, "-o", "-"])
         let run = try await Tripwire.shared().run(command)
         #expect(run.result.status == 0 && run.result.output == "127.0.0.4\n", "\(run.result)")
         #expect(run.lookups == [])

@@ -24,12 +24,6 @@ struct UntouchedSystemResolverTests {
         return name
     }
 
-    private func resolveTest(_ arguments: [String]) throws -> Command {
-        // Nothing of the machine that runs the tests may lead the program.
-        let neutral = ["HTTPDNS_CONFIG": "", "SSL_CERT_FILE": ""]
-        return Command(try BuiltProduct.path("resolve-test"), arguments, environment: neutral)
-    }
-
     /// Rows 1 and 3 of the acceptance list. The queries use GET and POST.
     @Test(
         "A name that only the provider knows is reached without a system lookup",
@@ -56,7 +50,7 @@ struct UntouchedSystemResolverTests {
         let file = try folder.write(text, to: "untouched.yaml")
         let (log, queries) = (rig.accessLogMark(), rig.bindLogMark())
         let target = "/health?untouched-\(method.rawValue)"
-        let command = try resolveTest(
+        let command = try Command.resolveTest(
             ["fetch", "https://\(name):\(rig.tlsPort)\(target)", "--config", file, "-o", "-"]
         )
         let run = try await Tripwire.shared().run(command)
@@ -107,13 +101,13 @@ struct UntouchedSystemResolverTests {
             "fetch", "https://\(name):\(rig.tlsPort)/health", "--doh", "https://doh.test:\(holder.port)/dns-query",
             "--bootstrap", "doh.test=127.0.0.66", "--cacert", rig.certificateAuthorityFile,
         ]
-        let closed = try await Tripwire.shared().run(try resolveTest(fetch + ["--json"]))
+        let closed = try await Tripwire.shared().run(try Command.resolveTest(fetch + ["--json"]))
         #expect(closed.result.status == 1 && closed.result.output == "")
         #expect(closed.lookups == [])
         for word in [#""code":"resolve-failed""#, #""phase":"resolve""#, name, "127.0.0.66:\(holder.port)"] {
             #expect(closed.result.error.contains(word), "\(word) is not in \(closed.result.error)")
         }
-        let open = try await Tripwire.shared().run(try resolveTest(fetch + ["--system-fallback"]))
+        let open = try await Tripwire.shared().run(try Command.resolveTest(fetch + ["--system-fallback"]))
         #expect(open.result.status == 1)
         #expect(Set(open.lookups) == ["getaddrinfo \(name)"])
     }

@@ -120,9 +120,8 @@ struct SwitchUnderLoadTests {
                     ledger.endTurn(isOn: isOn)
                     try await ledger.rows(more: 40, on: clock)
                 }
-                let program = try BuiltProduct.path("resolve-test")
                 func resolveTest(_ arguments: String...) async throws {
-                    let result = try await Command(program, arguments + ["--socket", socket.path]).run()
+                    let result = try await Command.resolveTest(arguments + ["--socket", socket.path]).run()
                     #expect(result.status == 0, "\(result)")
                 }
                 func file(_ text: String) async throws {

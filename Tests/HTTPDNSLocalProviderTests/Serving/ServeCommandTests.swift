@@ -9,10 +9,6 @@ extension OverTheNetwork {
     /// `resolve-test serve`, as a program of its own.
     @Suite("resolve-test serve", .timeLimit(.minutes(10)))
     struct ServeCommandTests {
-        private static func run(_ arguments: String...) async throws -> CommandResult {
-            try await Command(try BuiltProduct.path("resolve-test"), ["serve"] + arguments).run()
-        }
-
         #if LocalProvider
         private static let file = """
             version: 1
@@ -80,7 +76,7 @@ extension OverTheNetwork {
                 ([good, "--certificate", good, "--key", good], 2, "PEM"),
                 ([good, "--listen", "192.0.2.1"], 1, "does not have"),
             ] as [([String], Int32, String)] {
-                let result = try await Command(try BuiltProduct.path("resolve-test"), ["serve"] + arguments).run()
+                let result = try await Command.resolveTest(["serve"] + arguments).run()
                 #expect(result.status == status && result.error.contains(word), "\(arguments): \(result)")
                 #expect(result.error.split(separator: "\n").count == 1 && result.output.isEmpty, "\(result)")
             }

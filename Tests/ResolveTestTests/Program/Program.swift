@@ -6,13 +6,10 @@ import ServerRig
 
 /// The built program, which stands beside the test bundle.
 enum Program {
-    static let path = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        .deletingLastPathComponent().appending(path: "resolve-test").path
+    static let path = try! BuiltProduct.path("resolve-test")
 
     static func command(_ arguments: [String], environment: [String: String] = [:], input: String = "") -> Command {
-        // Nothing of the machine that runs the tests may lead the program.
-        let neutral = ["HTTPDNS_CONFIG": "", "HTTPDNS_SOCKET": "", "SSL_CERT_FILE": "", "NO_COLOR": "", "COLUMNS": ""]
-        return Command(path, arguments, environment: neutral.merging(environment) { _, given in given }, input: input)
+        try! Command.resolveTest(arguments, environment: environment, input: input)
     }
 
     /// Runs it below a shell line, in which `$0` is the program and `$@` its arguments.

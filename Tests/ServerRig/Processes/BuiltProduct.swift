@@ -18,3 +18,16 @@ public enum BuiltProduct {
         return path
     }
 }
+
+extension Command {
+    /// Returns a run of `resolve-test` on which the environment of the tests has no influence.
+    package static func resolveTest(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        input: String = ""
+    ) throws -> Command {
+        let neutral = ["HTTPDNS_CONFIG": "", "HTTPDNS_SOCKET": "", "SSL_CERT_FILE": "", "NO_COLOR": "", "COLUMNS": ""]
+        let variables = neutral.merging(environment) { _, given in given }
+        return Command(try BuiltProduct.path("resolve-test"), arguments, environment: variables, input: input)
+    }
+}
