@@ -3,6 +3,7 @@
 
 import HTTPDNSCore
 import HTTPDNSMessages
+import ServerRig
 import Testing
 
 /// Answers as BIND 9.18.49 gave them over HTTPS.
@@ -13,12 +14,7 @@ struct RecordedAnswer: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(name) \(type)" }
     var question: DNSQuestion { type == .a ? .a(name) : .aaaa(name) }
-    var octets: [UInt8] {
-        stride(from: 0, to: hex.utf8.count, by: 2).compactMap { offset in
-            let start = hex.index(hex.startIndex, offsetBy: offset)
-            return UInt8(hex[start..<hex.index(start, offsetBy: 2)], radix: 16)
-        }
-    }
+    var octets: [UInt8] { [UInt8](hexadecimal: hex) }
 
     static let multiple = RecordedAnswer(
         name: "multi.test",

@@ -13,16 +13,9 @@ import Testing
 struct DecodingTests {
     private static let text = "hello"
     /// `text` by the tools of the same names.
-    private static let gzip = bytes("1f8b0800000000000003cb48cdc9c9070086a6103605000000")
-    private static let zlib = bytes("789ccb48cdc9c90700062c0215")
-    private static let rawDeflate = bytes("cb48cdc9c90700")
-
-    private static func bytes(_ hexadecimal: String) -> [UInt8] {
-        let digits = Array(hexadecimal.utf8)
-        return stride(from: 0, to: digits.count, by: 2).map {
-            UInt8(String(decoding: digits[$0..<($0 + 2)], as: UTF8.self), radix: 16)!
-        }
-    }
+    private static let gzip = [UInt8](hexadecimal: "1f8b0800000000000003cb48cdc9c9070086a6103605000000")
+    private static let zlib = [UInt8](hexadecimal: "789ccb48cdc9c90700062c0215")
+    private static let rawDeflate = [UInt8](hexadecimal: "cb48cdc9c90700")
 
     /// Bytes in one uncompressed meta-block and an empty last one (RFC 7932 section 9.2).
     private static func brotli(_ bytes: [UInt8]) -> [UInt8] {
@@ -67,7 +60,7 @@ struct DecodingTests {
             ("gzip", gzip), ("x-gzip", gzip), ("deflate", zlib), ("deflate", rawDeflate),
             ("br", brotli(Array(text.utf8))),
             ("zstd", zstd(Array(text.utf8))), ("identity", Array(text.utf8)), ("GZip", gzip),
-            ("gzip, br", brotli(gzip)), ("br, gzip, zstd", zstd(bytes(gzipOfBrotli))),
+            ("gzip, br", brotli(gzip)), ("br, gzip, zstd", zstd([UInt8](hexadecimal: gzipOfBrotli))),
             ("deflate, zstd, br", brotli(zstd(zlib))),
         ] as [(String, [UInt8])]
     )

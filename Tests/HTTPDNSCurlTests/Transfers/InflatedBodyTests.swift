@@ -33,16 +33,9 @@ struct InflatedBodyTests {
 
     private static let text = "hello"
     /// `text` by gzip, by zlib and without zlib's head and end.
-    private static let gzip = bytes("1f8b0800000000000003cb48cdc9c9070086a6103605000000")
-    private static let zlib = bytes("789ccb48cdc9c90700062c0215")
-    private static let raw = bytes("cb48cdc9c90700")
-
-    private static func bytes(_ hexadecimal: String) -> [UInt8] {
-        let digits = Array(hexadecimal.utf8)
-        return stride(from: 0, to: digits.count, by: 2).map {
-            UInt8(String(decoding: digits[$0..<($0 + 2)], as: UTF8.self), radix: 16)!
-        }
-    }
+    private static let gzip = [UInt8](hexadecimal: "1f8b0800000000000003cb48cdc9c9070086a6103605000000")
+    private static let zlib = [UInt8](hexadecimal: "789ccb48cdc9c90700062c0215")
+    private static let raw = [UInt8](hexadecimal: "cb48cdc9c90700")
 
     /// Each beginning of a body.
     private static let beginnings: [(String, [UInt8])] = [
