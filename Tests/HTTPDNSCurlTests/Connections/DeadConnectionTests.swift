@@ -20,13 +20,8 @@ struct DeadConnectionTests {
             both: Bool = true,
             _ change: (inout TransferLimits) -> Void = { _ in }
         ) throws -> TransferRequest {
-            var request = try TransportFixture.request(
-                "http://one.test:\(old.port)/",
-                at: old.address,
-                method: method,
-                body: method == .post ? .bytes([1]) : .none,
-                change
-            )
+            let body = method == .post ? RequestBodySource.bytes([1]) : .none
+            var request = try TransportFixture.request(to: old, method: method, body: body, change)
             if both {
                 request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: good.port))
             }
@@ -156,7 +151,7 @@ struct DeadConnectionTests {
                 : [.serve("ok")]
         }
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.2")
+        let request = try TransportFixture.request(to: server)
         try await fixture.fetch(request)
         await reached.passage()
         let (response, body) = try await fixture.fetch(request)
@@ -263,9 +258,7 @@ struct DeadConnectionTests {
     func budget() async throws {
         let slow = try RawServer(address: "127.0.0.2", .readHead, .hang)
         let second = try RawServer(address: "127.0.0.3", .readHead, .hang)
-        var request = try TransportFixture.request("http://one.test:\(slow.port)/", at: "127.0.0.2") {
-            $0.firstByte = .seconds(2)
-        }
+        var request = try TransportFixture.request(to: slow) { $0.firstByte = .seconds(2) }
         request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: second.port))
         request.hedgeAfter = .milliseconds(50)
         var configuration = TransportConfiguration()

@@ -40,9 +40,7 @@ struct DeadPathTests {
         let server = try RawServer(address: "127.0.0.2", .serve("ok"))
         let hole = try BlackHole(address: "127.0.0.3")
         let fixture = TransportFixture()
-        var request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.2") {
-            $0.connect = .seconds(2)
-        }
+        var request = try TransportFixture.request(to: server) { $0.connect = .seconds(2) }
         try await fixture.fetch(request)
         try await server.swallow(.all)
         request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: hole.port))
@@ -74,12 +72,8 @@ struct SlowReaderTests {
         var configuration = TransportConfiguration()
         if !ServerRig.hasTime { configuration.unacknowledgedLimit = .seconds(1) }
         let fixture = TransportFixture(Transport(configuration))
-        let request = try TransportFixture.request(
-            "http://one.test:\(server.port)/",
-            at: "127.0.0.1",
-            method: .post,
-            body: .bytes(Array(repeating: 7, count: count))
-        ) {
+        let long = RequestBodySource.bytes(Array(repeating: 7, count: count))
+        let request = try TransportFixture.request(to: server, method: .post, body: long) {
             $0.connect = .seconds(1)
             $0.idle = .seconds(300)
         }

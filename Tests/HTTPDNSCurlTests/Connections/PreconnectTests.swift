@@ -13,7 +13,7 @@ struct PreconnectTests {
     func kept() async throws {
         let server = try RawServer(.serve())
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         var ahead = request
         (ahead.method, ahead.stopsBeforeSending, ahead.keepsConnection) = (.head, true, true)
         let failure = try #require(await fixture.failure(of: ahead))
@@ -33,7 +33,7 @@ struct PreconnectTests {
         let server = try RawServer(.hang)
         try await server.refuse()
         let fixture = TransportFixture()
-        var ahead = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        var ahead = try TransportFixture.request(to: server)
         (ahead.stopsBeforeSending, ahead.keepsConnection) = (true, true)
         #expect(await fixture.failure(of: ahead)?.code == .connectFailed)
         await fixture.transport.shutdown()

@@ -16,12 +16,7 @@ struct RepetitionTests {
         _ path: String = "/",
         _ method: HTTPRequest.Method = .get
     ) throws -> TransferRequest {
-        try TransportFixture.request(
-            "http://one.test:\(server.port)\(path)",
-            at: server.address,
-            method: method,
-            body: method == .post ? .bytes([1]) : .none
-        )
+        try TransportFixture.request(to: server, path, method: method, body: method == .post ? .bytes([1]) : .none)
     }
 
     /// The number of times that a server got a request.

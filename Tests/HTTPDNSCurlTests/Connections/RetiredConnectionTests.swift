@@ -21,7 +21,7 @@ struct RetiredConnectionTests {
         let server = try RawServer(.serve("ok"))
         let transport = transport()
         transport.retireConnections()
-        let one = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let one = try TransportFixture.request(to: server)
         let two = try TransportFixture.request("http://two.test:\(server.port)/", at: "127.0.0.1")
         for request in [one, two] { try await transport.fetch(request) }
         transport.retireConnections(host: "one.test")
@@ -41,7 +41,7 @@ struct RetiredConnectionTests {
         let server = try RawServer(.serve("ok"))
         let transport = transport { $0.maximumIdleConnections = 2 }
         let held = try TransportFixture.request("http://silent.test:\(silent.port)/", at: "127.0.0.1")
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for _ in 0..<8 { tasks.addTask { try await transport.fetch(held) } }
             try await silent.awaitConnections { $0.count { $0.text.hasSuffix("\r\n\r\n") } == 8 }
@@ -61,7 +61,7 @@ struct RetiredConnectionTests {
     func descriptors() async throws {
         let server = try RawServer(.serve("ok"))
         let transport = transport()
-        try await transport.fetch(TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1"))
+        try await transport.fetch(TransportFixture.request(to: server))
         #expect(SocketCount.connected(to: server.port) == 1)
         transport.retireConnections()
         // No event tells of a closed descriptor.
@@ -82,7 +82,7 @@ struct RetiredConnectionTests {
                 : [.serve("ok")]
         }
         let transport = transport()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         let response = try await transport.execute(request)
         await reached.passage()
         transport.retireConnections()
@@ -101,7 +101,7 @@ struct RetiredConnectionTests {
     func idleLimit() async throws {
         let server = try RawServer(.serve("ok"))
         let transport = transport { $0.idleLimit = .seconds(1) }
-        try await transport.fetch(TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1"))
+        try await transport.fetch(TransportFixture.request(to: server))
         try await server.awaitConnections { $0[0].isClosedByClient }
         await transport.shutdown()
     }
@@ -110,7 +110,7 @@ struct RetiredConnectionTests {
     func maximumAge() async throws {
         let server = try RawServer(.serve("ok"))
         let transport = transport { $0.maximumAge = .seconds(2) }
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         while server.connections.count < 2 { try await transport.fetch(request) }
         await transport.shutdown()
     }
@@ -121,9 +121,7 @@ struct RetiredConnectionTests {
         let silent = try RawServer(address: "127.0.0.2", .readHead, .respond("ok"), .readHead, .hang)
         let good = try RawServer(address: "127.0.0.3", .serve("ok"))
         let transport = transport { $0.attemptDelay = .seconds(60) }
-        var request = try TransportFixture.request("http://one.test:\(silent.port)/", at: "127.0.0.2") {
-            $0.firstByte = .seconds(2)
-        }
+        var request = try TransportFixture.request(to: silent) { $0.firstByte = .seconds(2) }
         request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: good.port))
         try await transport.fetch(request)
         let failure = try #require(await #expect(throws: TransferFailure.self) { try await transport.fetch(request) })
@@ -132,9 +130,7 @@ struct RetiredConnectionTests {
         #expect(try await transport.fetch(request).endpoint == request.endpoints[1])
 
         let fresh = try RawServer(address: "127.0.0.4", .readHead, .hang)
-        let slow = try TransportFixture.request("http://one.test:\(fresh.port)/", at: "127.0.0.4") {
-            $0.firstByte = .seconds(1)
-        }
+        let slow = try TransportFixture.request(to: fresh) { $0.firstByte = .seconds(1) }
         await #expect(throws: TransferFailure.self) { try await transport.fetch(slow) }
         #expect(transport.endpointRecords.first { $0.endpoint == slow.endpoints[0] }?.state == .healthy)
         await transport.shutdown()

@@ -31,7 +31,7 @@ struct SocketOptionTests {
         var configuration = TransportConfiguration()
         configuration.unacknowledgedLimit = limit.set[0]
         let fixture = TransportFixture(Transport(configuration))
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+        let request = try TransportFixture.request(to: server) {
             ($0.idle, $0.firstByte) = (limit.set[1], limit.set[2])
         }
         // Dead sockets of another test whose server had this port before are none of this test's.
@@ -54,9 +54,7 @@ struct SocketOptionTests {
         let server = try RawServer(.serve())
         let fixture = TransportFixture()
         for (idle, expected) in [(60, 60_000), (300, 300_000), (60, 300_000)] as [(Int, Int32)] {
-            let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
-                $0.idle = .seconds(idle)
-            }
+            let request = try TransportFixture.request(to: server) { $0.idle = .seconds(idle) }
             try await fixture.fetch(request)
             let socket = try #require(SocketCount.descriptors(connectedTo: server.port).first)
             #expect(try option(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, of: socket) == expected)

@@ -17,13 +17,7 @@ struct VersionChoiceTests {
     ) throws
         -> TransferRequest
     {
-        try TransportFixture.request(
-            "http://one.test:\(server.port)/",
-            at: "127.0.0.1",
-            method: .post,
-            body: body,
-            versions: versions
-        )
+        try TransportFixture.request(to: server, method: .post, body: body, versions: versions)
     }
 
     @Test("HTTP/1.0 and 1.1 are on the request line as chosen")

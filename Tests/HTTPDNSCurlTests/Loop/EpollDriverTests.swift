@@ -45,7 +45,7 @@ struct EpollDriverTests {
         let server = try RawServer(.serve("ok"))
         // The waker is the first.
         let fixture = fixture(FullKernel(1..<2))
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+        let request = try TransportFixture.request(to: server) {
             ($0.connect, $0.firstByte) = (.seconds(60), .seconds(60))
         }
         let began = ContinuousClock.now
@@ -60,7 +60,7 @@ struct EpollDriverTests {
     func waker() async throws {
         let server = try RawServer(.serve("ok"))
         let fixture = fixture(FullKernel(0..<1))
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         #expect(await fixture.failure(of: request)?.message.contains("max_user_watches") == true)
         #expect(try await fixture.fetch(request).body == Array("ok".utf8))
         await fixture.transport.shutdown()

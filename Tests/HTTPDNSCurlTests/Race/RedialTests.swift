@@ -27,9 +27,7 @@ struct RedialTests {
         configuration.attemptDelay = .milliseconds(250)
         let fixture = TransportFixture(Transport(configuration))
         let second = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: old.port)
-        var request = try TransportFixture.request("http://one.test:\(slow.port)/", at: "127.0.0.2") {
-            $0.connect = .seconds(120)
-        }
+        var request = try TransportFixture.request(to: slow) { $0.connect = .seconds(120) }
         let first = request.endpoints[0]
         request.endpoints = [second]
         try await fixture.fetch(request)

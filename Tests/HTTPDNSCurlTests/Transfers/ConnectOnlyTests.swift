@@ -12,7 +12,7 @@ struct ConnectOnlyTests {
     @Test("A held-back request ends once connected, without a byte sent")
     func sendsNothing() async throws {
         let server = try RawServer(.readHead, .respond(), .hang)
-        var request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        var request = try TransportFixture.request(to: server)
         request.stopsBeforeSending = true
         let fixture = TransportFixture()
         let failure = try #require(await fixture.failure(of: request))

@@ -49,9 +49,7 @@ struct DecodingTests {
     }
 
     private func request(_ server: RawServer, limit: Int? = nil) throws -> TransferRequest {
-        try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
-            $0.maximumResponseBytes = limit
-        }
+        try TransportFixture.request(to: server) { $0.maximumResponseBytes = limit }
     }
 
     @Test(

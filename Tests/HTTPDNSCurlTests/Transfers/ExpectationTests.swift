@@ -11,12 +11,7 @@ import Testing
 @Suite("Expectations", .timeLimit(.minutes(10)))
 struct ExpectationTests {
     private func request(_ server: RawServer, _ body: RequestBodySource) throws -> TransferRequest {
-        var request = try TransportFixture.request(
-            "http://one.test:\(server.port)/",
-            at: "127.0.0.1",
-            method: .post,
-            body: body
-        )
+        var request = try TransportFixture.request(to: server, method: .post, body: body)
         request.headerFields[try #require(HTTPField.Name("Expect"))] = "100-continue"
         return request
     }

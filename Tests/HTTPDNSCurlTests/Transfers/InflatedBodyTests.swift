@@ -46,7 +46,7 @@ struct InflatedBodyTests {
 
     private func answer(_ framing: Framing, _ coding: String, _ body: [UInt8]) throws -> (RawServer, TransferRequest) {
         let server = try RawServer(.readHead, .send(framing.answer(coding, body)))
-        return (server, try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1"))
+        return (server, try TransportFixture.request(to: server))
     }
 
     /// Deflate may lack its head, or that alone.
@@ -128,7 +128,7 @@ struct InflatedBodyTests {
     )
     func newerLibcurl(_ it: (coding: String, body: [UInt8], text: String?)) async throws {
         let server = try RawServer(.repeatForever([.readHead, .send(Framing.length.answer(it.coding, it.body))]))
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         let fixture = newerLibcurl()
         if let text = it.text {
             for _ in 0..<2 {
@@ -158,7 +158,7 @@ struct InflatedBodyTests {
         let head = "HTTP/1.1 \(it.status)\r\nContent-Encoding: \(coding)\r\n\(it.length)\r\n"
         let server = try RawServer(.repeatForever([.readHead, .sendText(head)]))
         let fixture = TransportFixture()
-        var request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        var request = try TransportFixture.request(to: server)
         request.method = it.method
         for _ in 0..<2 {
             let (response, body) = try await fixture.fetch(request)
@@ -180,7 +180,7 @@ struct InflatedBodyTests {
         ]
         let server = try RawServer { _ in answers.flatMap { [.readHead, $0] } + [.hang] }
         let fixture = TransportFixture()
-        var request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        var request = try TransportFixture.request(to: server)
         for number in answers.indices {
             request.decodes = number != 5
             let isPlain = number == 3 || number == 5

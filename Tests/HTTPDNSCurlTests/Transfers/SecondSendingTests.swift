@@ -31,7 +31,7 @@ struct SecondSendingTests {
     func keptConnections() async throws {
         let server = try RawServer(.readHead, .respond("ok"), .readHead)
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         for _ in 0..<15 {
             let (_, body) = try await fixture.fetch(request)
             #expect(body == Array("ok".utf8))

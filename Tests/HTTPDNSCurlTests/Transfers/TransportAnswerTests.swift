@@ -16,11 +16,7 @@ struct TransportAnswerTests {
         method: HTTPRequest.Method = .get
     ) async throws -> TransferFailure {
         let server = try RawServer(.readHead, .sendText(text), .send(bytes), .hang)
-        let request = try TransportFixture.request(
-            "http://one.test:\(server.port)/",
-            at: "127.0.0.1",
-            method: method
-        )
+        let request = try TransportFixture.request(to: server, method: method)
         return try #require(await TransportFixture().failure(of: request))
     }
 
@@ -52,12 +48,7 @@ struct TransportAnswerTests {
     @Test("A HEAD request with a body is refused")
     func headWithBody() async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n"), .hang)
-        let request = try TransportFixture.request(
-            "http://one.test:\(server.port)/",
-            at: "127.0.0.1",
-            method: .head,
-            body: .bytes([1])
-        )
+        let request = try TransportFixture.request(to: server, method: .head, body: .bytes([1]))
         let failure = try #require(await TransportFixture().failure(of: request))
         #expect(failure.code == .invalidRequest && !failure.requestMayHaveBeenSent)
         #expect(server.connections.isEmpty)
@@ -73,9 +64,7 @@ struct TransportAnswerTests {
             .send(Array(repeating: 1, count: size)),
             .hang
         )
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
-            $0.maximumResponseBytes = size - 1_000
-        }
+        let request = try TransportFixture.request(to: server) { $0.maximumResponseBytes = size - 1_000 }
         let response = try await TransportFixture().send(request)
         // Nothing tells when libcurl has paused; on a machine too slow for this the test is only easier.
         try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .milliseconds(50))

@@ -20,7 +20,7 @@ struct TransportConnectionTests {
                 : [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok"), .hang]
         }
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         let waiting = Task { try await fixture.send(request) }
         await reached.passage()
         waiting.cancel()
@@ -43,7 +43,7 @@ struct TransportConnectionTests {
     func cancelledBefore() async throws {
         let server = try RawServer(.readHead, .respond("ok"))
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         for _ in 0..<2 {
             let gate = Gate()
             let task = Task {
@@ -69,7 +69,7 @@ struct TransportConnectionTests {
             return [.repeatForever(number % 3 == 2 ? slow : [.readHead, .respond("ok")])]
         }
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         let total = 10_000
         var (whole, cancelled, other) = (0, 0, [String]())
         await withTaskGroup(of: Result<[UInt8], any Error>.self) { group in
@@ -105,7 +105,7 @@ struct TransportConnectionTests {
             number == 0 ? [.readHead, .respond("ok"), .readHead] : [.readHead, .respond("ok")]
         }
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         _ = try await fixture.fetch(request)
         var post = request
         post.method = .post
@@ -121,7 +121,7 @@ struct TransportConnectionTests {
             number == 0 ? [.readHead, .respond("ok"), .readHead] : [.readHead, .respond("ok")]
         }
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         _ = try await fixture.fetch(request)
         #expect(try await fixture.fetch(request).body == Array("ok".utf8))
         try await server.awaitConnections { $0.count == 2 }
@@ -137,7 +137,7 @@ struct TransportConnectionTests {
                 ? [.readHead, .sendText(twice), .readHead, .sendText(smuggled + twice), .hang]
                 : [.repeatForever([.readHead, .sendText(twice)])]
         }
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1", method: .post)
+        let request = try TransportFixture.request(to: server, method: .post)
         #expect(try await fixture.fetch(request).body == Array("ok".utf8))
         #expect(await fixture.failure(of: request)?.code == .protocolViolation)
         #expect(try await fixture.fetch(request).response.reusedConnection == false)
@@ -152,7 +152,7 @@ struct TransportConnectionTests {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: \(value)\r\n\r\n"
         let server = try RawServer(.readHead, .sendText(head + "hello, world"), .hang)
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         #expect(await fixture.failure(of: request)?.code == .protocolViolation)
         try await server.awaitConnections { $0[0].isClosedByClient }
     }
@@ -193,11 +193,7 @@ struct TransportConnectionTests {
         ]
         for (steps, code) in cases {
             let server = try RawServer { _ in steps }
-            let request = try TransportFixture.request(
-                "http://one.test:\(server.port)/",
-                at: "127.0.0.1",
-                method: .delete
-            )
+            let request = try TransportFixture.request(to: server, method: .delete)
             let failure = try #require(await fixture.failure(of: request), "\(steps)")
             #expect(failure.code == code, "\(steps): \(failure)")
             #expect(failure.requestMayHaveBeenSent)
@@ -245,7 +241,7 @@ struct TransportConnectionTests {
         var configuration = TransportConfiguration()
         configuration.maximumIdleConnections = 0
         let transport = Transport(configuration)
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         for _ in 0..<2 {
             #expect(try await !transport.fetch(request).reusedConnection)
         }
@@ -262,7 +258,7 @@ struct TransportConnectionTests {
                 ? [.readHead, .open(inFlight), .wait(mayAnswer), .respond("ok")] : [.readHead, .respond("ok")]
         }
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         let first = Task { try await fixture.fetch(request).body }
         await inFlight.passage()
         let shutdown = Task { await fixture.transport.shutdown(drainingFor: .seconds(60)) }
@@ -288,7 +284,7 @@ struct TransportConnectionTests {
             .send(Array(repeating: 1, count: size))
         )
         var fixture: TransportFixture? = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         let response = try #require(try await fixture?.send(request))
         var shutdown: Task<Void, Never>?
         if !isDropped, let transport = fixture?.transport {
@@ -309,7 +305,7 @@ struct TransportConnectionTests {
             number == 0 ? [.readHead, .open(inFlight), .hang] : [.readHead, .respond("ok")]
         }
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         let waiting = Task { try await fixture.send(request) }
         await inFlight.passage()
         let shutdown = Task { await fixture.transport.shutdown(drainingFor: .seconds(60)) }
@@ -324,7 +320,7 @@ struct TransportConnectionTests {
         let inFlight = Gate()
         let server = try RawServer(.readHead, .open(inFlight), .hang)
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         let transfer = Task { try await fixture.fetch(request) }
         await inFlight.passage()
         await fixture.transport.shutdown()
@@ -340,7 +336,7 @@ struct TransportConnectionTests {
         do {
             let fixture = TransportFixture(threadName: name)
             _ = try await fixture.fetch(
-                try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+                try TransportFixture.request(to: server)
             )
         }
         try await server.awaitConnections { $0[0].isClosedByClient }

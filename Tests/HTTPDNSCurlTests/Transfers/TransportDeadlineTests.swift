@@ -49,9 +49,7 @@ struct TransportDeadlineTests {
     func firstByte() async throws {
         let server = try RawServer(.readHead, .hang)
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
-            $0.firstByte = Self.bound
-        }
+        let request = try TransportFixture.request(to: server) { $0.firstByte = Self.bound }
         let failure = try #require(await fixture.failure(of: request))
         #expect(failure.code == .timedOut && failure.phase == .firstByte)
         #expect(failure.requestMayHaveBeenSent && (Self.bound..<Self.ceiling) ~= failure.elapsed)
@@ -61,9 +59,7 @@ struct TransportDeadlineTests {
     func idle() async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .hang)
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
-            $0.idle = Self.bound
-        }
+        let request = try TransportFixture.request(to: server) { $0.idle = Self.bound }
         let response = try await fixture.send(request)
         var received: [UInt8] = []
         let failure = await #expect(throws: TransferFailure.self) {
@@ -80,8 +76,7 @@ struct TransportDeadlineTests {
         let server = try RawServer(.hangWithoutReading)
         let fixture = TransportFixture()
         let request = try TransportFixture.request(
-            "http://one.test:\(server.port)/",
-            at: "127.0.0.1",
+            to: server,
             method: .post,
             body: .bytes(Array(repeating: 7, count: 64 << 20))
         ) { $0.idle = Self.bound }
@@ -98,7 +93,7 @@ struct TransportDeadlineTests {
             .repeatForever([.sendText("."), .pause(.milliseconds(20))])
         )
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+        let request = try TransportFixture.request(to: server) {
             $0.idle = .seconds(60)
             $0.deadline = SystemTimeSource().now() + Self.bound
         }
@@ -116,9 +111,7 @@ struct TransportDeadlineTests {
             .hang
         )
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
-            $0.idle = Self.bound
-        }
+        let request = try TransportFixture.request(to: server) { $0.idle = Self.bound }
         let response = try await fixture.send(request)
         var iterator = response.body.makeAsyncIterator()
         var count = try await iterator.next()?.count ?? 0
@@ -139,9 +132,7 @@ struct TransportDeadlineTests {
             .sendText("k")
         )
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
-            $0.idle = Self.bound * 2
-        }
+        let request = try TransportFixture.request(to: server) { $0.idle = Self.bound * 2 }
         #expect(try await fixture.fetch(request).body == Array("ok".utf8))
     }
 
@@ -155,12 +146,7 @@ struct TransportDeadlineTests {
     func firstByteAfterBody(body: SentBody) async throws {
         let server = try RawServer(.readHead, .hang)
         let fixture = TransportFixture()
-        let request = try TransportFixture.request(
-            "http://one.test:\(server.port)/",
-            at: "127.0.0.1",
-            method: .post,
-            body: body.source
-        ) {
+        let request = try TransportFixture.request(to: server, method: .post, body: body.source) {
             $0.firstByte = Self.bound
             $0.idle = nil
             $0.deadline = SystemTimeSource().now() + .seconds(60)
@@ -192,7 +178,7 @@ struct TransportDeadlineTests {
     func interim(status: String) async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 \(status)\r\nLink: </a>\r\n\r\n"), .hang)
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+        let request = try TransportFixture.request(to: server) {
             $0.firstByte = Self.bound
             $0.idle = .seconds(60)
             $0.deadline = SystemTimeSource().now() + .seconds(30)
@@ -214,12 +200,9 @@ struct TransportDeadlineTests {
         }
         let fixture = TransportFixture()
         let fed = HandFedStream()
-        let request = try TransportFixture.request(
-            "http://one.test:\(server.port)/",
-            at: "127.0.0.1",
-            method: .post,
-            body: .stream(length: 5, fed.stream)
-        ) { $0.idle = Self.bound }
+        let request = try TransportFixture.request(to: server, method: .post, body: .stream(length: 5, fed.stream)) {
+            $0.idle = Self.bound
+        }
         guard answers else {
             let failure = try #require(await fixture.failure(of: request))
             #expect(failure.code == .timedOut && failure.phase == .body)
@@ -238,7 +221,7 @@ struct TransportDeadlineTests {
     func passedDeadline() async throws {
         let server = try RawServer(.serve("ok"))
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         _ = try await fixture.fetch(request)
         var late = request
         late.limits.deadline = SystemTimeSource().now()

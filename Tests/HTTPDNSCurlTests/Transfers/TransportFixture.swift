@@ -45,6 +45,19 @@ struct TransportFixture {
         return request
     }
 
+    /// A request to `one.test` for a server's address and port.
+    static func request(
+        to server: RawServer,
+        _ path: String = "/",
+        method: HTTPRequest.Method = .get,
+        body: RequestBodySource = .none,
+        versions: HTTPDNSTransfer.AllowedVersions = .automatic,
+        _ change: (inout TransferLimits) -> Void = { _ in }
+    ) throws -> TransferRequest {
+        let url = "http://one.test:\(server.port)\(path)"
+        return try request(url, at: server.address, method: method, body: body, versions: versions, change)
+    }
+
     func send(_ request: TransferRequest) async throws -> TransferResponse {
         try await transport.execute(request)
     }

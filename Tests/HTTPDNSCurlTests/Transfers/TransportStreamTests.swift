@@ -14,12 +14,7 @@ struct TransportStreamTests {
     func bytes() async throws {
         let server = try RawServer(.readHead, .read(5), .respond("ok"))
         let fixture = TransportFixture()
-        let request = try TransportFixture.request(
-            "http://one.test:\(server.port)/a?b",
-            at: "127.0.0.1",
-            method: .post,
-            body: .bytes(Array("hello".utf8))
-        )
+        let request = try TransportFixture.request(to: server, "/a?b", method: .post, body: .bytes(Array("hello".utf8)))
         #expect(try await fixture.fetch(request).body == Array("ok".utf8))
         let text = try #require(server.connections.first?.text)
         #expect(text.hasPrefix("POST /a?b HTTP/1.1\r\nHost: one.test:\(server.port)\r\n"))
@@ -37,8 +32,7 @@ struct TransportStreamTests {
         let server = try RawServer(.readHead, .respond("ok"))
         let fixture = TransportFixture()
         let request = try TransportFixture.request(
-            "http://one.test:\(server.port)/",
-            at: "127.0.0.1",
+            to: server,
             method: .init(method)!,
             body: isThere ? .bytes([]) : .none
         )
@@ -53,7 +47,7 @@ struct TransportStreamTests {
     func noLeftovers() async throws {
         let server = try RawServer(.serve())
         let fixture = TransportFixture()
-        let plain = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let plain = try TransportFixture.request(to: server)
         _ = try await fixture.fetch(plain)
         for method in [HTTPRequest.Method.head, .delete, .options] {
             var other = plain
@@ -74,12 +68,7 @@ struct TransportStreamTests {
         let server = try RawServer(.readHead, .read(8), .open(got), .readToEnd)
         let fixture = TransportFixture()
         let fed = HandFedStream()
-        let request = try TransportFixture.request(
-            "http://one.test:\(server.port)/",
-            at: "127.0.0.1",
-            method: .put,
-            body: .stream(length: nil, fed.stream)
-        )
+        let request = try TransportFixture.request(to: server, method: .put, body: .stream(length: nil, fed.stream))
         let sending = Task { try await fixture.fetch(request) }
         fed.feed.yield(Array("one".utf8))
         await got.passage()
@@ -100,8 +89,7 @@ struct TransportStreamTests {
             fed.feed.yield(Array(repeating: 65, count: bytes))
             fed.feed.finish(throwing: error)
             let request = try TransportFixture.request(
-                "http://one.test:\(server.port)/",
-                at: "127.0.0.1",
+                to: server,
                 method: .post,
                 body: .stream(length: length, fed.stream)
             )
@@ -129,12 +117,7 @@ struct TransportStreamTests {
         let fed = HandFedStream()
         fed.feed.onTermination = { _ in ended.open() }
         fed.feed.yield([1, 2, 3])
-        let request = try TransportFixture.request(
-            "http://one.test:\(server.port)/",
-            at: "127.0.0.1",
-            method: .post,
-            body: .stream(length: nil, fed.stream)
-        )
+        let request = try TransportFixture.request(to: server, method: .post, body: .stream(length: nil, fed.stream))
         let (response, body) = try await fixture.fetch(request)
         #expect(response.head.status.code == 413 && body == Array("no".utf8))
         await ended.passage()
@@ -150,7 +133,7 @@ struct TransportStreamTests {
         )
         let fixture = TransportFixture()
         let response = try await fixture.send(
-            try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+            try TransportFixture.request(to: server)
         )
         var iterator = response.body.makeAsyncIterator()
         var count = 0
@@ -197,9 +180,7 @@ struct TransportStreamTests {
     func sizeLimit() async throws {
         let server = try RawServer(.readHead, .respond("hello world"), .hang)
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
-            $0.maximumResponseBytes = 10
-        }
+        let request = try TransportFixture.request(to: server) { $0.maximumResponseBytes = 10 }
         let failure = try #require(await fixture.failure(of: request))
         #expect(failure.code == .responseTooLarge && failure.message.contains("10 bytes"))
         try await server.awaitConnections { $0[0].isClosedByClient }
@@ -209,7 +190,7 @@ struct TransportStreamTests {
     func singlePass() async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello"), .hang)
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         do {
             let response = try await fixture.send(request)
             var first = response.body.makeAsyncIterator()
@@ -233,7 +214,7 @@ struct TransportStreamTests {
             .sendText("2\r\nok\r\n0\r\nX-End: bye\r\n\r\n")
         )
         let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request(to: server)
         let (response, body) = try await fixture.fetch(request)
         #expect(response.head.status == .ok && response.head.headerFields[HTTPField.Name("link")!] == nil)
         #expect(body == Array("ok".utf8))
@@ -248,12 +229,7 @@ struct TransportStreamTests {
             seen.withLock { _ = $0.insert(ProcessState.threadName()) }
             return nil
         }
-        let request = try TransportFixture.request(
-            "http://one.test:\(server.port)/",
-            at: "127.0.0.1",
-            method: .post,
-            body: .stream(length: nil, stream)
-        )
+        let request = try TransportFixture.request(to: server, method: .post, body: .stream(length: nil, stream))
         let response = try await fixture.send(request)
         seen.withLock { _ = $0.insert(ProcessState.threadName()) }
         for try await _ in response.body { seen.withLock { _ = $0.insert(ProcessState.threadName()) } }
