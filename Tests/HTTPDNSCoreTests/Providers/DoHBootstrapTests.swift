@@ -4,6 +4,7 @@
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
+import HTTPDNSTesting
 import HTTPTypes
 import Testing
 
@@ -169,7 +170,7 @@ struct DoHBootstrapTests {
 
     @Test("Each address has an equal share of the time left, and the last one all of it")
     func shares() async throws {
-        let time = Lock<StoppedTime?>(nil)
+        let time = Lock<ManualClock?>(nil)
         let scripted = try ScriptedDoHService(addresses: Self.addresses) { _ in
             time.withLock { $0 }?.advance(by: .milliseconds(600))
             throw Self.failure(.timedOut)
@@ -186,7 +187,7 @@ struct DoHBootstrapTests {
 
     @Test("No address is asked after the time limit")
     func timeLimit() async throws {
-        let time = Lock<StoppedTime?>(nil)
+        let time = Lock<ManualClock?>(nil)
         let scripted = try ScriptedDoHService(addresses: Self.addresses) { _ in
             time.withLock { $0 }?.advance(by: .seconds(3))
             throw Self.failure(.timedOut)

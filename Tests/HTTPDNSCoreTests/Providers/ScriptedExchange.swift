@@ -5,6 +5,7 @@ import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSMessages
 import HTTPDNSPrimitives
+import HTTPDNSTesting
 import HTTPTypes
 
 /// Carries requests to a function in place of a service, and keeps them.
@@ -117,22 +118,6 @@ extension UpstreamReply {
     }
 }
 
-/// A clock that stands still until it is moved.
-final class StoppedTime: TimeSource {
-    private let moment = Lock(MonotonicTime(nanoseconds: 1_000_000_000))
-
-    func now() -> MonotonicTime { moment.withLock { $0 } }
-
-    func advance(by duration: Duration) { moment.withLock { $0 = $0 + duration } }
-
-    func sleep(until deadline: MonotonicTime) async throws {
-        while now() < deadline {
-            try Task.checkCancellation()
-            await Task.yield()
-        }
-    }
-}
-
 /// A provider whose exchange with its service is scripted.
 protocol ScriptedService {
     var provider: any HTTPDNSProvider { get }
@@ -142,7 +127,7 @@ protocol ScriptedService {
 struct ScriptedDoHService: ScriptedService {
     let provider: any HTTPDNSProvider
     let exchange: ScriptedExchange
-    let time = StoppedTime()
+    let time = ManualClock()
 
     init(
         url: String = "https://doh.test/dns-query",

@@ -4,6 +4,7 @@
 import Dispatch
 import HTTPDNSCore
 import HTTPDNSPrimitives
+import HTTPDNSTesting
 import Testing
 
 private let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
@@ -11,7 +12,7 @@ private let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
 @Suite("System resolver", .timeLimit(.minutes(10)))
 struct SystemResolverTests {
     private let host: HTTPDNSName
-    private let time = StoppedTime()
+    private let time = ManualClock()
 
     init() throws { host = try HTTPDNSName("one.test") }
 

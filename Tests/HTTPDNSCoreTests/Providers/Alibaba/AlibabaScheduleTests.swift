@@ -3,6 +3,7 @@
 
 import HTTPDNSCurl
 import HTTPDNSPrimitives
+import HTTPDNSTesting
 import Testing
 
 @testable import HTTPDNSCore

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSPrimitives
+import HTTPDNSTesting
 import HTTPTypes
 
 @testable import HTTPDNSCore
@@ -15,7 +16,7 @@ struct ScriptedAlibaba: ScriptedVendor {
 
     let provider: AlibabaProvider
     let exchange: ScriptedVendorExchange
-    let time = StoppedTime()
+    let time = ManualClock()
 
     typealias Answer = @Sendable (ScriptedVendorExchange.Sent) async throws -> UpstreamReply
 

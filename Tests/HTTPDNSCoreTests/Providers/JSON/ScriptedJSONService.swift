@@ -4,6 +4,7 @@
 import HTTPDNSCore
 import HTTPDNSMessages
 import HTTPDNSPrimitives
+import HTTPDNSTesting
 import HTTPTypes
 
 /// A JSON DNS provider whose service answers with the texts of a function.
@@ -22,7 +23,7 @@ struct ScriptedJSONService: ScriptedService {
         provider = try HTTPDNSJSONProvider(
             .init(name: "json", service: service, url: url, bootstrap: bootstrap),
             exchange: exchange,
-            time: StoppedTime(),
+            time: ManualClock(),
             clock: clock
         )
     }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSPrimitives
+import HTTPDNSTesting
 import HTTPTypes
 
 @testable import HTTPDNSCore
@@ -22,7 +23,7 @@ struct ScriptedTencent: ScriptedVendor {
 
     let provider: TencentProvider
     let exchange: ScriptedVendorExchange
-    let time = StoppedTime()
+    let time = ManualClock()
 
     typealias Answer = @Sendable (ScriptedVendorExchange.Sent) async throws -> UpstreamReply
 
