@@ -41,21 +41,21 @@ extension ServerRig {
 }
 
 extension HTTPDNSClient.Configuration {
-    /// What differs from the defaults in nearly all tests. A query may wait longer: sixty suites beside each other keep two
-    /// cores busy for more than its 3 s. And what an answer says is where the next request goes, which is how a test tells
-    /// that it came.
+    /// What differs from the defaults in nearly all tests. Sixty suites beside each other keep two cores busy for longer than
+    /// a query may wait (3 s), and than a handshake may take before the next address is tried (250 ms). And what an answer
+    /// says is where the next request goes, which is how a test tells that it came.
     mutating func adaptToTests() {
         resolver.timeLimit = .seconds(60)
+        connections.happyEyeballsDelay = .seconds(60)
         connections.addressStickiness = .zero
     }
 
-    /// For subjects that a busy machine would turn into a time-out of the connection, or into another address.
+    /// For subjects that a busy machine would turn into a time-out of the connection.
     mutating func makePatient() {
         adaptToTests()
         timeouts.connect = .seconds(60)
         timeouts.tls = .seconds(60)
         timeouts.total = .seconds(120)
-        connections.happyEyeballsDelay = .seconds(60)
     }
 }
 

@@ -64,9 +64,9 @@ struct FetchTests {
         #expect(
             result.output == """
                 HTTP/1.1 200 OK
-                Content-Length: 5
                 Content-Type: text/plain
                 X-Evil: \\u{1b}[2J
+                Content-Length: 5
 
                 hello
                 """
