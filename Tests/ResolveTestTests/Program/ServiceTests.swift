@@ -66,7 +66,7 @@ struct ServiceTests {
                 cache      1 of 4,096 answers   N bytes of 8,388,608
                 queries    hits 0   misses 1   stale 0   failures out of the cache 0   changes 0
                 requests   0 in flight   0 open connections
-                limits     resolving 3 s   stale 60 min   in flight 16,384   idle connections 1,024
+                limits     resolving 60 s   stale 60 min   in flight 16,384   idle connections 1,024
                 queue      0 waiting of 4,096   connections 64 for a host   at most 2 s
 
                 providers
