@@ -287,7 +287,7 @@ extension HTTPDNSClient.Configuration {
         guard maximumIdleConnections >= 1 else {
             throw .configuration(
                 "maximumIdleConnections is \(maximumIdleConnections)",
-                hint: "1 is the least; more is better for whoever sends to several addresses"
+                hint: "set it to 1 or more; clients that send to several addresses need more"
             )
         }
         guard maximumRequestsInFlight >= 1 else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-/// What a contender got for one request, its body read to the end.
+/// The result of one request of a contender, with its body read to the end.
 public struct Answer: Sendable {
     /// The status code.
     public var status: Int

@@ -54,7 +54,7 @@ public func inFlight(_ count: Int, _ work: @escaping @Sendable (Int) async throw
 
 /// An answer other than the one that was ordered.
 public struct UnexpectedAnswer: Error, CustomStringConvertible {
-    /// What was wrong with it.
+    /// The fault.
     public let description: String
 
     /// Creates the error.

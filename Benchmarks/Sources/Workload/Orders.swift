@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-/// What the runner tells a contender to do, read from the contender's arguments.
+/// The runner's orders to a contender, read from its arguments.
 public struct Orders: Sendable {
     /// The URL to request again and again.
     public var url = ""
     /// The name in the URL.
     public var host = ""
-    /// Where that name is: address literals, the first of which is dialled.
+    /// The addresses of that name; the first one is connected to.
     public var addresses: [String] = []
-    /// How many requests are under way at any time.
+    /// The number of requests in flight at any time.
     public var inFlight = 1
-    /// How many requests are measured.
+    /// The number of measured requests.
     public var requests = 0
-    /// How many requests are sent beforehand, so that connections and caches are warm.
+    /// The number of requests before them, which warm connections and caches.
     public var warmUp = 0
     /// The length that every body must have.
     public var bodyBytes = 0
@@ -21,13 +21,13 @@ public struct Orders: Sendable {
     public var isHTTP2 = false
     /// A PEM file with the authority of the origin's certificate.
     public var certificateFile: String?
-    /// How many other names are touched once on each address before the measurement.
+    /// The number of other names that are requested once on each address before the measurement.
     public var otherNames = 0
     /// Whether the bytes of bodies are counted as they come, and kept nowhere.
     public var discards = false
-    /// How many requests are under way besides, to a URL that never answers.
+    /// The number of other requests in flight, to a URL that never responds.
     public var silent = 0
-    /// That URL.
+    /// The URL that never responds.
     public var silentURL = ""
     /// Whether the tasks run on the client's own thread.
     public var isOnLoop = false
@@ -87,7 +87,7 @@ public struct Orders: Sendable {
 
 /// Orders that cannot be followed.
 public struct OrdersError: Error, CustomStringConvertible {
-    /// What is wrong with them.
+    /// The fault.
     public let description: String
 
     /// Creates the error.

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 // The same requests through libcurl alone: one thread, one multi handle, the pin made as the client makes it. Each request
-// sets up its handle anew and keeps head and body in memory, as any client must that serves requests as they come.
+// sets up its handle again and keeps head and body in memory, as any client must that serves requests as they come.
 #include "loop.h"
 #include "orders.h"
 

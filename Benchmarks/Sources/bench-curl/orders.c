@@ -36,7 +36,7 @@ struct orders read_orders(int argc, char **argv) {
         } else if (!strcmp(flag, "--host")) {
             orders.host = value;
         } else if (!strcmp(flag, "--addresses")) {
-            // The first is dialled, as by the other contenders.
+            // The first is connected to, as by the other contenders.
             value[strcspn(value, ",")] = 0;
             orders.address = value;
         } else if (!strcmp(flag, "--in-flight")) {

@@ -6,7 +6,7 @@
 import HTTPDNS
 import HTTPDNSLocalProvider
 
-/// What a client finds out about a name from a provider that is there for as long as it takes.
+/// Resolves a name through a provider that runs for the time of the call.
 public func resolvedLocally(_ name: String) async throws -> HTTPDNSResolver.Resolution {
     let mappings = "version: 1\nmappings: { img.shop.test: 203.0.113.7 }"
     let provider = try LocalProvider(LocalProvider.Configuration(.text(mappings)))

@@ -151,10 +151,10 @@ enum YAMLSyntax {
             case (_, "mapping values are not allowed in this context") where lacksSpace(lineAbove):
                 return "put a space behind the colon in the line above"
             case (_, "mapping values are not allowed in this context"):
-                return "put a value that holds \": \" in quotes, or align the line with its neighbours"
+                return "put a value that holds \": \" in quotes, or align the line with the lines around it"
             case ("while parsing a block mapping", "did not find expected key"):
                 return
-                    "align the line with its neighbours; a value with more behind closing quotes or brackets needs quotes"
+                    "align the line with the lines around it; a value with more behind closing quotes or brackets needs quotes"
             case (_, "could not find expected ':'") where line.contains("//") || word(at: place).hasPrefix("//"):
                 return "comments begin with #"
             case (_, "did not find expected ',' or '}'") where line.contains("//") || lineAbove.contains("//"):

@@ -60,7 +60,7 @@ package enum HostKeyText {
         }
         if TargetText.isAddress(text) {
             throw ValueMistake(
-                "\(quoted(text)) is an address; it is dialled as it is, so nothing can be said about it here",
+                "\(quoted(text)) is an address, which requests connect to as it is: no rule here can apply to it",
                 hint: "the key is the name in the URL"
             )
         }

@@ -101,7 +101,7 @@ public struct HTTPDNSMappings: Sendable {
     private static func fault(of key: HTTPDNSMapping.Key, _ mapping: HTTPDNSMapping, in index: RuleIndex) -> String? {
         if key.pattern == .any { return HTTPDNSMapping.Key.anyRefusal }
         if let refusal = key.pattern.zone?.refusalOfRules { return refusal }
-        if key.port == 0 { return "port 0 cannot be dialled; ports are 1 to 65535" }
+        if key.port == 0 { return "port 0 cannot be connected to; ports are 1 to 65535" }
         if let life = mapping.timeToLive, life < .zero { return "its time to live is negative" }
         switch mapping.content {
         case .invalid(let reason): return reason
@@ -115,7 +115,7 @@ public struct HTTPDNSMappings: Sendable {
         if targets.isEmpty { return "it has no address; give one at least, or system, or via" }
         var seen: Set<AddressAndPort> = []
         for target in targets {
-            if target.port == 0 { return "port 0 of \(target.address) cannot be dialled; ports are 1 to 65535" }
+            if target.port == 0 { return "port 0 of \(target.address) cannot be connected to; ports are 1 to 65535" }
             guard targets.count == 1 || seen.insert(AddressAndPort(address: target.address, port: target.port)).inserted
             else {
                 return "it lists \(target.address) twice; give it once, with a weight for a larger share"

@@ -61,7 +61,7 @@ struct SnapshotFile: Sendable {
         case EACCES, EPERM:
             isWriting
                 ? "the process's user needs the right to create files in the folder"
-                : "the process's user needs the right to read it; remove the file to begin anew"
+                : "the process's user needs the right to read it; remove the file to begin with an empty one"
         case EROFS: "the file system is read-only; choose a folder that can be written"
         case ENOSPC, EDQUOT: "make room on the file system; what was saved before is still there"
         case EFBIG: "the process's limit for file sizes is too low (ulimit -f)"

@@ -114,7 +114,7 @@ extension EasyHandle {
         case CURLE_OPERATION_TIMEDOUT:
             return failure(.timedOut, phaseOfFailure, "libcurl's own time limit passed")
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
-            return failure(.lookupDenied, .connect, "libcurl was about to look up a name; look-ups are refused")
+            return failure(.lookupDenied, .connect, "libcurl was about to look up a name; lookups are refused")
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
             return failure(.certificateRefused, .tls, pinMessage)
         case CURLE_SSL_CERTPROBLEM:

@@ -20,7 +20,7 @@ struct FamilyTests {
         let name = "both-families.wild.test"
         try await rig.setRecords(name, ["127.0.0.2"])
         try await rig.setRecords(name, type: "AAAA", ["::1"])
-        // Both addresses are dialled on the URL's port.
+        // Both addresses are connected to on the URL's port.
         let good = try RawServer(address: "127.0.0.2", .serve("ok"))
         let hole = try BlackHole(address: "::1", port: good.port)
         var configuration = try rig.settings()

@@ -11,7 +11,7 @@ import Testing
 /// Row 29 of the acceptance list: what a provider may answer, with BIND as the provider on loopback.
 @Suite("The address policy, against BIND and nginx", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct AddressPolicyOverTheWireTests {
-    /// Addresses that no provider may give, however near it is, and that nobody may be dialled at.
+    /// Addresses that no provider may give, however near it is, and that nothing may connect to.
     static let specialAddresses = [
         "169.254.169.254", "169.254.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255",
     ]

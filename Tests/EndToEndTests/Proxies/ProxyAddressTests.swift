@@ -129,7 +129,7 @@ struct ProxyAddressTests {
             let text =
                 "version: 1\nmappings: { \(mappings) }\nclient: { proxy: \"http://proxy.test:\(server.port)\" }\n"
             let file = try folder.write(text, to: "proxy.yaml")
-            // libcurl would heed this one by itself, also for a proxy that is set.
+            // libcurl would use this one by itself, also for a proxy that is set.
             let command = try Command.resolveTest(
                 ["fetch", "http://nobody-knows.test/", "--config", file, "-o", "-"],
                 environment: ["no_proxy": "*", "NO_PROXY": "*"]

@@ -72,7 +72,7 @@ struct SquidTests {
             let response = try await client.get(url)
             #expect(try await response.text() == "127.0.0.3\n")
             #expect(response.exchanges.last?.remote.address == HTTPDNSAddress("127.0.0.3"))
-            // Addresses that the request names go the same way, whoever resolves.
+            // Addresses that the request names go the same way, no matter who resolves.
             let pinned = try await client.get(url, connectTo: ["127.0.0.4"])
             #expect(try await pinned.text() == "127.0.0.4\n")
         }

@@ -124,16 +124,16 @@ struct TrustReloadRaceTests {
         let transport = HTTPDNSTransport()
         let first = try await HTTPDNSClient(configuration: settings, on: transport)
         let second = try await HTTPDNSClient(configuration: settings, on: transport)
-        try await first.get(rig.tenantURL("/health?neighbour=1")).text()
-        let inFlight = try await first.get(rig.tenantURL("/bytes?count=50331648&neighbour=inflight"))
+        try await first.get(rig.tenantURL("/health?tenant=1")).text()
+        let inFlight = try await first.get(rig.tenantURL("/bytes?count=50331648&tenant=inflight"))
         var other = settings
         other.trust.clientCertificate = try rig.tenant("tenant-b").trust.clientCertificate
         try await first.reload(other)
         #expect(transport.usage == HTTPDNSTransport.Usage(clients: 2, trustSettings: 2, loops: 2))
-        let left = try await second.get(rig.tenantURL("/health?neighbour=2"))
+        let left = try await second.get(rig.tenantURL("/health?tenant=2"))
         #expect(left.exchanges[0].reusedConnection)
         try await left.text()
-        let moved = try await first.get(rig.tenantURL("/health?neighbour=3"))
+        let moved = try await first.get(rig.tenantURL("/health?tenant=3"))
         #expect(!moved.exchanges[0].reusedConnection)
         try await moved.text()
         // The last one with these settings goes; what the first has in flight there is its own.
@@ -145,7 +145,7 @@ struct TrustReloadRaceTests {
         await transport.awaitUsage(HTTPDNSTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
         try await first.shutdown()
         #expect(transport.usage == HTTPDNSTransport.Usage(clients: 0, trustSettings: 0, loops: 0))
-        let lines = try await rig.awaitAccessLog(since: mark, count: 4) { $0.target.contains("neighbour=") }
+        let lines = try await rig.awaitAccessLog(since: mark, count: 4) { $0.target.contains("tenant=") }
         for line in lines {
             #expect(line.clientSubject == (line.target.hasSuffix("=3") ? "CN=tenant-b" : "CN=tenant-a"))
         }

@@ -75,7 +75,7 @@ struct TrustedTransportTests {
         #expect(log.lines.allSatisfy { $0.contains("is not PEM") } && transport.generation == 1)
         let failure = await #expect(throws: TransferFailure.self) { try await transport.reload() }
         #expect(failure?.code == .trustRootsMissing)
-        // Whoever asks gets the answer; the log has had it.
+        // Each caller gets the error; the log already has it.
         #expect(log.lines.count == 2)
         try folder.copy(rig.certificateFile("ca.pem"), to: "ca.pem")
         clock.advance(by: .seconds(1))

@@ -93,10 +93,10 @@ struct MappingMistakeTests {
                   "[2001:db8::1]:443": 203.0.113.7
                 """,
                 """
-                f.yaml:3:3: mappings: "203.0.113.1" is an address; it is dialled as it is, so nothing can be said about \
-                it here (the key is the name in the URL)
-                f.yaml:4:3: mappings: "[2001:db8::1]:443" is an address; it is dialled as it is, so nothing can be said \
-                about it here (the key is the name in the URL)
+                f.yaml:3:3: mappings: "203.0.113.1" is an address, which requests connect to as it is: \
+                no rule here can apply to it (the key is the name in the URL)
+                f.yaml:4:3: mappings: "[2001:db8::1]:443" is an address, which requests connect to as it is: \
+                no rule here can apply to it (the key is the name in the URL)
                 """
             ),
             MistakeCase(

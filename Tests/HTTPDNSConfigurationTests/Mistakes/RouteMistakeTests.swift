@@ -210,9 +210,10 @@ struct RouteMistakeTests {
                   "[::1]": system
                 """,
                 """
-                f.yaml:5:3: routes: "203.0.113.7" is an address; it is dialled as it is, so nothing can be said about it \
-                here (the key is the name in the URL)
-                f.yaml:6:3: routes: "[::1]" is an address; it is dialled as it is, so nothing can be said about it here \
+                f.yaml:5:3: routes: "203.0.113.7" is an address, which requests connect to as it is: \
+                no rule here can apply to it (the key is the name in the URL)
+                f.yaml:6:3: routes: "[::1]" is an address, which requests connect to as it is: \
+                no rule here can apply to it \
                 (the key is the name in the URL)
                 """
             ),

@@ -270,7 +270,7 @@ struct SyntaxMistakeTests {
                 """,
                 """
                 f.yaml:4:17: found a second ": " where a value stands, or a line that is indented too far (put a value \
-                that holds ": " in quotes, or align the line with its neighbours)
+                that holds ": " in quotes, or align the line with the lines around it)
                 """
             ),
             MistakeCase(
@@ -283,7 +283,7 @@ struct SyntaxMistakeTests {
                 """,
                 """
                 f.yaml:4:3: found "ttl: { min: 1s }" where a key of the mapping from line 1 was expected (align the line \
-                with its neighbours; a value with more behind closing quotes or brackets needs quotes)
+                with the lines around it; a value with more behind closing quotes or brackets needs quotes)
                 """
             ),
             MistakeCase(
@@ -317,8 +317,8 @@ struct SyntaxMistakeTests {
                   a.example: "203.0.113.7" 5
                 """,
                 """
-                f.yaml:3:28: found "5" where a key of the mapping from line 3 was expected (align the line with its \
-                neighbours; a value with more behind closing quotes or brackets needs quotes)
+                f.yaml:3:28: found "5" where a key of the mapping from line 3 was expected (align the line with the \
+                lines around it; a value with more behind closing quotes or brackets needs quotes)
                 """
             ),
             MistakeCase(

@@ -234,7 +234,7 @@ struct ReloadTests {
         _ = try reload(fixture) {
             $0.providers = [ScriptedProvider(name: "doh", timeSource: ManualClock()), $0.providers[1]]
         }
-        #expect(!isResting(), "another provider of that name begins anew")
+        #expect(!isResting(), "another provider of that name begins with no record")
         #expect(fixture.resolver.providerHealth.map(\.queries)[1] == before[1])
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-/// What libcurl is told: no made-up name where a proxy would be told it, and no look-up for anything.
+/// What libcurl is told: no made-up name where a proxy would be told it, and no lookup for anything.
 struct PinEntriesTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let kind: HTTPDNSTransfer.ProxyKind

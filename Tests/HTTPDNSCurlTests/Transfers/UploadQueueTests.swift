@@ -80,7 +80,7 @@ struct UploadQueueTests {
         _ = queue.finish(Broken())
         guard case .failed(let failure) = take(queue, 9).portion else { return #expect(Bool(false), "no failure") }
         #expect(failure.cause?.error is Broken && failure.cause?.text == "Broken()")
-        // Whoever prints it escapes it, once.
+        // The code that prints it escapes it, once.
         #expect(failure.message == "the stream of the request body threw an error")
     }
 

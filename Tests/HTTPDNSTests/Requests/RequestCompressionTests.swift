@@ -142,7 +142,7 @@ struct RequestCompressionTests {
         #expect(error?.code == .invalidRequest && error?.phase == .request && error?.hint?.isEmpty == false)
         #expect(error?.message.contains("Content-Encoding") == true)
         #expect(rig.wire.requests.isEmpty && rig.provider.queries.isEmpty)
-        // Without the client's compressing it is the caller's affair, as ever.
+        // Without the client's compressing the caller compresses, or nobody does.
         _ = try await rig.client.post("https://one.test/", headerFields: fields, body: .text("x"))
         #expect(rig.wire.requests.first?.headerFields[.contentEncoding] == "br")
     }

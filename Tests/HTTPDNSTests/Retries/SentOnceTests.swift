@@ -25,7 +25,7 @@ struct SentOnceTests {
     @Test("A POST that a server reads and closes without a byte is counted once", arguments: [true, false])
     func closedWithoutAByte(isKept: Bool) async throws {
         let warm: [RawServer.Step] = isKept ? [.readHead, .respond("ok")] : []
-        // Whoever comes again is read as well, so that it would be counted.
+        // A second connection is read as well, so that it would be counted.
         let server = try RawServer { $0 == 0 ? warm + [.readHead, .read(6)] : [.readHead, .read(6)] }
         let client = try await client(server.port)
         if isKept { _ = try await client.get("http://one.test/").body.collect(upTo: .bytes(2)) }
@@ -50,7 +50,7 @@ struct SentOnceTests {
             #expect(try await client.execute(request).status == .ok)
             try await client.shutdown()
             #expect(count(method.rawValue, at: server) == 2)
-            // libcurl dials anew before it is stopped, and leaves that connection without a byte.
+            // libcurl connects again before it is stopped, and leaves that connection without a byte.
             let used = server.connections.filter { !$0.received.isEmpty }
             #expect(used.count == 2 && used.allSatisfy { $0.text.contains("charge") })
         }
