@@ -178,7 +178,7 @@ extension EasyHandle {
     /// Whether OpenSSL holds bytes after the last response: libcurl reads a body only to its end, and a TLS record may contain
     /// more.
     private var hasDecryptedBytes: Bool {
-        guard transfer?.request.isOverTLS == true, let openSSLPending, let openSSL = ccurl_get_openssl(curl) else {
+        guard transfer?.isOverTLS == true, let openSSLPending, let openSSL = ccurl_get_openssl(curl) else {
             return false
         }
         return openSSLPending(openSSL) > 0

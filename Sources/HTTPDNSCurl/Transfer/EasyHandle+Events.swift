@@ -306,7 +306,7 @@ extension EasyHandle {
         loop.noteGatePassed(self)
         guard !transfer.request.stopsBeforeSending else {
             failure = TransferFailure(code: .connectOnly, phase: .send, message: "connected without a request")
-            if hasOpenedConnection, transfer.request.isOverTLS, let connection {
+            if hasOpenedConnection, transfer.isOverTLS, let connection {
                 loop.uncounted.append(connection, at: loop.now)
             }
             return transfer.request.keepsConnection && endsWithoutSending()

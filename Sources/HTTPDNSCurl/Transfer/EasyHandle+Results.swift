@@ -218,7 +218,7 @@ extension EasyHandle {
     /// server rejects the client's certificate in this way: it receives the certificate only at the end of the client's
     /// handshake (RFC 8446 section 4.4.2).
     var tlsAlert: String? {
-        guard transfer?.request.isOverTLS == true, !isHeadBegun, let text = curlText,
+        guard transfer?.isOverTLS == true, !isHeadBegun, let text = curlText,
             text.lowercased().contains("alert")
         else { return nil }
         let own = (try? loop.trust.get())?.settings.clientCertificate != nil

@@ -207,10 +207,15 @@ extension EasyHandle {
     /// Sets the URL as text and as its parts: from parts libcurl neither parses the text nor puts it together again, which is
     /// a twentieth of a short request. libcurl's own repetition of a request reads the text.
     private func setURL(_ text: String) throws(TransferFailure) {
-        try setText(CURLOPT_URL, text, of: "URL")
         // The flags with which libcurl parses the text itself (7.88.1, lib/url.c). It reports what it cannot parse.
         let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_PATH_AS_IS)
-        let isParsed = urlParts.map { curl_url_set($0, CURLUPART_URL, text, flags) == CURLUE_OK } ?? false
+        let (isSet, isParsed) = text.withCString { text in
+            (
+                ccurl_set_string(curl, CURLOPT_URL, text) == CURLE_OK,
+                urlParts.map { curl_url_set($0, CURLUPART_URL, text, flags) == CURLUE_OK } ?? false
+            )
+        }
+        guard isSet else { throw EasyHandle.refusal("a URL of \(text.utf8.count) bytes") }
         set(CURLOPT_CURLU, pointer: isParsed ? UnsafeMutableRawPointer(urlParts) : nil)
     }
 

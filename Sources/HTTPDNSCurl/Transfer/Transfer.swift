@@ -19,6 +19,7 @@ final class Transfer: @unchecked Sendable {
     let hasBody: Bool
     let hasBytesToSend: Bool
     let mayBeSentTwice: Bool
+    let isOverTLS: Bool
     let order: EndpointOrder
     /// The time without a response after which it is sent once more in parallel; `nil` when it must not be.
     let hedgeAfter: Duration?
@@ -60,6 +61,7 @@ final class Transfer: @unchecked Sendable {
     init(_ request: consuming TransferRequest, mailbox: LoopMailbox, group: TransferGroup? = nil) {
         hasBody = request.hasBody
         hasBytesToSend = request.hasBytesToSend
+        isOverTLS = request.isOverTLS
         mayBeSentTwice = request.mayBeSentTwice
         order = request.order
         hedgeAfter = request.hedgeAfter.flatMap { request.mayBeHedged ? $0 : nil }
