@@ -215,10 +215,13 @@ struct ReachableNetworksTests {
     func unixSocket() async throws {
         let inside = try await Inside()
         var options = HTTPDNSClient.Request.Options()
-        options.unixSocket = "/tmp/httpdns-\(inside.server.port).sock"
+        // A name by the server's port would meet the socket of an earlier run.
+        let folder = try TemporaryFolder()
+        options.unixSocket = "\(folder.path)/s"
         let server = try RawServer(unixSocket: options.unixSocket ?? "") { _ in [.hang] }
         #expect(await clientError { try await inside.get("http://203.0.113.9/", options) }?.code == .policyRefused)
         #expect(server.connections.isEmpty)
+        #expect(try folder.names == ["s"])
         try await inside.shutdown()
     }
 
