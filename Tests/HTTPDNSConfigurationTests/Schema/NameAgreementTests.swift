@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNS
+import HTTPDNSConfiguration
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSVendors
+import Testing
+
+struct NameAgreementTests {
+    /// The section, key and property of each exception.
+    private let exceptions: [[String]] = nameExceptions.split(separator: "\n").flatMap { row -> [[String]] in
+        let names = row.drop { $0 != ":" }.dropFirst().split(separator: " ")
+        return names.map { $0.split(omittingEmptySubsequences: false) { ".=".contains($0) }.map(String.init) }
+    }
+
+    @Test("A key of the file and its property have one name, or a stated reason", arguments: Section.all)
+    func names(section: Section) {
+        let keys = section.keys.filter { !section.properties.contains(camelCase($0)) }
+        let properties = section.properties.subtracting(section.keys.map(camelCase))
+        let found = exceptions.filter { $0.count == 3 && $0[0] == section.name }
+        let (exemptKeys, exemptProperties) = (Set(found.map { $0[1] }), Set(found.map { $0[2] }))
+        #expect(keys.subtracting(exemptKeys).sorted() == [], "keys without a property of that name")
+        #expect(properties.subtracting(exemptProperties).sorted() == [], "properties without a key of that name")
+        #expect(exemptKeys.subtracting(keys + [""]).sorted() == [], "stale exceptions: they agree, or are gone")
+        #expect(exemptProperties.subtracting(properties.union([""])).sorted() == [], "stale exceptions")
+    }
+
+    @Test("Every section of the file is compared, or has a stated reason")
+    func sections() {
+        let compared = Set(Section.all.flatMap(\.tables))
+        let others = Set(notCompared.map(\.table.name))
+        #expect(compared.intersection(others).sorted() == [], "stale exceptions: these are compared")
+        #expect(compared.union(others).sorted() == KeyTable.all.map(\.name).sorted())
+        #expect(exceptions.filter { $0.count != 3 } == [], "malformed exceptions")
+        let unknown = Set(exceptions.map { $0[0] }).subtracting(Section.all.map(\.name))
+        #expect(unknown.sorted() == [], "exceptions for sections that do not exist")
+    }
+}
+
+/// The keys of parts of the file, and the stored properties of the values that they set.
+struct Section: Sendable, CustomTestStringConvertible {
+    let name: String
+    let tables: [String]
+    let keys: Set<String>
+    let properties: Set<String>
+    var testDescription: String { name }
+
+    init(_ name: String, _ tables: [KeyTable], _ values: Any...) {
+        self.name = name
+        self.tables = tables.map(\.name)
+        keys = Set(tables.flatMap(\.keys))
+        properties = Set(values.flatMap { Mirror(reflecting: $0).children.compactMap(\.label) })
+    }
+
+    static let all: [Section] = {
+        let account = VendorCredential(account: "1")
+        let alibaba = AlibabaProvider.Configuration(name: "a", version: .v2, credential: account)
+        let tencent = TencentProvider.Configuration(name: "a", credential: account)
+        return [
+            // The file has the main settings of the resolver at its top level.
+            Section("resolver", [.top, .resolver], HTTPDNSResolver.Configuration()),
+            Section("cache", [.cache, .cacheTimeToLive, .snapshot], HTTPDNSResolver.Configuration.Cache()),
+            Section("limits", [.limits], HTTPDNSResolver.Configuration.ProviderLimits()),
+            Section("policy", [.policy], HTTPDNSAddressPolicy()),
+            Section("route", [.route], HTTPDNSRoute(.any, .system)),
+            Section("rollout", [.rollout], HTTPDNSRoute.Rollout(percent: 1)),
+            Section("mapping", [.mapping], HTTPDNSMapping(.system)),
+            Section("doh", [.dohProvider], HTTPDNSDoHProvider.Configuration(name: "a", url: "")),
+            Section("json", [.jsonProvider], HTTPDNSJSONProvider.Configuration(name: "a", service: .google)),
+            Section("alibaba", [.alibabaV2Provider], alibaba, account),
+            Section("tencent", [.tencentProvider], tencent, account),
+            Section("client", [.client], HTTPDNSClient.Configuration()),
+            Section("timeouts", [.timeouts], HTTPDNSClient.Configuration.Timeouts()),
+            Section("connections", [.connections], HTTPDNSClient.Configuration.Connections()),
+            Section("ejection", [.ejection], HTTPDNSClient.Configuration.OutlierEjection()),
+            Section("probing", [.probing], HTTPDNSClient.Configuration.ActiveProbing()),
+            Section("redirects", [.redirects], HTTPDNSClient.RedirectPolicy()),
+            Section("retries", [.retries], HTTPDNSClient.RetryPolicy()),
+            Section("budget", [.retryBudget], HTTPDNSClient.RetryPolicy.Budget()),
+            Section("headers", [.hostHeaders], HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders()),
+            Section("trust", [.trust], HTTPDNSTrust()),
+            Section("host-trust", [.hostTrust], HTTPDNSTrust()),
+            Section("certificate", [.clientCertificate], HTTPDNSTrust.ClientCertificate(certificateFile: "a")),
+        ]
+    }()
+}
+
+/// The sections that have no value to compare with.
+private let notCompared: [(table: KeyTable, reason: String)] = [
+    (.alibabaV1Provider, "some keys of alibaba-v2, and its type"), (.proxy, "mirrors of proxies are empty"),
+    (.alidnsProvider, "the account is a function's parameters"), (.secret, "two functions"), (.via, "a case's parts"),
+    (.metrics, "for the program that reports"), (.serve, "local provider"), (.servedAlibaba, "local provider"),
+    (.servedTencent, "local provider"), (.servedAlidns, "local provider"), (.servedHost, "local provider"),
+]
+
+/// The names that differ: on each line a reason, then section.key=property. One side is empty where the other stands alone.
+private let nameExceptions = """
+    about the file itself, or for other modules: resolver.version= resolver.file_permissions= resolver.metrics= \
+        resolver.serve=
+    a group of keys: resolver.client= resolver.resolver= client.=resolver cache.ttl= cache.snapshot= mapping.=content \
+        route.=action
+    a part of such a group: route.providers= route.fallback= mapping.addresses= mapping.via= mapping.last_resort=
+    inside cache.ttl: cache.min=minimumTimeToLive cache.max=maximumTimeToLive cache.system=systemTimeToLive
+    inside a provider's limits: limits.in_flight=maximumInFlight limits.per_second=queriesPerSecond
+    inside client_certificate: certificate.file=certificateFile certificate.key=keyFile \
+        certificate.password=keyPassword
+    code, which a file cannot contain: resolver.=timeToLiveOverride resolver.=store resolver.=timeSource \
+        resolver.=wallClock resolver.=logger client.=computedHeaders client.=redirectHook client.=logger \
+        client.=applicationInterceptors client.=networkInterceptors
+    decided before the file is read: client.=watchesFile client.=reloadsOnHangUp
+    not public: resolver.=hasIPv6Route client.=trustOrigins client.=source client.=environment client.=random \
+        client.=wallClock redirects.=isInherited retries.=isInherited
+    key or position of the entry: route.=pattern route.=location mapping.=location doh.=name json.=name alibaba.=name \
+        tencent.=name
+    the kind of the provider: doh.kind= json.kind= json.=service alibaba.kind= alibaba.=version tencent.kind=
+    account and secrets are keys of the provider: alibaba.=credential tencent.=credential
+    the file names a path: doh.ca_file=trustRoots json.ca_file=trustRoots alibaba.ca_file=trustRoots \
+        tencent.ca_file=trustRoots alibaba.addresses_file=addressStore tencent.addresses_file=addressStore \
+        host-trust.ca_file=roots
+    a Boolean reads as an assertion: cache.refresh_ahead=refreshesAhead route.enabled=isEnabled \
+        trust.key_log=writesKeyLog route.second_opinion=wantsSecondOpinion route.https_records=usesHTTPSRecords \
+        alibaba.discovery=discoversAddresses tencent.discovery=discoversAddresses tencent.expiry=sendsExpiry \
+        tencent.encrypt_client_subnet=encryptsClientSubnet connections.peer_certificates=keepsPeerCertificates \
+        redirects.downgrade=allowsDowngrade
+    an instruction in the file: policy.allow=allowed policy.deny=denied route.allow=allowed
+    the usual abbreviation: mapping.ttl=timeToLive
+    the default of all providers: policy.providers_may_answer=
+    has one value, the behavior: cache.refresh_idle_names=
+    of the whole client, not of a host: host-trust.=pinsByHost host-trust.=writesKeyLog
+    limits are at the provider in the file: resolver.=providerLimits doh.limits= json.limits= alibaba.limits= \
+        tencent.limits=
+    the switch of the client is on top of the file: resolver.enabled= client.=isEnabled
+    another level (resolver): cache.preresolve= resolver.=preresolve cache.file= resolver.=snapshotPath
+    another level (trust.roots, headers.byHost): client.ca_file= trust.=roots client.headers_by_host=
+    undecided, another level: client.on_address_change= connections.=onAddressChange connections.max_idle= \
+        client.=maximumIdleConnections
+    undecided, no key: client.=maximumRequestsInFlight connections.=firstFamily retries.=methods retries.=errors
+    undecided, max or maximum: connections.max_streams=maximumStreams connections.max_queued=maximumQueued \
+        connections.max_age=maximumAge ejection.max_duration=maximumDuration probing.max_concurrent=maximumConcurrent \
+        retries.max_delay=maximumDelay retries.max_retry_after=maximumRetryAfter \
+        client.max_response=maximumResponseBody
+    undecided, with or without limit: resolver.attempt=attemptLimit resolver.total=timeLimit cache.stale=staleLimit \
+        route.stale=staleLimit
+    undecided, another word: client.http=versions client.interface=localSource connections.probing=activeProbing \
+        trust.minimum_tls=minimumVersion host-trust.minimum_tls=minimumVersion doh.answers=answerScope \
+        json.answers=answerScope alibaba.answers=answerScope tencent.answers=answerScope \
+        alibaba.parameters=customParameters tencent.account_refused_by=accountRefusalStatuses
+    """
+
+/// Returns the Swift spelling of a key: `first_byte` is `firstByte`.
+private func camelCase(_ key: String) -> String {
+    let parts = key.split(separator: "_")
+    return (parts.prefix(1).map(String.init) + parts.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() })
+        .joined()
+}
