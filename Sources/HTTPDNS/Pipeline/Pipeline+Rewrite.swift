@@ -11,8 +11,15 @@ extension Pipeline {
     ) async throws -> HTTPDNSClient.Response {
         do {
             var rewritten: HTTPDNSRewriter.RewrittenRequest
-            if let known = try rewrittenAtOnce(request, context) {
-                rewritten = known
+            if egress.isDirect(request), context.constraints.redirectedFrom == nil {
+                let (carried, freshAfter) = (context.rewritten, context.constraints.freshAfter)
+                // Most answers are known, and need no function that may wait.
+                if let known = try rewriter.rewriteAtOnce(request, carrying: carried, freshAfter) {
+                    rewritten = known
+                } else {
+                    let deadline = context.call.firstDeadline
+                    rewritten = try await rewriter.rewriteLater(request, deadline: deadline, freshAfter)
+                }
             } else {
                 rewritten = try await self.rewritten(request, context)
             }
@@ -29,15 +36,6 @@ extension Pipeline {
             try await settle(&request, &context)
             return try await rewriteAndTransfer(request, context)
         }
-    }
-
-    /// Returns the hop with its host and addresses, if they are known without waiting and no redirect led to it.
-    private func rewrittenAtOnce(
-        _ request: HTTPDNSClient.Request,
-        _ context: HTTPDNSClient.InterceptionContext
-    ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest? {
-        guard egress.isDirect(request), context.constraints.redirectedFrom == nil else { return nil }
-        return try rewriter.rewriteAtOnce(request, carrying: context.rewritten, context.constraints.freshAfter)
     }
 
     /// Returns the hop with its host and addresses.

@@ -48,6 +48,16 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         freshAfter: MonotonicTime? = nil
     ) async throws -> HTTPDNSRewriter.RewrittenRequest {
         if let rewritten = try rewriteAtOnce(request, carrying: carried, freshAfter) { return rewritten }
+        return try await rewriteLater(request, deadline: deadline, freshAfter)
+    }
+
+    /// Rewrites a request whose addresses ``rewriteAtOnce(_:carrying:_:)`` did not know.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    func rewriteLater(
+        _ request: HTTPDNSClient.Request,
+        deadline: MonotonicTime?,
+        _ freshAfter: MonotonicTime?
+    ) async throws -> HTTPDNSRewriter.RewrittenRequest {
         // The following steps wait for the network, so parsing the URL a second time does not matter.
         let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
         var question = try question(about: url.host, port: url.port, options: request.options)

@@ -23,6 +23,8 @@ extension PinKey {
     func hash(into hasher: inout Hasher) {
         hasher.combine(host)
         hasher.combine(endpoint)
+        // All Unix sockets have one endpoint, and many logins may use one proxy.
+        if let egressPath { hasher.combine(egressPath) }
     }
 
     /// - Parameter hasCertificate: Whether the loop's connections have a client certificate at all.

@@ -28,7 +28,7 @@ final class TransportLoop {
     /// The session store of handles that have not used TLS yet.
     let noSessions = TLSSessions()
     /// Unchecked exclusivity, like the arrays below that each transfer passes: only this object's methods on the loop's thread
-    /// access them, and none of them calls out during a change. The check at run time costs more than the change.
+    /// access them, and no callback of libcurl enters one during its change. The check at run time costs more than the change.
     @exclusivity(unchecked) private(set) var driver: EpollDriver?
     private var jobs: [LoopJob] = []
     var pins: PinTable

@@ -54,6 +54,16 @@ struct RepetitionTests {
         await fixture.transport.shutdown()
     }
 
+    /// libcurl sends `/a` the second time when it has the URL as text alone (7.88.1).
+    @Test("A repetition keeps the empty query of its URL")
+    func emptyQuery() async throws {
+        let fixture = TransportFixture()
+        let server = try await serverWithKeptConnections(1, fixture)
+        try await fixture.fetch(request(server, "/again?"))
+        #expect(arrivals(server, .get, "/again?") == 2)
+        await fixture.transport.shutdown()
+    }
+
     @Test("A POST is sent once when all kept connections end under it")
     func keptConnectionsEndUnderPOST() async throws {
         let fixture = TransportFixture()
