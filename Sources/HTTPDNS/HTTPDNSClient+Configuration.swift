@@ -90,6 +90,9 @@ extension HTTPDNSClient {
             public var maximumQueued = 4096
             /// The maximum time that a request waits for a connection; nil means until its deadline.
             public var queueWait: Duration?
+            /// The maximum number of connections kept open for later requests, at least 1. A transport that clients share
+            /// has ``HTTPDNSTransport/Limits/idleConnections`` in place of it.
+            public var maximumIdle = 1024
             /// The rule by which requests move to other addresses when ``addressStickiness`` is over. It applies only
             /// when ``selection`` is `automatic` or `given`.
             public var onAddressChange = AddressChange.moveNow
@@ -212,8 +215,6 @@ extension HTTPDNSClient {
         public var maximumResponseBody = HTTPDNSClient.ByteLimit.unlimited
         /// The HTTP versions allowed.
         public var versions: HTTPDNSClient.AllowedVersions = .automatic
-        /// The maximum number of connections kept open for later requests, at least 1.
-        public var maximumIdleConnections = 1024
         /// The maximum number of requests in flight, at least 1. A request is in flight until the last byte of its
         /// response. One more request fails immediately with ``HTTPDNSClientError/Code/limitReached``, and nothing of
         /// it was sent.
@@ -282,12 +283,6 @@ extension HTTPDNSClient.Configuration {
             throw .configuration(
                 "trustByHost has settings for \"*\"",
                 hint: "what holds for all hosts is trust; write names and suffixes here"
-            )
-        }
-        guard maximumIdleConnections >= 1 else {
-            throw .configuration(
-                "maximumIdleConnections is \(maximumIdleConnections)",
-                hint: "set it to 1 or more; clients that send to several addresses need more"
             )
         }
         guard maximumRequestsInFlight >= 1 else {
@@ -368,6 +363,12 @@ extension HTTPDNSClient.Configuration.Connections {
             )
         }
         try validateAdmission()
+        guard maximumIdle >= 1 else {
+            throw .configuration(
+                "connections.maximumIdle is \(maximumIdle)",
+                hint: "set it to 1 or more; clients that send to several addresses need more"
+            )
+        }
         if let delay = hedgeAfter, delay < .milliseconds(10) {
             throw .configuration(
                 "connections.hedgeAfter is \(delay.shortText)",

@@ -49,7 +49,7 @@ public final class HTTPDNSClient: Sendable {
         var limits = HTTPDNSTransport.Limits()
         // The transport is for this client alone, and reloads may bring any number of trust settings.
         limits.trustSettings = .max
-        limits.idleConnections = configuration.maximumIdleConnections
+        limits.idleConnections = configuration.connections.maximumIdle
         var connections = configuration.connections
         // The client counts connections; its own transport need not count them again.
         (connections.maximumPerHost, connections.maximum) = (nil, nil)
@@ -60,7 +60,7 @@ public final class HTTPDNSClient: Sendable {
     /// Creates a client on a transport that other clients share. Its shutdown ends its own requests and leaves theirs
     /// alone.
     ///
-    /// The transport sets the number of kept connections; ``Configuration/maximumIdleConnections`` is ignored.
+    /// The transport sets the number of kept connections; ``Configuration/Connections/maximumIdle`` is ignored.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`, also for invalid ``HTTPDNSTransport/connections``;
     ///   `limitReached` when the transport already has its maximum of different trust settings; `shutDown` when the
     ///   transport is shut down.

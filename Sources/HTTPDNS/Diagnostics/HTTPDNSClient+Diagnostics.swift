@@ -42,7 +42,7 @@ extension HTTPDNSClient {
                 settings,
                 initial,
                 pipeline,
-                idleConnections: lane?.maximumIdleConnections ?? initial.maximumIdleConnections
+                idleConnections: lane?.maximumIdleConnections ?? initial.connections.maximumIdle
             ),
             counters: counters.byName
         )

@@ -28,7 +28,6 @@ extension HTTPDNSClient.Configuration {
         take(\.headers)
         take(\.redirects)
         take(\.retries)
-        take(\.maximumIdleConnections)
         take(\.connections)
         take(\.proxy)
         take(\.unixSocket)

@@ -103,9 +103,6 @@ extension HTTPDNSClient {
         if configuration.maximumRequestsInFlight != initial.maximumRequestsInFlight {
             names.append("maximumRequestsInFlight")
         }
-        if configuration.maximumIdleConnections != initial.maximumIdleConnections {
-            names.append("client.connections.max_idle")
-        }
         if configuration.proxy != initial.proxy { names.append("client.proxy") }
         if configuration.unixSocket != initial.unixSocket { names.append("client.unix_socket") }
         if configuration.localSource != initial.localSource { names.append("client.interface") }

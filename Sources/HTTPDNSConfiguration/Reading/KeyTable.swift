@@ -93,8 +93,9 @@ package struct KeyTable: Sendable {
     package static let client = KeyTable(
         name: "client",
         keys: [
-            "timeouts", "ca_file", "trust", "trust_by_host", "connections", "on_address_change", "http", "max_response",
-            "headers", "headers_by_host", "redirects", "retries", "proxy", "unix_socket", "interface",
+            "timeouts", "ca_file", "trust", "trust_by_host", "connections", "on_address_change", "http",
+            "maximum_response_body", "headers", "headers_by_host", "redirects", "retries", "proxy", "unix_socket",
+            "interface",
             "reachable_networks",
         ]
     )
@@ -105,9 +106,9 @@ package struct KeyTable: Sendable {
     package static let connections = KeyTable(
         name: "client.connections",
         keys: [
-            "maximum_per_host", "maximum", "max_streams", "max_queued", "queue_wait", "max_idle", "idle_timeout",
-            "max_age", "happy_eyeballs_delay", "address_stickiness", "tcp_user_timeout", "selection", "hedge_after",
-            "ejection", "probing", "peer_certificates",
+            "maximum_per_host", "maximum", "maximum_streams", "maximum_queued", "queue_wait", "maximum_idle",
+            "idle_timeout", "maximum_age", "happy_eyeballs_delay", "address_stickiness", "tcp_user_timeout",
+            "selection", "hedge_after", "ejection", "probing", "peer_certificates",
         ]
     )
     package static let redirects = KeyTable(
@@ -116,14 +117,14 @@ package struct KeyTable: Sendable {
     )
     package static let retries = KeyTable(
         name: "client.retries",
-        keys: ["limit", "delay", "max_delay", "max_retry_after", "statuses", "budget"]
+        keys: ["limit", "delay", "maximum_delay", "maximum_retry_after", "statuses", "budget"]
     )
     package static let retryBudget = KeyTable(name: "client.retries.budget", keys: ["percent", "per_second"])
     package static let ejection = KeyTable(
         name: "client.connections.ejection",
-        keys: ["statuses", "consecutive", "duration", "max_duration"]
+        keys: ["statuses", "consecutive", "duration", "maximum_duration"]
     )
-    package static let probing = KeyTable(name: "client.connections.probing", keys: ["interval", "max_concurrent"])
+    package static let probing = KeyTable(name: "client.connections.probing", keys: ["interval", "maximum_concurrent"])
     package static let metrics = KeyTable(name: "metrics", keys: ["host_label"])
 
     package static let serve = KeyTable(name: "serve", keys: ["ttl", "alibaba", "tencent", "alidns", "hosts"])

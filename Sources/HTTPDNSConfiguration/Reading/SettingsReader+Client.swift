@@ -32,8 +32,8 @@ extension SettingsReader {
         if let node = fields["http"], let word = word(of: node, .httpVersions, path: "client.http") {
             settings.versions = SettingsReader.versions[word] ?? .automatic
         }
-        if let node = fields["max_response"] {
-            let limit = value(of: node, path: "client.max_response", "a byte count such as 4MiB, or none") {
+        if let node = fields["maximum_response_body"] {
+            let limit = value(of: node, path: "client.maximum_response_body", "a byte count such as 4MiB, or none") {
                 text throws(ValueMistake) in
                 text == "none" ? .unlimited : HTTPDNSClient.ByteLimit.bytes(try ByteCountText.parse(text))
             }
@@ -133,7 +133,7 @@ extension SettingsReader {
             policy.limit = limit
         }
         let durations: [(String, WritableKeyPath<HTTPDNSClient.RetryPolicy, Duration>)] = [
-            ("delay", \.delay), ("max_delay", \.maximumDelay), ("max_retry_after", \.maximumRetryAfter),
+            ("delay", \.delay), ("maximum_delay", \.maximumDelay), ("maximum_retry_after", \.maximumRetryAfter),
         ]
         for (key, property) in durations {
             guard let node = fields[key],

@@ -23,12 +23,14 @@ extension SettingsReader {
         let path = "client.connections"
         guard let fields = fields(of: node, .connections, path: path) else { return }
         readAdmission(fields, into: &settings.connections, path: path)
-        if let node = fields["max_idle"] {
-            settings.maximumIdleConnections = number(of: node, in: Self.idleConnections, path: "\(path).max_idle")
+        if let node = fields["maximum_idle"],
+            let number = number(of: node, in: Self.idleConnections, path: "\(path).maximum_idle")
+        {
+            settings.connections.maximumIdle = number
         }
         let durations: [(String, WritableKeyPath<Connections, Duration>, ClosedRange<Duration>)] = [
             ("idle_timeout", \.idleTimeout, .seconds(1)...(.seconds(24 * 3600))),
-            ("max_age", \.maximumAge, .seconds(2)...(.seconds(24 * 3600))),
+            ("maximum_age", \.maximumAge, .seconds(2)...(.seconds(24 * 3600))),
             ("happy_eyeballs_delay", \.happyEyeballsDelay, .milliseconds(10)...(.seconds(60))),
             ("address_stickiness", \.addressStickiness, .zero...(.seconds(24 * 3600))),
         ]
@@ -75,13 +77,13 @@ extension SettingsReader {
         if let node = fields["maximum"] {
             connections.maximum = number(of: node, in: Self.idleConnections, path: "\(path).maximum")
         }
-        if let node = fields["max_streams"],
-            let number = number(of: node, in: Self.streams, path: "\(path).max_streams")
+        if let node = fields["maximum_streams"],
+            let number = number(of: node, in: Self.streams, path: "\(path).maximum_streams")
         {
             connections.maximumStreams = number
         }
-        if let node = fields["max_queued"],
-            let number = number(of: node, in: Self.queuedRequests, path: "\(path).max_queued")
+        if let node = fields["maximum_queued"],
+            let number = number(of: node, in: Self.queuedRequests, path: "\(path).maximum_queued")
         {
             connections.maximumQueued = number
         }
@@ -113,8 +115,12 @@ extension SettingsReader {
             ejection.duration = value
             ejection.maximumDuration = max(ejection.maximumDuration, value)
         }
-        if let node = fields["max_duration"],
-            let value = duration(of: node, in: ejection.duration...durations.upperBound, path: "\(path).max_duration")
+        if let node = fields["maximum_duration"],
+            let value = duration(
+                of: node,
+                in: ejection.duration...durations.upperBound,
+                path: "\(path).maximum_duration"
+            )
         {
             ejection.maximumDuration = value
         }
@@ -131,8 +137,8 @@ extension SettingsReader {
         {
             probing.interval = interval
         }
-        if let node = fields["max_concurrent"],
-            let number = number(of: node, in: Self.probesAtOnce, path: "\(path).max_concurrent")
+        if let node = fields["maximum_concurrent"],
+            let number = number(of: node, in: Self.probesAtOnce, path: "\(path).maximum_concurrent")
         {
             probing.maximumConcurrent = number
         }

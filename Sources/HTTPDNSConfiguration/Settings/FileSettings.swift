@@ -39,7 +39,6 @@ package struct FileSettings: Sendable {
     package var trustByHost: [HTTPDNSRoute.Pattern: HTTPDNSTrust] = [:]
     /// The position of each of these in the file.
     package var trustOrigins: [HTTPDNSTrust: TrustOrigin] = [:]
-    package var maximumIdleConnections: Int?
     package var connections = HTTPDNSClient.Configuration.Connections()
     package var versions: HTTPDNSClient.AllowedVersions = .automatic
     package var maximumResponseBody = HTTPDNSClient.ByteLimit.unlimited
@@ -121,7 +120,6 @@ package struct FileSettings: Sendable {
         configuration.localSource = localSource
         configuration.reachableNetworks = reachableNetworks
         configuration.connections = connections
-        if let maximumIdleConnections { configuration.maximumIdleConnections = maximumIdleConnections }
         return configuration
     }
 

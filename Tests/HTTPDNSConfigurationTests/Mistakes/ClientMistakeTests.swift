@@ -37,7 +37,7 @@ struct ClientMistakeTests {
                 """,
                 """
                 f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, \
-                connections, on_address_change, http, max_response, headers, headers_by_host, redirects, retries, \
+                connections, on_address_change, http, maximum_response_body, headers, headers_by_host, redirects, retries, \
                 proxy, unix_socket, interface, reachable_networks (it is a key of client.timeouts)
                 """
             ),
@@ -45,35 +45,35 @@ struct ClientMistakeTests {
                 "Wrong byte counts",
                 """
                 version: 1
-                client: { max_response: 4MB }
+                client: { maximum_response_body: 4MB }
                 """,
                 """
-                f.yaml:2:25: client.max_response: "4MB": "MB" is not a unit; allowed: a whole number with B, KiB, MiB or \
-                GiB, such as 64KiB or 4MiB (write 4MiB)
+                f.yaml:2:34: client.maximum_response_body: "4MB": "MB" is not a unit; allowed: a whole number with B, KiB, \
+                MiB or GiB, such as 64KiB or 4MiB (write 4MiB)
                 """
             ),
             MistakeCase(
                 "A byte count without unit",
                 """
                 version: 1
-                client: { max_response: 4096 }
+                client: { maximum_response_body: 4096 }
                 """,
                 """
-                f.yaml:2:25: client.max_response: "4096" has no unit; allowed: a whole number with B, KiB, MiB or GiB, \
-                such as 64KiB or 4MiB (did you mean 4096B?)
+                f.yaml:2:34: client.maximum_response_body: "4096" has no unit; allowed: a whole number with B, KiB, MiB or \
+                GiB, such as 64KiB or 4MiB (did you mean 4096B?)
                 """
             ),
             MistakeCase(
                 "Wrong client words",
                 """
                 version: 1
-                client: { http: 3, connections: { maximum_per_host: many, max_idle: 0 }, on_address_change: move }
+                client: { http: 3, connections: { maximum_per_host: many, maximum_idle: 0 }, on_address_change: move }
                 """,
                 """
                 f.yaml:2:17: client.http: found "3"; allowed: auto, 1.0, 1.1, 2 (did you mean "2"?)
                 f.yaml:2:53: client.connections.maximum_per_host: "many" is not a whole number; allowed: a whole number from 1 to 65535
-                f.yaml:2:69: client.connections.max_idle: "0" is out of range; allowed: a whole number from 1 to 65535
-                f.yaml:2:93: client.on_address_change: found "move"; allowed: move_now, warm_then_move
+                f.yaml:2:73: client.connections.maximum_idle: "0" is out of range; allowed: a whole number from 1 to 65535
+                f.yaml:2:97: client.on_address_change: found "move"; allowed: move_now, warm_then_move
                 """
             ),
             MistakeCase(
@@ -219,8 +219,8 @@ struct ClientMistakeTests {
                   connections:
                     selection: fast
                     hedge_after: 1ms
-                    ejection: { statuses: [200, 503, 503], consecutive: 0, duration: 1m, max_duration: 30s }
-                    probing: { interval: 1ms, max_concurrent: many }
+                    ejection: { statuses: [200, 503, 503], consecutive: 0, duration: 1m, maximum_duration: 30s }
+                    probing: { interval: 1ms, maximum_concurrent: many }
                     peer_certificates: yes
                 """,
                 """
@@ -232,10 +232,10 @@ struct ClientMistakeTests {
                 f.yaml:6:38: client.connections.ejection.statuses: 503 is listed twice
                 f.yaml:6:57: client.connections.ejection.consecutive: "0" is out of range; allowed: a whole number from 1 to \
                 1000
-                f.yaml:6:88: client.connections.ejection.max_duration: "30s" is out of range; allowed: 1m to 24h
+                f.yaml:6:92: client.connections.ejection.maximum_duration: "30s" is out of range; allowed: 1m to 24h
                 f.yaml:7:26: client.connections.probing.interval: "1ms" is out of range; allowed: 1s to 24h
-                f.yaml:7:47: client.connections.probing.max_concurrent: "many" is not a whole number; allowed: a whole number from \
-                1 to 1000
+                f.yaml:7:51: client.connections.probing.maximum_concurrent: "many" is not a whole number; allowed: a whole \
+                number from 1 to 1000
                 f.yaml:8:24: client.connections.peer_certificates: found "yes"; allowed: true, false (write true)
                 """
             ),

@@ -120,17 +120,17 @@ struct SectionMistakeTests {
                 version: 1
                 enabled: yes
                 metrics: { host_label: hosts }
-                client: { connections: { maximum: 0, max_queued: -1, queue_wait: 0s, queue: 5 } }
+                client: { connections: { maximum: 0, maximum_queued: -1, queue_wait: 0s, queue: 5 } }
                 """,
                 """
                 f.yaml:2:10: enabled: found "yes"; allowed: true, false (write true)
                 f.yaml:3:24: metrics.host_label: found "hosts"; allowed: routes
                 f.yaml:4:35: client.connections.maximum: "0" is out of range; allowed: a whole number from 1 to 65535
-                f.yaml:4:50: client.connections.max_queued: "-1" is out of range; allowed: a whole number from 0 to 1000000
-                f.yaml:4:66: client.connections.queue_wait: "0s" is out of range; allowed: 1ms to 24h
-                f.yaml:4:70: "queue" is not a key of client.connections; allowed: maximum_per_host, maximum, max_streams, \
-                max_queued, queue_wait, max_idle, idle_timeout, max_age, happy_eyeballs_delay, address_stickiness, tcp_user_timeout, selection, \
-                hedge_after, ejection, probing, peer_certificates
+                f.yaml:4:54: client.connections.maximum_queued: "-1" is out of range; allowed: a whole number from 0 to 1000000
+                f.yaml:4:70: client.connections.queue_wait: "0s" is out of range; allowed: 1ms to 24h
+                f.yaml:4:74: "queue" is not a key of client.connections; allowed: maximum_per_host, maximum, \
+                maximum_streams, maximum_queued, queue_wait, maximum_idle, idle_timeout, maximum_age, happy_eyeballs_delay, \
+                address_stickiness, tcp_user_timeout, selection, hedge_after, ejection, probing, peer_certificates
                 """
             ),
             MistakeCase(
@@ -222,8 +222,8 @@ struct SectionMistakeTests {
                 f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, bytes, ttl, stale, stale_after, \
                 refresh_ahead, refresh_idle_names, preresolve, snapshot
                 f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, trust, trust_by_host, \
-                connections, on_address_change, http, max_response, headers, headers_by_host, redirects, retries, proxy, \
-                unix_socket, interface, reachable_networks
+                connections, on_address_change, http, maximum_response_body, headers, headers_by_host, redirects, retries, \
+                proxy, unix_socket, interface, reachable_networks
                 """
             ),
             MistakeCase(
@@ -237,8 +237,8 @@ struct SectionMistakeTests {
                 f.yaml:2:19: cache.entries: "x" is not a whole number; allowed: a whole number from 1 to 10000000
                 f.yaml:2:22: "entries" is written twice: it is on line 2 already (keep one of them)
                 f.yaml:3:11: "htp" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, connections, \
-                on_address_change, http, max_response, headers, headers_by_host, redirects, retries, proxy, unix_socket, \
-                interface, reachable_networks (did you mean "http"?)
+                on_address_change, http, maximum_response_body, headers, headers_by_host, redirects, retries, proxy, \
+                unix_socket, interface, reachable_networks (did you mean "http"?)
                 """
             ),
         ]

@@ -32,7 +32,8 @@ struct SettingsTests {
         #expect(settings.cache == HTTPDNSResolver.Configuration.Cache())
         #expect(settings.timeouts == HTTPDNSClient.Configuration.Timeouts())
         #expect(settings.versions == .automatic)
-        #expect(settings.maximumResponseBody == .unlimited && settings.maximumIdleConnections == nil)
+        #expect(settings.maximumResponseBody == .unlimited)
+        #expect(settings.connections == HTTPDNSClient.Configuration.Connections())
     }
 
     /// Key pins are for all hosts or for some.
@@ -187,9 +188,10 @@ struct SettingsTests {
             cache: { entries: 12, ttl: { min: 1s, max: 10m } }
             client:
               timeouts: { connect: 250ms, tls: 3s, first_byte: none, idle: 2m, response_head: 90s, total: 1h }
-              connections: { maximum_per_host: 4, maximum: 9, max_streams: 50, max_queued: 0, queue_wait: 2s, max_idle: 7 }
+              connections: { maximum_per_host: 4, maximum: 9, maximum_streams: 50, maximum_queued: 0, \
+            queue_wait: 2s, maximum_idle: 7 }
               http: 1.1
-              max_response: 64KiB
+              maximum_response_body: 64KiB
             """,
             name: "f.yaml"
         )
@@ -204,7 +206,7 @@ struct SettingsTests {
         (timeouts.connect, timeouts.tls, timeouts.firstByte) = (.milliseconds(250), .seconds(3), nil)
         (timeouts.idle, timeouts.responseHead, timeouts.total) = (.seconds(120), .seconds(90), .seconds(3600))
         #expect(settings.timeouts == timeouts)
-        #expect(settings.maximumIdleConnections == 7)
+        #expect(settings.connections.maximumIdle == 7)
         #expect(settings.connections.maximumPerHost == 4 && settings.connections.maximum == 9)
         #expect(settings.connections.maximumStreams == 50)
         #expect(settings.connections.maximumQueued == 0 && settings.connections.queueWait == .seconds(2))
@@ -255,8 +257,8 @@ struct SettingsTests {
               retries:
                 limit: 1
                 delay: 50ms
-                max_delay: 1s
-                max_retry_after: 0s
+                maximum_delay: 1s
+                maximum_retry_after: 0s
                 statuses: 503
                 budget: { percent: 5, per_second: 0 }
             """,
@@ -367,13 +369,14 @@ struct SettingsTests {
     @Test("Values become a client's configuration")
     func configuration() throws {
         let configuration = try ConfigurationFile.parse(
-            "version: 1\nmappings: { a.example: 203.0.113.7 }\ncache: { entries: 5 }\nclient: { http: 1.1, max_response: none }",
+            "version: 1\nmappings: { a.example: 203.0.113.7 }\ncache: { entries: 5 }\n"
+                + "client: { http: 1.1, maximum_response_body: none }",
             name: "f.yaml"
         )
         #expect(configuration.resolver.mappings.count == 1)
         #expect(configuration.resolver.cache.entries == 5)
         #expect(configuration.versions == .http1Only && configuration.maximumResponseBody == .unlimited)
-        #expect(configuration.maximumIdleConnections == HTTPDNSClient.Configuration().maximumIdleConnections)
+        #expect(configuration.connections == HTTPDNSClient.Configuration().connections)
         #expect(configuration.isEnabled)
     }
 

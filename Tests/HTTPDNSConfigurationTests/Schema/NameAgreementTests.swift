@@ -134,13 +134,8 @@ private let nameExceptions = """
     the switch of the client is on top of the file: resolver.enabled= client.=isEnabled
     another level (resolver): cache.preresolve= resolver.=preresolve cache.file= resolver.=snapshotPath
     another level (trust.roots, headers.byHost): client.ca_file= trust.=roots client.headers_by_host=
-    undecided, another level: client.on_address_change= connections.=onAddressChange connections.max_idle= \
-        client.=maximumIdleConnections
+    undecided, another level: client.on_address_change= connections.=onAddressChange
     undecided, no key: client.=maximumRequestsInFlight connections.=firstFamily retries.=methods retries.=errors
-    undecided, max or maximum: connections.max_streams=maximumStreams connections.max_queued=maximumQueued \
-        connections.max_age=maximumAge ejection.max_duration=maximumDuration probing.max_concurrent=maximumConcurrent \
-        retries.max_delay=maximumDelay retries.max_retry_after=maximumRetryAfter \
-        client.max_response=maximumResponseBody
     undecided, with or without limit: resolver.attempt=attemptLimit resolver.total=timeLimit cache.stale=staleLimit \
         route.stale=staleLimit
     undecided, another word: client.http=versions client.interface=localSource connections.probing=activeProbing \

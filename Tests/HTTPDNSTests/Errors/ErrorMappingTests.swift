@@ -163,7 +163,7 @@ struct ErrorMappingTests {
     func configuration() async throws {
         var bad: [HTTPDNSClient.Configuration] = []
         for change: (inout HTTPDNSClient.Configuration) -> Void in [
-            { $0.timeouts.connect = .zero }, { $0.timeouts.total = .seconds(-1) }, { $0.maximumIdleConnections = 0 },
+            { $0.timeouts.connect = .zero }, { $0.timeouts.total = .seconds(-1) }, { $0.connections.maximumIdle = 0 },
             { $0.trustRoots = .file("/nowhere/ca.pem") }, { $0.maximumRequestsInFlight = 0 },
             { $0.trust.clientCertificate = HTTPDNSTrust.ClientCertificate(certificateFile: "/nowhere/client.pem") },
             { $0.resolver.routes = [HTTPDNSRoute(.any, .providers(["nobody"], fallback: .none))] },

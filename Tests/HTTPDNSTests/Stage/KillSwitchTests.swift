@@ -74,9 +74,9 @@ struct KillSwitchTests {
         var configuration = rig.configuration
         configuration.isEnabled = false
         configuration.timeouts.firstByte = .seconds(7)
-        configuration.maximumIdleConnections = 3
+        configuration.connections.maximumIdle = 3
         let result = try await rig.client.reload(configuration)
-        #expect(result.isChanged && result.needsRestart == ["client.connections.max_idle"])
+        #expect(result.isChanged && result.needsRestart == ["client.connections"])
         #expect(try await rig.client.get("http://one.test/").exchanges.first?.request.source == .system)
         #expect(rig.wire.requests.last?.limits.firstByte == .seconds(7))
 
