@@ -115,7 +115,7 @@ extension HTTPDNSClient {
             public var ejection: HTTPDNSClient.Configuration.OutlierEjection?
             /// The settings for connecting to addresses without a request, to learn their condition. Nil means that
             /// there are no such connections, and that unhealthy addresses are tried beside requests.
-            public var activeProbing: HTTPDNSClient.Configuration.ActiveProbing?
+            public var probing: HTTPDNSClient.Configuration.ActiveProbing?
             /// Whether ``HTTPDNSClient/Exchange/peerCertificates`` holds the certificates that the server sent. This
             /// takes 2 to 8 KB for each address in use.
             public var keepsPeerCertificates = false
@@ -336,7 +336,7 @@ extension HTTPDNSClient.Configuration.ActiveProbing {
     fileprivate func validate() throws(HTTPDNSClientError) {
         guard interval >= .seconds(1), maximumConcurrent >= 1 else {
             throw .configuration(
-                "connections.activeProbing: the interval is \(interval.shortText), maximumConcurrent \(maximumConcurrent)",
+                "connections.probing: the interval is \(interval.shortText), maximumConcurrent \(maximumConcurrent)",
                 hint: "1s and 1 are the least"
             )
         }
@@ -376,7 +376,7 @@ extension HTTPDNSClient.Configuration.Connections {
             )
         }
         try ejection?.validate()
-        try activeProbing?.validate()
+        try probing?.validate()
     }
 
     private func validateAdmission() throws(HTTPDNSClientError) {

@@ -9,7 +9,7 @@ func choosingAddresses() -> HTTPDNSClient.Configuration {
     configuration.connections.selection = .fastest
     configuration.connections.hedgeAfter = .milliseconds(80)
     configuration.connections.ejection = HTTPDNSClient.Configuration.OutlierEjection()
-    configuration.connections.activeProbing = HTTPDNSClient.Configuration.ActiveProbing()
+    configuration.connections.probing = HTTPDNSClient.Configuration.ActiveProbing()
     return configuration
 }
 

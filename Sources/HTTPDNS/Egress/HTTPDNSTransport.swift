@@ -187,7 +187,7 @@ public final class HTTPDNSTransport: Sendable {
         configuration.unacknowledgedLimit = connections.tcpUserTimeout
         configuration.keepsPeerCertificates = connections.keepsPeerCertificates
         configuration.ejection = connections.ejection
-        configuration.activeProbing = connections.activeProbing
+        configuration.activeProbing = connections.probing
         configuration.logger = logger
         return configuration
     }

@@ -105,7 +105,7 @@ extension HTTPDNSClient {
         }
         if configuration.proxy != initial.proxy { names.append("client.proxy") }
         if configuration.unixSocket != initial.unixSocket { names.append("client.unix_socket") }
-        if configuration.localSource != initial.localSource { names.append("client.interface") }
+        if configuration.localSource != initial.localSource { names.append("client.local_source") }
         return names
     }
 }

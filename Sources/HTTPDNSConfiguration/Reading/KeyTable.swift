@@ -93,10 +93,9 @@ package struct KeyTable: Sendable {
     package static let client = KeyTable(
         name: "client",
         keys: [
-            "timeouts", "ca_file", "trust", "trust_by_host", "connections", "on_address_change", "http",
+            "timeouts", "ca_file", "trust", "trust_by_host", "connections", "versions",
             "maximum_response_body", "headers", "headers_by_host", "redirects", "retries", "proxy", "unix_socket",
-            "interface",
-            "reachable_networks",
+            "local_source", "reachable_networks",
         ]
     )
     package static let timeouts = KeyTable(
@@ -107,8 +106,9 @@ package struct KeyTable: Sendable {
         name: "client.connections",
         keys: [
             "maximum_per_host", "maximum", "maximum_streams", "maximum_queued", "queue_wait", "maximum_idle",
-            "idle_timeout", "maximum_age", "happy_eyeballs_delay", "address_stickiness", "tcp_user_timeout",
-            "selection", "hedge_after", "ejection", "probing", "peer_certificates",
+            "idle_timeout", "maximum_age", "happy_eyeballs_delay", "address_stickiness",
+            "on_address_change", "tcp_user_timeout", "selection", "hedge_after", "ejection", "probing",
+            "peer_certificates",
         ]
     )
     package static let redirects = KeyTable(

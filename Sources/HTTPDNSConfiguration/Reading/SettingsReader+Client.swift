@@ -24,12 +24,7 @@ extension SettingsReader {
         settings.trustOrigins[settings.wholeTrust] = origin
         if let node = fields["trust_by_host"] { readTrustByHost(node, into: &settings) }
         if let node = fields["connections"] { readConnections(node, into: &settings) }
-        if let node = fields["on_address_change"],
-            let word = word(of: node, .addressChanges, path: "client.on_address_change")
-        {
-            settings.connections.onAddressChange = word == "warm_then_move" ? .warmThenMove : .moveNow
-        }
-        if let node = fields["http"], let word = word(of: node, .httpVersions, path: "client.http") {
+        if let node = fields["versions"], let word = word(of: node, .httpVersions, path: "client.versions") {
             settings.versions = SettingsReader.versions[word] ?? .automatic
         }
         if let node = fields["maximum_response_body"] {

@@ -56,11 +56,16 @@ extension SettingsReader {
             let selections: [Connections.Selection] = [.automatic, .given, .roundRobin, .random, .fastest]
             settings.connections.selection = selections.first { $0.description == word } ?? .automatic
         }
+        if let node = fields["on_address_change"],
+            let word = word(of: node, .addressChanges, path: "\(path).on_address_change")
+        {
+            settings.connections.onAddressChange = word == "warm_then_move" ? .warmThenMove : .moveNow
+        }
         if let node = fields["ejection"] {
             settings.connections.ejection = readEjection(node, path: "\(path).ejection")
         }
         if let node = fields["probing"] {
-            settings.connections.activeProbing = readProbing(node, path: "\(path).probing")
+            settings.connections.probing = readProbing(node, path: "\(path).probing")
         }
         if let node = fields["peer_certificates"],
             let keeps = truth(of: node, path: "\(path).peer_certificates")

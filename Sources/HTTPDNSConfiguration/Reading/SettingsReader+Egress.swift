@@ -26,9 +26,9 @@ extension SettingsReader {
     mutating func readEgress(_ fields: Fields, into settings: inout FileSettings) {
         if let node = fields["proxy"] { settings.proxy = readProxy(node) ?? .direct }
         if let node = fields["unix_socket"] { settings.unixSocket = readUnixSocket(node) }
-        if let node = fields["interface"] {
+        if let node = fields["local_source"] {
             let form = "a network interface such as eth0, or an address of this machine"
-            settings.localSource = value(of: node, path: "client.interface", form) { text throws(ValueMistake) in
+            settings.localSource = value(of: node, path: "client.local_source", form) { text throws(ValueMistake) in
                 try Self.refuseTruth(text, form)
                 if let address = HTTPDNSAddress(text) { return .address(address) }
                 // Linux has room for 15 bytes (IFNAMSIZ).

@@ -8,11 +8,11 @@ internal import HTTPDNSPrimitives
 extension KeyTable {
     package static let trust = KeyTable(
         name: "client.trust",
-        keys: ["client_certificate", "pins", "pins_by_host", "minimum_tls", "verification", "key_log"]
+        keys: ["client_certificate", "pins", "pins_by_host", "minimum_version", "verification", "key_log"]
     )
     package static let hostTrust = KeyTable(
         name: "a host's trust",
-        keys: ["ca_file", "client_certificate", "pins", "minimum_tls", "verification"]
+        keys: ["ca_file", "client_certificate", "pins", "minimum_version", "verification"]
     )
     package static let clientCertificate = KeyTable(
         name: "client.trust.client_certificate",
@@ -93,7 +93,9 @@ extension SettingsReader {
         if let node = fields["client_certificate"] {
             trust.clientCertificate = readClientCertificate(node, path: "\(path).client_certificate")
         }
-        if let node = fields["minimum_tls"], let word = word(of: node, .tlsVersions, path: "\(path).minimum_tls") {
+        if let node = fields["minimum_version"],
+            let word = word(of: node, .tlsVersions, path: "\(path).minimum_version")
+        {
             trust.minimumVersion = word == "1.3" ? .tls13 : .tls12
         }
         if let node = fields["verification"],

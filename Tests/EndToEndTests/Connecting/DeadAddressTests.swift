@@ -258,8 +258,8 @@ struct DeadAddressTests {
             ),
             (
                 {
-                    $0.connections.activeProbing = HTTPDNSClient.Configuration.ActiveProbing();
-                    $0.connections.activeProbing?.interval = .zero
+                    $0.connections.probing = HTTPDNSClient.Configuration.ActiveProbing();
+                    $0.connections.probing?.interval = .zero
                 }, "interval"
             ),
             ({ $0.trustByHost[.any] = HTTPDNSTrust() }, "trustByHost"),

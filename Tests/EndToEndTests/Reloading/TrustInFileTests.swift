@@ -47,7 +47,7 @@ struct TrustInFileTests {
                         + "  trust_by_host:\n    one.test: { \(others), verification: insecurely-accepting-any-certificate }\n",
                     true
                 ),
-                (authorities + "  trust: { minimum_tls: 1.3 }\n", true),
+                (authorities + "  trust: { minimum_version: 1.3 }\n", true),
             ]
             for step in steps {
                 try folder.replace("httpdns.yaml", with: Self.text(step.text))

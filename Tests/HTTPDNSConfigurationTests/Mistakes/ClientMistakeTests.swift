@@ -37,8 +37,8 @@ struct ClientMistakeTests {
                 """,
                 """
                 f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, \
-                connections, on_address_change, http, maximum_response_body, headers, headers_by_host, redirects, retries, \
-                proxy, unix_socket, interface, reachable_networks (it is a key of client.timeouts)
+                connections, versions, maximum_response_body, headers, headers_by_host, redirects, retries, \
+                proxy, unix_socket, local_source, reachable_networks (it is a key of client.timeouts)
                 """
             ),
             MistakeCase(
@@ -67,13 +67,14 @@ struct ClientMistakeTests {
                 "Wrong client words",
                 """
                 version: 1
-                client: { http: 3, connections: { maximum_per_host: many, maximum_idle: 0 }, on_address_change: move }
+                client: { versions: 3, connections: { maximum_per_host: many, maximum_idle: 0, on_address_change: move } }
                 """,
                 """
-                f.yaml:2:17: client.http: found "3"; allowed: auto, 1.0, 1.1, 2 (did you mean "2"?)
-                f.yaml:2:53: client.connections.maximum_per_host: "many" is not a whole number; allowed: a whole number from 1 to 65535
-                f.yaml:2:73: client.connections.maximum_idle: "0" is out of range; allowed: a whole number from 1 to 65535
-                f.yaml:2:97: client.on_address_change: found "move"; allowed: move_now, warm_then_move
+                f.yaml:2:21: client.versions: found "3"; allowed: auto, 1.0, 1.1, 2 (did you mean "2"?)
+                f.yaml:2:57: client.connections.maximum_per_host: "many" is not a whole number; allowed: a whole number from \
+                1 to 65535
+                f.yaml:2:77: client.connections.maximum_idle: "0" is out of range; allowed: a whole number from 1 to 65535
+                f.yaml:2:99: client.connections.on_address_change: found "move"; allowed: move_now, warm_then_move
                 """
             ),
             MistakeCase(
@@ -158,7 +159,7 @@ struct ClientMistakeTests {
                 client:
                   proxy: { url: "ftp://proxy.example", password: secret, resolve: here, except: ["a b", 10.0.0.1/8] }
                   unix_socket: /run/app.sock
-                  interface: eth0/1
+                  local_source: eth0/1
                 """,
                 """
                 f.yaml:3:17: client.proxy.url: the proxy "ftp://proxy.example" cannot be used: its scheme is unknown \
@@ -171,20 +172,20 @@ struct ClientMistakeTests {
                 below it), 192.0.2.1, 10.0.0.0/8, 2001:db8::/32, one.example:8443, or * for everything)
                 f.yaml:3:89: client.proxy.except: "10.0.0.1/8" is no exception from a proxy (written are one.example (with all \
                 names below it), 192.0.2.1, 10.0.0.0/8, 2001:db8::/32, one.example:8443, or * for everything)
-                f.yaml:5:14: client.interface: found "eth0/1"; allowed: a network interface such as eth0, or an address of \
+                f.yaml:5:17: client.local_source: found "eth0/1"; allowed: a network interface such as eth0, or an address of \
                 this machine
                 """
             ),
             MistakeCase(
-                "A truth value for a proxy and for an interface",
+                "A truth value for a proxy and for a local source",
                 """
                 version: 1
-                client: { proxy: true, interface: Yes }
+                client: { proxy: true, local_source: Yes }
                 """,
                 """
                 f.yaml:2:18: client.proxy: found "true"; allowed: a proxy such as http://proxy.example:3128, environment, or none
-                f.yaml:2:35: client.interface: found "Yes"; allowed: a network interface such as eth0, or an address of this \
-                machine
+                f.yaml:2:38: client.local_source: found "Yes"; allowed: a network interface such as eth0, or an address of \
+                this machine
                 """
             ),
             MistakeCase(
@@ -245,18 +246,19 @@ struct ClientMistakeTests {
                 version: 1
                 client:
                   trust_by_host:
-                    "*": { minimum_tls: 1.3 }
+                    "*": { minimum_version: 1.3 }
                     A.example: { pins_by_host: {} }
-                    a.example: { minimum_tls: 1.1 }
+                    a.example: { minimum_version: 1.1 }
                     "a b": {}
                 """,
                 """
                 f.yaml:4:5: client.trust_by_host["*"]: "*" stands for all hosts; allowed: a name or *.suffix (what holds for all \
                 hosts belongs to client.trust and client.ca_file)
                 f.yaml:5:18: "pins_by_host" is not a key of a host's trust; allowed: ca_file, client_certificate, pins, \
-                minimum_tls, verification (it is a key of client.trust)
+                minimum_version, verification (it is a key of client.trust)
                 f.yaml:6:5: client.trust_by_host["a.example"] is written twice (keep one of them)
-                f.yaml:6:31: client.trust_by_host["a.example"].minimum_tls: found "1.1"; allowed: 1.2, 1.3 (did you mean "1.2"?)
+                f.yaml:6:35: client.trust_by_host["a.example"].minimum_version: found "1.1"; allowed: 1.2, 1.3 (did you mean \
+                "1.2"?)
                 f.yaml:7:5: client.trust_by_host["a b"]: "a b" is not a host name: it has a space; allowed are letters, digits, \
                 "-", "_" and dots between labels
                 """

@@ -30,12 +30,12 @@ struct ManyMistakesTests {
     func allParts() throws {
         let error = try #require(
             mistakes(
-                "client: { http: 3 }\nversion: 1\nroutes: { a.example: x }\nmappings: { a.example: x!, b..c: system }\n"
+                "client: { versions: 3 }\nversion: 1\nroutes: { a.example: x }\nmappings: { a.example: x!, b..c: system }\n"
             )
         )
         #expect(
             error.issues.map(\.location.description) == [
-                "f.yaml:1:17", "f.yaml:3:22", "f.yaml:4:24", "f.yaml:4:28",
+                "f.yaml:1:21", "f.yaml:3:22", "f.yaml:4:24", "f.yaml:4:28",
             ]
         )
     }

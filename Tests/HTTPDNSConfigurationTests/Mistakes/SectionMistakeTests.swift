@@ -130,7 +130,8 @@ struct SectionMistakeTests {
                 f.yaml:4:70: client.connections.queue_wait: "0s" is out of range; allowed: 1ms to 24h
                 f.yaml:4:74: "queue" is not a key of client.connections; allowed: maximum_per_host, maximum, \
                 maximum_streams, maximum_queued, queue_wait, maximum_idle, idle_timeout, maximum_age, happy_eyeballs_delay, \
-                address_stickiness, tcp_user_timeout, selection, hedge_after, ejection, probing, peer_certificates
+                address_stickiness, on_address_change, tcp_user_timeout, selection, hedge_after, ejection, probing, \
+                peer_certificates
                 """
             ),
             MistakeCase(
@@ -222,8 +223,8 @@ struct SectionMistakeTests {
                 f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, bytes, ttl, stale, stale_after, \
                 refresh_ahead, refresh_idle_names, preresolve, snapshot
                 f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, trust, trust_by_host, \
-                connections, on_address_change, http, maximum_response_body, headers, headers_by_host, redirects, retries, \
-                proxy, unix_socket, interface, reachable_networks
+                connections, versions, maximum_response_body, headers, headers_by_host, redirects, retries, \
+                proxy, unix_socket, local_source, reachable_networks
                 """
             ),
             MistakeCase(
@@ -231,14 +232,14 @@ struct SectionMistakeTests {
                 """
                 version: 1
                 cache: { entries: x, "entries": 5 }
-                client: { htp: auto }
+                client: { verions: auto }
                 """,
                 """
                 f.yaml:2:19: cache.entries: "x" is not a whole number; allowed: a whole number from 1 to 10000000
                 f.yaml:2:22: "entries" is written twice: it is on line 2 already (keep one of them)
-                f.yaml:3:11: "htp" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, connections, \
-                on_address_change, http, maximum_response_body, headers, headers_by_host, redirects, retries, proxy, \
-                unix_socket, interface, reachable_networks (did you mean "http"?)
+                f.yaml:3:11: "verions" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, connections, \
+                versions, maximum_response_body, headers, headers_by_host, redirects, retries, proxy, \
+                unix_socket, local_source, reachable_networks (did you mean "versions"?)
                 """
             ),
         ]

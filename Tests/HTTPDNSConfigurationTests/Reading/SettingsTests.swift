@@ -46,7 +46,7 @@ struct SettingsTests {
               trust:
                 pins: \(pin)
                 pins_by_host: { "*.Shop.example": [\(pin)] }
-                minimum_tls: 1.3
+                minimum_version: 1.3
                 verification: insecurely-accepting-any-certificate
             """
         let trust = try ConfigurationFile.settings(text, name: "f.yaml").trust
@@ -64,7 +64,7 @@ struct SettingsTests {
             let text = "version: 1\nclient:\n  connections:\n    ejection:\(nothing)\n    probing:\(nothing)\n"
             let connections = try ConfigurationFile.settings(text, name: "f.yaml").connections
             #expect(connections.ejection == (isOn ? HTTPDNSClient.Configuration.OutlierEjection() : nil))
-            #expect(connections.activeProbing == (isOn ? HTTPDNSClient.Configuration.ActiveProbing() : nil))
+            #expect(connections.probing == (isOn ? HTTPDNSClient.Configuration.ActiveProbing() : nil))
         }
     }
 
@@ -190,7 +190,7 @@ struct SettingsTests {
               timeouts: { connect: 250ms, tls: 3s, first_byte: none, idle: 2m, response_head: 90s, total: 1h }
               connections: { maximum_per_host: 4, maximum: 9, maximum_streams: 50, maximum_queued: 0, \
             queue_wait: 2s, maximum_idle: 7 }
-              http: 1.1
+              versions: 1.1
               maximum_response_body: 64KiB
             """,
             name: "f.yaml"
@@ -276,7 +276,7 @@ struct SettingsTests {
         (retries.budget.percent, retries.budget.perSecond) = (5, 0)
         #expect(settings.retries == retries)
         for (text, expected) in [("{}", HTTPDNSClient.RetryPolicy.standard), ("", .never)] {
-            let text = "version: 1\nclient: { http: auto, retries: \(text) }"
+            let text = "version: 1\nclient: { versions: auto, retries: \(text) }"
             #expect(try ConfigurationFile.settings(text, name: "f.yaml").retries == expected)
         }
         #expect(try ConfigurationFile.settings("version: 1\nclient: {}", name: "f.yaml").retries == .never)
@@ -305,8 +305,8 @@ struct SettingsTests {
         #expect(written.proxy == .through(proxy, except: exceptions))
         #expect(written.proxy.description == "http://proxy.example:3128 except .local.example,10.0.0.0/8")
         #expect(try settings("unix_socket: run/app.sock").unixSocket == "/etc/run/app.sock")
-        #expect(try settings("interface: eth0").localSource == .interface("eth0"))
-        #expect(try settings("interface: 192.0.2.7").localSource == .address(HTTPDNSAddress(v4: 192, 0, 2, 7)))
+        #expect(try settings("local_source: eth0").localSource == .interface("eth0"))
+        #expect(try settings("local_source: 192.0.2.7").localSource == .address(HTTPDNSAddress(v4: 192, 0, 2, 7)))
     }
 
     @Test("Connection settings are read, and omitted ones keep the values of code")
@@ -335,7 +335,7 @@ struct SettingsTests {
         ejection.consecutive = 2
         (ejection.duration, ejection.maximumDuration) = (.seconds(600), .seconds(600))
         connections.ejection = ejection
-        connections.activeProbing = HTTPDNSClient.Configuration.ActiveProbing()
+        connections.probing = HTTPDNSClient.Configuration.ActiveProbing()
         connections.keepsPeerCertificates = true
         #expect(settings.connections == connections)
         #expect(try ConfigurationFile.parse("version: 1", name: "f.yaml").connections != connections)
@@ -347,11 +347,11 @@ struct SettingsTests {
             version: 1
             client:
               trust:
-                minimum_tls: 1.3
+                minimum_version: 1.3
                 pins_by_host: { "*.shop.example": YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE= }
               trust_by_host:
                 lab.shop.example: { verification: insecurely-accepting-any-certificate }
-                "*.pay.example": { pins: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=, minimum_tls: 1.2 }
+                "*.pay.example": { pins: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=, minimum_version: 1.2 }
             """
         let configuration = try ConfigurationFile.parse(text, name: "f.yaml")
         var lab = configuration.trust
@@ -370,7 +370,7 @@ struct SettingsTests {
     func configuration() throws {
         let configuration = try ConfigurationFile.parse(
             "version: 1\nmappings: { a.example: 203.0.113.7 }\ncache: { entries: 5 }\n"
-                + "client: { http: 1.1, maximum_response_body: none }",
+                + "client: { versions: 1.1, maximum_response_body: none }",
             name: "f.yaml"
         )
         #expect(configuration.resolver.mappings.count == 1)
@@ -385,13 +385,13 @@ struct SettingsTests {
         let json = """
             {\t"version":1,
             \t"mappings":{"A.example":["203.0.113.7","2001:db8::7"],"b\\u00fccher.example":{"addresses":{"203.0.113.7":95}}},
-            \t"cache":{"entries":12,"ttl":{"min":"1s"}},"client":{"http":"1.1"}}
+            \t"cache":{"entries":12,"ttl":{"min":"1s"}},"client":{"versions":"1.1"}}
             """
         let yaml = """
             version: 1
             mappings: { A.example: [203.0.113.7, "2001:db8::7"], b\u{fc}cher.example: { addresses: { 203.0.113.7: 95 } } }
             cache: { entries: 12, ttl: { min: 1s } }
-            client: { http: 1.1 }
+            client: { versions: 1.1 }
             """
         let (left, right) = (
             try ConfigurationFile.settings(json, name: "f"), try ConfigurationFile.settings(yaml, name: "f")

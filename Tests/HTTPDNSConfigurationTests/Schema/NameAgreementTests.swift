@@ -134,14 +134,11 @@ private let nameExceptions = """
     the switch of the client is on top of the file: resolver.enabled= client.=isEnabled
     another level (resolver): cache.preresolve= resolver.=preresolve cache.file= resolver.=snapshotPath
     another level (trust.roots, headers.byHost): client.ca_file= trust.=roots client.headers_by_host=
-    undecided, another level: client.on_address_change= connections.=onAddressChange
     undecided, no key: client.=maximumRequestsInFlight connections.=firstFamily retries.=methods retries.=errors
     undecided, with or without limit: resolver.attempt=attemptLimit resolver.total=timeLimit cache.stale=staleLimit \
         route.stale=staleLimit
-    undecided, another word: client.http=versions client.interface=localSource connections.probing=activeProbing \
-        trust.minimum_tls=minimumVersion host-trust.minimum_tls=minimumVersion doh.answers=answerScope \
-        json.answers=answerScope alibaba.answers=answerScope tencent.answers=answerScope \
-        alibaba.parameters=customParameters tencent.account_refused_by=accountRefusalStatuses
+    undecided, another word: doh.answers=answerScope json.answers=answerScope alibaba.answers=answerScope \
+        tencent.answers=answerScope alibaba.parameters=customParameters tencent.account_refused_by=accountRefusalStatuses
     """
 
 /// Returns the Swift spelling of a key: `first_byte` is `firstByte`.

@@ -201,7 +201,7 @@ struct ServerTests {
             client:
               ca_file: \(stranger)
               trust_by_host:
-                img.shop.test: { minimum_tls: "1.2" }
+                img.shop.test: { minimum_version: "1.2" }
                 one.test: { ca_file: \(rig.certificateAuthorityFile) }
                 any.test: { verification: insecurely-accepting-any-certificate }
             """,
