@@ -66,7 +66,8 @@ package struct KeyTable: Sendable {
     package static let route = KeyTable(
         name: "a route",
         keys: [
-            "providers", "fallback", "families", "order", "second_opinion", "stale", "client_subnet", "https_records",
+            "providers", "fallback", "families", "order", "second_opinion", "stale_limit", "client_subnet",
+            "https_records",
             "allow", "only", "enabled", "rollout", "mode", "connect_fallback",
         ]
     )
@@ -80,7 +81,8 @@ package struct KeyTable: Sendable {
     package static let cache = KeyTable(
         name: "cache",
         keys: [
-            "entries", "bytes", "ttl", "stale", "stale_after", "refresh_ahead", "refresh_idle_names", "preresolve",
+            "entries", "bytes", "ttl", "stale_limit", "stale_after", "refresh_ahead", "refresh_idle_names",
+            "preresolve",
             "snapshot",
         ]
     )
@@ -88,7 +90,7 @@ package struct KeyTable: Sendable {
     package static let snapshot = KeyTable(name: "cache.snapshot", keys: ["file"])
     package static let resolver = KeyTable(
         name: "resolver",
-        keys: ["families", "internal_zones", "hedge_after", "attempt", "total", "system_threads"]
+        keys: ["families", "internal_zones", "hedge_after", "attempt_limit", "time_limit", "system_threads"]
     )
     package static let client = KeyTable(
         name: "client",

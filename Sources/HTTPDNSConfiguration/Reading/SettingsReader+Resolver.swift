@@ -21,18 +21,20 @@ extension SettingsReader {
         settings.hedgeAfter = fields["hedge_after"].flatMap {
             duration(of: $0, in: Self.hedging, path: "resolver.hedge_after")
         }
-        settings.attemptLimit = fields["attempt"].flatMap {
-            duration(of: $0, in: Self.resolving, path: "resolver.attempt")
+        settings.attemptLimit = fields["attempt_limit"].flatMap {
+            duration(of: $0, in: Self.resolving, path: "resolver.attempt_limit")
         }
-        settings.timeLimit = fields["total"].flatMap { duration(of: $0, in: Self.resolving, path: "resolver.total") }
+        settings.timeLimit = fields["time_limit"].flatMap {
+            duration(of: $0, in: Self.resolving, path: "resolver.time_limit")
+        }
         settings.systemThreads = fields["system_threads"].flatMap {
             number(of: $0, in: Self.systemThreads, path: "resolver.system_threads")
         }
         if let attempt = settings.attemptLimit, let total = settings.timeLimit, attempt > total {
             mistakes.add(
-                "resolver: attempt (\(DurationText.write(attempt))) is above total (\(DurationText.write(total)))",
-                at: fields["attempt"]?.position,
-                hint: "one query is never waited for longer than total"
+                "resolver: attempt_limit (\(DurationText.write(attempt))) is above time_limit (\(DurationText.write(total)))",
+                at: fields["attempt_limit"]?.position,
+                hint: "one query is never waited for longer than time_limit"
             )
         }
     }
@@ -61,7 +63,9 @@ extension SettingsReader {
             if let bytes { settings.cache.bytes = .bytes(bytes) }
         }
         if let node = fields["ttl"] { readTimeToLive(node, into: &settings.cache) }
-        if let node = fields["stale"], let limit = duration(of: node, in: Self.cacheTimeToLive, path: "cache.stale") {
+        if let node = fields["stale_limit"],
+            let limit = duration(of: node, in: Self.cacheTimeToLive, path: "cache.stale_limit")
+        {
             settings.cache.staleLimit = limit
         }
         if let node = fields["stale_after"],

@@ -112,7 +112,9 @@ extension SettingsReader {
         if let node = fields["https_records"], let uses = truth(of: node, path: "\(path).https_records") {
             route.usesHTTPSRecords = uses
         }
-        route.staleLimit = fields["stale"].flatMap { duration(of: $0, in: Self.cacheTimeToLive, path: "\(path).stale") }
+        route.staleLimit = fields["stale_limit"].flatMap {
+            duration(of: $0, in: Self.cacheTimeToLive, path: "\(path).stale_limit")
+        }
         route.clientSubnet = fields["client_subnet"].flatMap { node in
             value(of: node, path: "\(path).client_subnet", "a network such as 203.0.113.0/24") {
                 text throws(ValueMistake) in try AddressBlockText.parseSubnet(text)

@@ -126,7 +126,7 @@ extension HTTPDNSResolver.Configuration {
         if cache.entries < 1 { return "cache.entries is \(cache.entries), and 1 is the least" }
         if cache.minimumTimeToLive < .zero { return "cache.ttl.min is negative" }
         if cache.maximumTimeToLive < cache.minimumTimeToLive { return "cache.ttl.max is below cache.ttl.min" }
-        if cache.staleLimit < .zero { return "cache.stale is negative" }
+        if cache.staleLimit < .zero { return "cache.stale_limit is negative" }
         if cache.staleAfter < .zero { return "cache.stale_after is negative" }
         if cache.systemTimeToLive < .zero { return "cache.ttl.system is negative" }
         if timeLimit <= .zero { return "the time limit for resolving is not above zero" }

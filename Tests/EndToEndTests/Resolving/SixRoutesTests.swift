@@ -25,7 +25,7 @@ struct SixRoutesTests {
         version: 1
         client: { ca_file: \(rig.certificateAuthorityFile) }
         policy: { providers_may_answer: loopback }
-        resolver: { families: v4, attempt: 20s, total: 60s, hedge_after: 20s }
+        resolver: { families: v4, attempt_limit: 20s, time_limit: 60s, hedge_after: 20s }
         providers:
           bind: { kind: doh, url: "\(rig.dohURL)", bootstrap: 127.0.0.1, ca_file: \(rig.certificateAuthorityFile) }
           json:

@@ -14,16 +14,16 @@ struct ResolvingMistakeTests {
                 "Wrong limits of the cache",
                 """
                 version: 1
-                cache: { bytes: 4MB, stale: 10, stale_after: 2m, refresh_ahead: yes, refresh_idle_names: true }
+                cache: { bytes: 4MB, stale_limit: 10, stale_after: 2m, refresh_ahead: yes, refresh_idle_names: true }
                 """,
                 """
                 f.yaml:2:17: cache.bytes: "4MB": "MB" is not a unit; allowed: a whole number with B, KiB, MiB or GiB, \
                 such as 64KiB or 4MiB (write 4MiB)
-                f.yaml:2:29: cache.stale: "10" has no unit; allowed: a whole number with ms, s, m or h, such as 500ms or \
+                f.yaml:2:35: cache.stale_limit: "10" has no unit; allowed: a whole number with ms, s, m or h, such as 500ms or \
                 30s (did you mean 10s?)
-                f.yaml:2:46: cache.stale_after: "2m" is out of range; allowed: 0s to 1m
-                f.yaml:2:65: cache.refresh_ahead: found "yes"; allowed: true, false (write true)
-                f.yaml:2:90: cache.refresh_idle_names: "true" comes in a later version; allowed now: false
+                f.yaml:2:52: cache.stale_after: "2m" is out of range; allowed: 0s to 1m
+                f.yaml:2:71: cache.refresh_ahead: found "yes"; allowed: true, false (write true)
+                f.yaml:2:96: cache.refresh_idle_names: "true" comes in a later version; allowed now: false
                 """
             ),
             MistakeCase(
@@ -89,26 +89,27 @@ struct ResolvingMistakeTests {
                 "Wrong limits of asking",
                 """
                 version: 1
-                resolver: { hedge_after: 61s, attempt: 4s, total: 2s, families: ipv6, fallback: none }
+                resolver: { hedge_after: 61s, attempt_limit: 4s, time_limit: 2s, families: ipv6, fallback: none }
                 """,
                 """
                 f.yaml:2:26: resolver.hedge_after: "61s" is out of range; allowed: 0s to 1m
-                f.yaml:2:40: resolver: attempt (4s) is above total (2s) (one query is never waited for longer than total)
-                f.yaml:2:65: resolver.families: found "ipv6"; allowed: v4, v6, both
-                f.yaml:2:71: "fallback" is not a key of resolver; allowed: families, internal_zones, hedge_after, attempt, total, \
-                system_threads (it is a key of a route)
+                f.yaml:2:46: resolver: attempt_limit (4s) is above time_limit (2s) (one query is never waited for \
+                longer than time_limit)
+                f.yaml:2:76: resolver.families: found "ipv6"; allowed: v4, v6, both
+                f.yaml:2:82: "fallback" is not a key of resolver; allowed: families, internal_zones, hedge_after, \
+                attempt_limit, time_limit, system_threads (it is a key of a route)
                 """
             ),
             MistakeCase(
                 "No time at all",
                 """
                 version: 1
-                resolver: { attempt: 0ms, total: 11m, system_threads: 0 }
+                resolver: { attempt_limit: 0ms, time_limit: 11m, system_threads: 0 }
                 """,
                 """
-                f.yaml:2:22: resolver.attempt: "0ms" is out of range; allowed: 1ms to 10m
-                f.yaml:2:34: resolver.total: "11m" is out of range; allowed: 1ms to 10m
-                f.yaml:2:55: resolver.system_threads: "0" is out of range; allowed: a whole number \
+                f.yaml:2:28: resolver.attempt_limit: "0ms" is out of range; allowed: 1ms to 10m
+                f.yaml:2:45: resolver.time_limit: "11m" is out of range; allowed: 1ms to 10m
+                f.yaml:2:66: resolver.system_threads: "0" is out of range; allowed: a whole number \
                 from 1 to 1024
                 """
             ),
@@ -136,15 +137,15 @@ struct ResolvingMistakeTests {
                   one: { kind: doh, url: https://192.0.2.53/q }
                   two: { kind: doh, url: https://192.0.2.54/q }
                 routes:
-                  a.example: { providers: [one, two], order: fast, stale: never, client_subnet: 203.0.113.7 }
+                  a.example: { providers: [one, two], order: fast, stale_limit: never, client_subnet: 203.0.113.7 }
                   b.example: { providers: one, second_opinion: true, https_records: on, client_subnet: 203.0.113.7/24 }
                   c.example: { providers: one, allow: [10.0.0.1/8], only: [] }
                 """,
                 """
                 f.yaml:6:46: routes["a.example"].order: found "fast"; allowed: given, fastest
-                f.yaml:6:59: routes["a.example"].stale: "never" is not a duration; allowed: a whole number with ms, s, m \
+                f.yaml:6:65: routes["a.example"].stale_limit: "never" is not a duration; allowed: a whole number with ms, s, m \
                 or h, such as 500ms or 30s
-                f.yaml:6:81: routes["a.example"].client_subnet: "203.0.113.7" is one machine; allowed: a network in CIDR \
+                f.yaml:6:87: routes["a.example"].client_subnet: "203.0.113.7" is one machine; allowed: a network in CIDR \
                 such as 203.0.113.0/24 or "2001:db8::/56" (did you mean 203.0.113.0/24?)
                 f.yaml:7:48: routes["b.example"].second_opinion: there is one provider, and a second opinion needs \
                 another (name two providers, or leave second_opinion out)

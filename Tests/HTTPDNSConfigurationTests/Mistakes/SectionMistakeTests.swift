@@ -178,12 +178,12 @@ struct SectionMistakeTests {
                 "Wrong cache",
                 """
                 version: 1
-                cache: { entries: 0, ttl: { min: 2h, max: 10m }, stale: 169h }
+                cache: { entries: 0, ttl: { min: 2h, max: 10m }, stale_limit: 169h }
                 """,
                 """
                 f.yaml:2:19: cache.entries: "0" is out of range; allowed: a whole number from 1 to 10000000
                 f.yaml:2:27: cache.ttl: min (2h) is above max (10m)
-                f.yaml:2:57: cache.stale: "169h" is out of range; allowed: 0s to 168h
+                f.yaml:2:63: cache.stale_limit: "169h" is out of range; allowed: 0s to 168h
                 """
             ),
             MistakeCase(
@@ -220,8 +220,8 @@ struct SectionMistakeTests {
                 f.yaml:2:9: routes: found "all"; allowed: a mapping with a name, *.suffix or "*" for each route
                 f.yaml:3:11: mappings: found "none"; allowed: a mapping with a name or *.suffix for each rule
                 f.yaml:4:9: policy: found "strict"; allowed: a mapping with the keys providers_may_answer, allow, deny
-                f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, bytes, ttl, stale, stale_after, \
-                refresh_ahead, refresh_idle_names, preresolve, snapshot
+                f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, bytes, ttl, stale_limit, \
+                stale_after, refresh_ahead, refresh_idle_names, preresolve, snapshot
                 f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, trust, trust_by_host, \
                 connections, versions, maximum_response_body, headers, headers_by_host, redirects, retries, \
                 proxy, unix_socket, local_source, reachable_networks

@@ -180,7 +180,7 @@ struct SyntaxMistakeTests {
                   <<: { entries: 5 }
                 """,
                 """
-                f.yaml:3:3: "<<" is not a key of cache; allowed: entries, bytes, ttl, stale, stale_after, refresh_ahead, \
+                f.yaml:3:3: "<<" is not a key of cache; allowed: entries, bytes, ttl, stale_limit, stale_after, refresh_ahead, \
                 refresh_idle_names, preresolve, snapshot (merge keys are not supported: write the keys out)
                 """
             ),

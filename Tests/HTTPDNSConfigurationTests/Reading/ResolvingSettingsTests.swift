@@ -20,23 +20,24 @@ struct ResolvingSettingsTests {
             providers: [one, two]
             order: fastest
             second_opinion: true
-            stale: 10m
+            stale_limit: 10m
             client_subnet: 203.0.113.0/24
             https_records: true
             allow: [10.1.0.0/16, 169.254.7.7]
             only: "2001:db8::/32"
-          pay.shop.example: { providers: one, stale: 0s, order: given, second_opinion: false, https_records: false }
+          pay.shop.example: { providers: one, stale_limit: 0s, order: given, second_opinion: false, https_records: false }
         cache:
           entries: 12
           bytes: 64KiB
-          stale: 30m
+          stale_limit: 30m
           stale_after: 0s
           refresh_ahead: false
           refresh_idle_names: false
           ttl: { system: 5s }
           preresolve: [A.example, b.example.]
           snapshot: { file: state/httpdns.cache }
-        resolver: { families: v6, internal_zones: [Corp.shop.example], hedge_after: 20ms, attempt: 500ms, total: 2s, system_threads: 32 }
+        resolver: { families: v6, internal_zones: [Corp.shop.example], hedge_after: 20ms, \
+        attempt_limit: 500ms, time_limit: 2s, system_threads: 32 }
         """
 
     @Test("Routes set how their providers are queried and which addresses are allowed")

@@ -135,8 +135,6 @@ private let nameExceptions = """
     another level (resolver): cache.preresolve= resolver.=preresolve cache.file= resolver.=snapshotPath
     another level (trust.roots, headers.byHost): client.ca_file= trust.=roots client.headers_by_host=
     undecided, no key: client.=maximumRequestsInFlight connections.=firstFamily retries.=methods retries.=errors
-    undecided, with or without limit: resolver.attempt=attemptLimit resolver.total=timeLimit cache.stale=staleLimit \
-        route.stale=staleLimit
     undecided, another word: doh.answers=answerScope json.answers=answerScope alibaba.answers=answerScope \
         tencent.answers=answerScope alibaba.parameters=customParameters tencent.account_refused_by=accountRefusalStatuses
     """

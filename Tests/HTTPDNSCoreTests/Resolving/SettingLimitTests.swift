@@ -14,7 +14,7 @@ struct SettingLimitTests {
             ("query is not above zero", { $0.attemptLimit = .zero }),
             ("query is not above zero", { $0.attemptLimit = .seconds(-1) }),
             ("hedgeAfter is negative", { $0.hedgeAfter = .seconds(-1) }),
-            ("cache.stale is negative", { $0.cache.staleLimit = .seconds(-1) }),
+            ("cache.stale_limit is negative", { $0.cache.staleLimit = .seconds(-1) }),
             ("cache.stale_after is negative", { $0.cache.staleAfter = .seconds(-1) }),
             ("cache.ttl.system is negative", { $0.cache.systemTimeToLive = .seconds(-1) }),
             ("its stale limit is negative", { $0.routes[0].staleLimit = .seconds(-1) }),
