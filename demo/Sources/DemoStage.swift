@@ -85,7 +85,7 @@ struct DemoStage: Sendable {
     /// The flags of resolve-test for the same settings.
     var resolveTestFlags: [String] {
         [
-            "--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--answers", "loopback", "--cacert",
+            "--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--answer-scope", "loopback", "--cacert",
             rig.certificateAuthorityFile,
         ]
     }

@@ -20,7 +20,7 @@ package struct KeyTable: Sendable {
     )
     package static let dohProvider = KeyTable(
         name: "a provider of kind doh",
-        keys: ["kind", "url", "bootstrap", "method", "ca_file", "answers", "limits"],
+        keys: ["kind", "url", "bootstrap", "method", "ca_file", "answer_scope", "limits"],
         later: ["region"]
     )
     package static let jsonProvider = KeyTable(
@@ -35,7 +35,7 @@ package struct KeyTable: Sendable {
     )
     package static let alibabaV1Provider = KeyTable(
         name: "a provider of kind alibaba-v1",
-        keys: jsonProvider.keys + ["account", "secret", "region", "parameters", "discovery", "addresses_file"]
+        keys: jsonProvider.keys + ["account", "secret", "region", "custom_parameters", "discovery", "addresses_file"]
     )
     package static let alibabaV2Provider = KeyTable(
         name: "a provider of kind alibaba-v2",
@@ -44,8 +44,8 @@ package struct KeyTable: Sendable {
     package static let tencentProvider = KeyTable(
         name: "a provider of kind tencent",
         keys: jsonProvider.keys + [
-            "account", "secret", "encryption_key", "region", "expiry", "encrypt_client_subnet", "account_refused_by",
-            "discovery", "addresses_file",
+            "account", "secret", "encryption_key", "region", "expiry", "encrypt_client_subnet",
+            "account_refusal_statuses", "discovery", "addresses_file",
         ]
     )
     package static let limits = KeyTable(name: "a provider's limits", keys: ["in_flight", "per_second"])

@@ -75,7 +75,9 @@ extension SettingsReader {
         var provider = FileSettings.Provider(name: name, kind: .doh(method: .get), position: entry.key.position)
         if let node = fields["bootstrap"] { provider.bootstrap = readBootstrap(node, path: "\(path).bootstrap") }
         if let node = fields["ca_file"] { provider.certificateFile = readableFile(of: node, path: "\(path).ca_file") }
-        if let node = fields["answers"] { provider.answerScope = scope(of: node, path: "\(path).answers") }
+        if let node = fields["answer_scope"] {
+            provider.answerScope = scope(of: node, path: "\(path).answer_scope")
+        }
         provider.limits = fields["limits"].flatMap { readLimits($0, path: "\(path).limits") }
         switch kind {
         case "json-google": provider.kind = .google

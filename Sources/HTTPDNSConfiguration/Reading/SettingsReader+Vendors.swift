@@ -36,8 +36,8 @@ extension SettingsReader {
             )
         }
         settings.discovers = fields["discovery"].flatMap { truth(of: $0, path: "\(path).discovery") }
-        if let node = fields["parameters"] {
-            settings.customParameters = readCustomParameters(node, path: "\(path).parameters")
+        if let node = fields["custom_parameters"] {
+            settings.customParameters = readCustomParameters(node, path: "\(path).custom_parameters")
         }
         settings.addressesFile = readAddressesFile(fields, path: path)
         return settings
@@ -103,8 +103,8 @@ extension SettingsReader {
         settings.sendsExpiry = fields["expiry"].flatMap { truth(of: $0, path: "\(path).expiry") }
         settings.encryptsClientSubnet = fields["encrypt_client_subnet"]
             .flatMap { truth(of: $0, path: "\(path).encrypt_client_subnet") }
-        if let node = fields["account_refused_by"] {
-            settings.accountRefusals = readStatuses(node, path: "\(path).account_refused_by")
+        if let node = fields["account_refusal_statuses"] {
+            settings.accountRefusals = readStatuses(node, path: "\(path).account_refusal_statuses")
         }
         settings.discovers = fields["discovery"].flatMap { truth(of: $0, path: "\(path).discovery") }
         settings.addressesFile = readAddressesFile(fields, path: path)

@@ -115,7 +115,7 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
             ? "the system resolver answered in place of providers whose answers may be no more private than \(limit)"
             : "the provider's answers may be no more private than \(limit)"
         return
-            "\(what), and \(reason); allow it with answers: \(purpose.scope) of the provider\(provider.map { " \"\($0)\"" } ?? ""), or with \(remedy)"
+            "\(what), and \(reason); allow it with answer_scope: \(purpose.scope) of the provider\(provider.map { " \"\($0)\"" } ?? ""), or with \(remedy)"
     }
 
     private func refusal(of address: HTTPDNSAddress, by route: HTTPDNSRoute) -> String {

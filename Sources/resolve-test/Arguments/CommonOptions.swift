@@ -50,10 +50,10 @@ struct CommonOptions: ParsableArguments, Sendable {
     var usesPublicProviders = false
 
     @Option(
-        name: .customLong("answers"),
+        name: .customLong("answer-scope"),
         help: ArgumentHelp("The most private addresses that --doh and --public may return.", valueName: "SCOPE")
     )
-    var answers = AnswerChoice.public
+    var answerScope = AnswerChoice.public
 
     @Option(
         name: .customLong("cacert"),
@@ -93,7 +93,7 @@ struct OutputOptions: ParsableArguments, Sendable {
     var isVerbose = false
 }
 
-/// The values of `--answers`.
+/// The values of `--answer-scope`.
 enum AnswerChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
     case `public`, `private`, loopback
 

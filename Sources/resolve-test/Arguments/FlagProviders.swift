@@ -69,7 +69,7 @@ struct FlagProviders {
 
     private mutating func append(_ settings: HTTPDNSDoHProvider.Configuration, _ options: CommonOptions) throws {
         var settings = settings
-        settings.answerScope = options.answers.scope
+        settings.answerScope = options.answerScope.scope
         if let path = options.certificateAuthorityFile { settings.trustRoots = .file(path) }
         do {
             providers.append(try HTTPDNSDoHProvider(settings))

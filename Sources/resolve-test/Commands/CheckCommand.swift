@@ -125,7 +125,7 @@ struct CheckReport {
             "allowed": .array(policy.allowed.map { .text("\($0)") }),
             "denied": .array(policy.denied.map { .text("\($0)") }),
             "providers": .array(providers.map { .text($0.name) }),
-            "answers": .object(
+            "answerScope": .object(
                 Dictionary(providers.map { ($0.name, .text("\($0.answers)")) }, uniquingKeysWith: { first, _ in first })
             ),
             "routes": .array(routes.map { .text("\($0.pattern)") }),

@@ -43,7 +43,7 @@ enum RootHelp {
 
           --config FILE (or HTTPDNS_CONFIG)    --map HOST[:PORT]=ADDRESS[,ADDRESS]
           --doh URL    --bootstrap HOST=ADDRESS    --public    --system-fallback
-          --cacert FILE    --allow CIDR    --answers public|private|loopback
+          --cacert FILE    --allow CIDR    --answer-scope public|private|loopback
           --family v4|v6|both    --json    -v
           --socket PATH (or HTTPDNS_SOCKET)    a running service: dump, switch, watch
         Exit: 0 done  1 failed  2 usage or configuration  3 compare: suspicious answer

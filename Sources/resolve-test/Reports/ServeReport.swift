@@ -28,7 +28,7 @@ struct ServeReport: Sendable {
                 .object([
                     "event": .text("listening"), "url": .text(listener.url),
                     "address": .text("\(listener.address)"), "port": .integer(Int(listener.port)),
-                    "mappings": .integer(listener.ruleCount), "answers": .text("\(listener.answerScope)"),
+                    "mappings": .integer(listener.ruleCount), "answerScope": .text("\(listener.answerScope)"),
                 ])
             )
             return
@@ -39,7 +39,8 @@ struct ServeReport: Sendable {
         if listener.answerScope != .public {
             let scope = min(listener.answerScope, .loopback)
             console.standardError.say(
-                "note: there are \(scope) addresses; clients need answers: \(scope) for this provider, or --answers \(scope)\n"
+                "note: there are \(scope) addresses; clients need answer_scope: \(scope) for this provider, "
+                    + "or --answer-scope \(scope)\n"
             )
         }
         if HTTPDNSAddressPolicy.Scope(of: listener.address) != .loopback {

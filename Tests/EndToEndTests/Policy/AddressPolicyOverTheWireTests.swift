@@ -16,7 +16,7 @@ struct AddressPolicyOverTheWireTests {
         "169.254.169.254", "169.254.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255",
     ]
 
-    @Test("A provider with answers: loopback may answer loopback and private addresses")
+    @Test("A provider with answer_scope: loopback may answer loopback and private addresses")
     func loopback() async throws {
         let rig = try await ServerRig.shared()
         try await rig.setRecords("policy-loop.wild.test", ["127.0.0.3"])
@@ -61,10 +61,10 @@ struct AddressPolicyOverTheWireTests {
             "doh.test=127.0.0.1", "--cacert", rig.certificateAuthorityFile,
         ]
         let run = try await Command.resolveTest(flags).run()
-        #expect(run.status == 1 && run.error.contains("answers: loopback"), "\(run)")
+        #expect(run.status == 1 && run.error.contains("answer_scope: loopback"), "\(run)")
         #expect(server.connections.isEmpty)
         let allowed = try await Command.resolveTest(
-            ["resolve", "policy-stub.wild.test"] + flags.dropFirst(2) + ["--answers", "loopback"]
+            ["resolve", "policy-stub.wild.test"] + flags.dropFirst(2) + ["--answer-scope", "loopback"]
         ).run()
         #expect(allowed.status == 0 && allowed.output.contains("127.0.0.1"), "\(allowed)")
     }
@@ -172,7 +172,7 @@ struct AddressPolicyOverTheWireTests {
         let rig = try await ServerRig.shared()
         let command = try Command.resolveTest([
             "fetch", "http://\(host)/", "--doh", rig.dohURL, "--system-fallback", "--bootstrap",
-            "doh.test=127.0.0.1", "--answers", "loopback", "--cacert", rig.certificateAuthorityFile,
+            "doh.test=127.0.0.1", "--answer-scope", "loopback", "--cacert", rig.certificateAuthorityFile,
         ])
         let run = try await Tripwire.shared().run(command)
         #expect(run.result.status == 1 && run.result.error.contains(word), "\(run)")

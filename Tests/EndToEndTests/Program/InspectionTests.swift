@@ -23,7 +23,7 @@ struct InspectionTests {
 
     private func flags(_ rig: ServerRig) -> [String] {
         [
-            "--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--answers", "loopback", "--cacert",
+            "--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--answer-scope", "loopback", "--cacert",
             rig.certificateAuthorityFile,
         ]
     }

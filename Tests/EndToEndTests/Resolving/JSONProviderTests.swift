@@ -71,7 +71,7 @@ struct JSONProviderTests {
                 kind: json-cloudflare
                 url: "\(service(rig, "127.0.0.4"))"
                 bootstrap: 127.0.0.2
-                answers: loopback
+                answer_scope: loopback
                 ca_file: \(rig.certificateAuthorityFile)
             routes:
               "*.test": { providers: own }

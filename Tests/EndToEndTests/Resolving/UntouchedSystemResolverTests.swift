@@ -40,7 +40,7 @@ struct UntouchedSystemResolverTests {
                 kind: doh
                 url: \(rig.dohURL)
                 bootstrap: 127.0.0.1
-                answers: loopback
+                answer_scope: loopback
                 method: \(method.rawValue)
                 ca_file: \(rig.certificateAuthorityFile)
             routes:

@@ -53,7 +53,7 @@ struct ProviderMistakeTests {
                 """,
                 """
                 f.yaml:3:11: providers["backup"]: found a URL; allowed: a mapping with the keys kind, url, bootstrap, \
-                method, ca_file, answers, limits (write { kind: doh, url: ... })
+                method, ca_file, answer_scope, limits (write { kind: doh, url: ... })
                 """
             ),
             MistakeCase(
@@ -173,9 +173,9 @@ struct ProviderMistakeTests {
                 """,
                 """
                 f.yaml:3:27: "method" is not a key of a provider of kind json-google or json-cloudflare; allowed: kind, \
-                url, bootstrap, ca_file, answers, limits (it is a key of a provider of kind doh)
+                url, bootstrap, ca_file, answer_scope, limits (it is a key of a provider of kind doh)
                 f.yaml:4:45: "account" is not a key of a provider of kind doh; allowed: kind, url, bootstrap, method, \
-                ca_file, answers, limits (it is a key of a provider of kind json-alidns)
+                ca_file, answer_scope, limits (it is a key of a provider of kind json-alidns)
                 """
             ),
             MistakeCase(

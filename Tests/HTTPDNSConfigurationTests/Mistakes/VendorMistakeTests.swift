@@ -65,8 +65,8 @@ struct VendorMistakeTests {
                 """,
                 """
                 f.yaml:3:45: "encryption" is not a key of a provider of kind alibaba-v1; allowed: kind, url, bootstrap, \
-                ca_file, answers, limits, account, secret, region, parameters, discovery, addresses_file (it is a key of a \
-                provider of kind alibaba-v2)
+                ca_file, answer_scope, limits, account, secret, region, custom_parameters, discovery, addresses_file (it is \
+                a key of a provider of kind alibaba-v2)
                 """
             ),
             MistakeCase(
@@ -121,13 +121,13 @@ struct VendorMistakeTests {
                 """
                 version: 1
                 providers:
-                  tc: { kind: tencent, account: 100000, secret: { env: A }, account_refused_by: [401, 429, x] }
+                  tc: { kind: tencent, account: 100000, secret: { env: A }, account_refusal_statuses: [401, 429, x] }
                 """,
                 """
-                f.yaml:3:87: providers["tc"].account_refused_by: found "429"; allowed: HTTP statuses, one or a list: 400 to \
-                499 but 408 and 429
-                f.yaml:3:92: providers["tc"].account_refused_by: found "x"; allowed: HTTP statuses, one or a list: 400 to \
-                499 but 408 and 429
+                f.yaml:3:93: providers["tc"].account_refusal_statuses: found "429"; allowed: HTTP statuses, one or a list: \
+                400 to 499 but 408 and 429
+                f.yaml:3:98: providers["tc"].account_refusal_statuses: found "x"; allowed: HTTP statuses, one or a list: 400 \
+                to 499 but 408 and 429
                 """
             ),
             MistakeCase(
@@ -149,9 +149,9 @@ struct VendorMistakeTests {
                   tc: { kind: tencent, account: 100000, encryption: des, encryption_key: { env: A } }
                 """,
                 """
-                f.yaml:3:41: "encryption" is not a key of a provider of kind tencent; allowed: kind, url, bootstrap, ca_file, \
-                answers, limits, account, secret, encryption_key, region, expiry, encrypt_client_subnet, account_refused_by, \
-                discovery, addresses_file (it is a key of a provider of kind alibaba-v2)
+                f.yaml:3:41: "encryption" is not a key of a provider of kind tencent; allowed: kind, url, bootstrap, \
+                ca_file, answer_scope, limits, account, secret, encryption_key, region, expiry, encrypt_client_subnet, \
+                account_refusal_statuses, discovery, addresses_file (it is a key of a provider of kind alibaba-v2)
                 """
             ),
         ]
@@ -165,7 +165,7 @@ struct VendorMistakeTests {
         let text = """
             version: 1
             providers:
-              ali: { kind: alibaba-v2, account: 100000, parameters: { city: "h z" } }
+              ali: { kind: alibaba-v2, account: 100000, custom_parameters: { city: "h z" } }
 
             """
         let error = #expect(throws: ConfigurationFileError.self) { try ConfigurationFile.parse(text, name: "f.yaml") }

@@ -34,8 +34,8 @@ struct ProviderSettingsTests {
     func answers() async throws {
         let providers = """
             providers:
-              doh: { kind: doh, url: "http://127.0.0.1:8053/dns-query", answers: loopback }
-              json: { kind: json-google, answers: public }
+              doh: { kind: doh, url: "http://127.0.0.1:8053/dns-query", answer_scope: loopback }
+              json: { kind: json-google, answer_scope: public }
               free: { kind: json-alidns }
             """
         for (policy, expected) in [
@@ -97,7 +97,7 @@ struct ProviderSettingsTests {
                 encryption: gcm
                 encryption_key: { env: ALIBABA_AES_KEY }
                 region: sg
-                parameters: { city: hz, age: 7 }
+                custom_parameters: { city: hz, age: 7 }
                 discovery: false
                 addresses_file: /var/lib/app/alibaba
             """
@@ -137,7 +137,7 @@ struct ProviderSettingsTests {
                 region: intl
                 expiry: false
                 encrypt_client_subnet: false
-                account_refused_by: [401, 403]
+                account_refusal_statuses: [401, 403]
                 discovery: false
                 addresses_file: /var/lib/app/tencent
             """
@@ -190,7 +190,7 @@ struct ProviderSettingsTests {
             version: 1
             providers:
               tc: { kind: tencent, account: 1, secret: { file: "\(token)" }, url: "http://127.0.0.1:8053" }
-              intl: { kind: tencent, account: 1, secret: { file: "\(token)" }, region: intl, account_refused_by: 401 }
+              intl: { kind: tencent, account: 1, secret: { file: "\(token)" }, region: intl, account_refusal_statuses: 401 }
             """
         let providers = try ConfigurationFile.parse(own, name: "f.yaml").resolver.providers
         #expect(providers.map(\.name) == ["tc", "intl"] && providers.allSatisfy { $0 is TencentProvider })

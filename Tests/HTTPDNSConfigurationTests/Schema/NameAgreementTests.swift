@@ -134,9 +134,7 @@ private let nameExceptions = """
     the switch of the client is on top of the file: resolver.enabled= client.=isEnabled
     another level (resolver): cache.preresolve= resolver.=preresolve cache.file= resolver.=snapshotPath
     another level (trust.roots, headers.byHost): client.ca_file= trust.=roots client.headers_by_host=
-    undecided, no key: client.=maximumRequestsInFlight connections.=firstFamily retries.=methods retries.=errors
-    undecided, another word: doh.answers=answerScope json.answers=answerScope alibaba.answers=answerScope \
-        tencent.answers=answerScope alibaba.parameters=customParameters tencent.account_refused_by=accountRefusalStatuses
+    set by programs alone: client.=maximumRequestsInFlight connections.=firstFamily retries.=methods retries.=errors
     """
 
 /// Returns the Swift spelling of a key: `first_byte` is `firstByte`.

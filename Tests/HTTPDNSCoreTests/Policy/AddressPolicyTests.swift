@@ -180,11 +180,11 @@ struct AddressPolicyTests {
             providerScope: nil,
             provider: "corp"
         )
-        #expect(named?.contains("allow it with answers: private of the provider \"corp\", or with") == true)
+        #expect(named?.contains("allow it with answer_scope: private of the provider \"corp\", or with") == true)
         #expect(
             policy.refusal(of: HTTPDNSAddress(v4: 127, 0, 0, 2), from: .provider, providerScope: .public)
                 == "127.0.0.2 is loopback (127.0.0.0/8), and the provider's answers may be no more private than public; "
-                + "allow it with answers: loopback of the provider, or with 127.0.0.2 in policy.allow or the route's allow"
+                + "allow it with answer_scope: loopback of the provider, or with 127.0.0.2 in policy.allow or the route's allow"
         )
         #expect(
             policy.refusal(of: HTTPDNSAddress(v4: 169, 254, 169, 254), from: .mapping, providerScope: nil)

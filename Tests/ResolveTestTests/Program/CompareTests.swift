@@ -14,7 +14,7 @@ struct CompareTests {
         isRouted: Bool = true
     ) async throws -> CommandResult {
         let rig = try await ServerRig.shared()
-        let service = ["--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--answers", "loopback"]
+        let service = ["--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--answer-scope", "loopback"]
         let provider = isRouted ? service : []
         let command = Program.command(
             ["compare", "--port", "\(rig.tlsPort)", "--cacert", rig.certificateAuthorityFile] + provider + arguments
@@ -143,7 +143,7 @@ struct CompareTests {
         let file = try folder.write(
             """
             version: 1
-            providers: { dead: { kind: doh, url: https://127.0.0.9:1/dns-query, answers: loopback } }
+            providers: { dead: { kind: doh, url: https://127.0.0.9:1/dns-query, answer_scope: loopback } }
             routes: { "*": { providers: dead, fallback: system } }
             """,
             to: "httpdns.yaml"
@@ -174,7 +174,7 @@ struct CompareTests {
                 url: "\(rig.dohURL)"
                 bootstrap: [127.0.0.1]
                 ca_file: "\(rig.certificateAuthorityFile)"
-                answers: loopback
+                answer_scope: loopback
             routes: { "*": { providers: doh, \(setting) } }
             """,
             to: "httpdns.yaml"

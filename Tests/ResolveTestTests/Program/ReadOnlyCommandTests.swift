@@ -31,7 +31,7 @@ struct ReadOnlyCommandTests {
                     url: "\(rig.dohURL)"
                     bootstrap: [127.0.0.1]
                     ca_file: "\(rig.certificateAuthorityFile)"
-                    answers: loopback
+                    answer_scope: loopback
                   vendor: { kind: alibaba-v1, account: "1", addresses_file: vendor-addresses }
                 routes:
                   "*.wild.test": { providers: [main], fallback: none }
@@ -89,7 +89,10 @@ struct ReadOnlyCommandTests {
         let commands: [[String]] = [
             ["check", service.file], ["check", service.file, "-v"], ["export", service.file], ["export"] + config,
             ["resolve", Self.name] + config, ["resolve", Self.name, "--family", "v4"] + config,
-            ["resolve", Self.name, "--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--answers", "loopback"]
+            [
+                "resolve", Self.name, "--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--answer-scope",
+                "loopback",
+            ]
                 + config,
             ["explain", "https://\(origin)/"] + config, ["fetch", "https://\(origin)/health"] + config,
             ["compare", origin] + config, ["compare", origin, "--probe"] + config,

@@ -11,7 +11,7 @@ struct ServerTests {
     /// What leads the program to the rig's provider and origins.
     private func flags(_ rig: ServerRig) -> [String] {
         [
-            "--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--answers", "loopback", "--cacert",
+            "--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--answer-scope", "loopback", "--cacert",
             rig.certificateAuthorityFile,
         ]
     }
@@ -160,7 +160,7 @@ struct ServerTests {
             """
             version: 1
             providers:
-              main: { kind: doh, url: "\(rig.dohURL)", bootstrap: [127.0.0.1], answers: loopback }
+              main: { kind: doh, url: "\(rig.dohURL)", bootstrap: [127.0.0.1], answer_scope: loopback }
             routes:
               "*.test": { providers: [main] }
             """,

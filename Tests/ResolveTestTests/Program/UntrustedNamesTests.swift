@@ -42,7 +42,7 @@ struct UntrustedNamesTests {
         let file = try folder.write(
             """
             version: 1
-            providers: { near: { kind: doh, url: "http://127.0.0.9:1/dns-query", answers: private } }
+            providers: { near: { kind: doh, url: "http://127.0.0.9:1/dns-query", answer_scope: private } }
             routes: { "near.test": { providers: near } }
             mappings: { mapped.test: 127.0.0.1, public.test: 203.0.113.7 }
             policy: { deny: 10.0.0.0/8 }

@@ -88,7 +88,7 @@ struct WatchTests {
         let output = try folder.write("", to: "output")
         let arguments = [
             "watch", name, "--json", "--interval", "100ms", "--for", "600s", "--family", "v4", "--doh", rig.dohURL,
-            "--bootstrap", "doh.test=127.0.0.1", "--answers", "loopback", "--cacert", rig.certificateAuthorityFile,
+            "--bootstrap", "doh.test=127.0.0.1", "--answer-scope", "loopback", "--cacert", rig.certificateAuthorityFile,
         ]
         let shell = "echo $$ > \(folder.path)/pid; exec \"$0\" \"$@\" > \(output)"
         async let run = Command("sh", ["-c", shell, Program.path] + arguments).run(within: .seconds(630))
