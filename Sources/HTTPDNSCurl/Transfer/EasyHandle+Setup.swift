@@ -205,7 +205,7 @@ extension EasyHandle {
     }
 
     /// Sets the URL as text and as its parts: from parts libcurl neither parses the text nor puts it together again, which is
-    /// a twentieth of a short request. The text is set because libcurl would otherwise read that of the handle's last transfer.
+    /// 4 % of a short request. The text is set because libcurl would otherwise read that of the handle's last transfer.
     private func setURL(_ text: String) throws(TransferFailure) {
         // The flags with which libcurl parses the text itself (7.88.1, lib/url.c). It reports what it cannot parse.
         let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_PATH_AS_IS)
