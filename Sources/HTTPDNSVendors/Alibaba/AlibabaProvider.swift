@@ -273,7 +273,7 @@ extension AlibabaProvider {
 struct AlibabaCustomParameters: Sendable {
     static let prefix = "sdns-"
     /// The maximum number of bytes of all keys and values together. It is the limit of the vendor's Android client.
-    static let maximumOctets = 1000
+    static let maximumBytes = 1000
 
     /// The prefixed names and their values, sorted by the names' bytes.
     let sorted: [(name: String, value: String)]
@@ -297,9 +297,9 @@ struct AlibabaCustomParameters: Sendable {
                 )
             }
         }
-        let octets = parameters.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
-        guard octets <= Self.maximumOctets else {
-            throw refusal("its custom parameters have \(octets) bytes; the vendor takes \(Self.maximumOctets) at most")
+        let bytes = parameters.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        guard bytes <= Self.maximumBytes else {
+            throw refusal("its custom parameters have \(bytes) bytes; the vendor takes \(Self.maximumBytes) at most")
         }
         sorted = parameters.map { (name: Self.prefix + $0.key, value: $0.value) }
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
