@@ -13,6 +13,7 @@
 
 #include <curl/curl.h>
 #include <locale.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,9 +25,14 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 // Names the calling thread; the kernel keeps 15 bytes.
 static inline void ccurl_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+// Returns the processor cores that the process may use as bits; the result is the number of bytes, or negative.
+static inline long ccurl_get_affinity(void *bits, size_t count) { return syscall(SYS_sched_getaffinity, 0, count, bits); }
 #endif
 
 typedef size_t (*ccurl_data_function)(char *, size_t, size_t, void *);
@@ -43,19 +49,48 @@ static inline CURLcode ccurl_set_long(CURL *handle, CURLoption option, long valu
 static inline CURLcode ccurl_set_offset(CURL *handle, CURLoption option, curl_off_t value) { return curl_easy_setopt(handle, option, value); }
 static inline CURLcode ccurl_set_string(CURL *handle, CURLoption option, const char *value) { return curl_easy_setopt(handle, option, value); }
 static inline CURLcode ccurl_set_pointer(CURL *handle, CURLoption option, void *value) { return curl_easy_setopt(handle, option, value); }
-static inline void ccurl_note_session_use(CURL *handle, curl_lock_data data, curl_lock_access access, void *used) {
+// The locks of a share, the second one for its sessions, and whether libcurl has looked for a session or put one there.
+struct ccurl_session_locks {
+    pthread_mutex_t mutexes[2];
+    bool used;
+};
+
+static inline void ccurl_lock_sessions(CURL *handle, curl_lock_data data, curl_lock_access access, void *pointer) {
+    struct ccurl_session_locks *locks = (struct ccurl_session_locks *)pointer;
     (void)handle;
     (void)access;
-    if (data == CURL_LOCK_DATA_SSL_SESSION) *(bool *)used = true;
+    pthread_mutex_lock(&locks->mutexes[data == CURL_LOCK_DATA_SSL_SESSION]);
+    if (data == CURL_LOCK_DATA_SSL_SESSION) __atomic_store_n(&locks->used, true, __ATOMIC_RELAXED);
 }
 
-// `used` becomes true when libcurl looks for a session in it or puts one there. It must outlive the share.
-static inline CURLSH *ccurl_share_sessions(bool *used) {
+static inline void ccurl_unlock_sessions(CURL *handle, curl_lock_data data, void *pointer) {
+    struct ccurl_session_locks *locks = (struct ccurl_session_locks *)pointer;
+    (void)handle;
+    pthread_mutex_unlock(&locks->mutexes[data == CURL_LOCK_DATA_SSL_SESSION]);
+}
+
+static inline void ccurl_init_session_locks(struct ccurl_session_locks *locks) {
+    pthread_mutex_init(&locks->mutexes[0], NULL);
+    pthread_mutex_init(&locks->mutexes[1], NULL);
+    locks->used = false;
+}
+
+static inline void ccurl_destroy_session_locks(struct ccurl_session_locks *locks) {
+    pthread_mutex_destroy(&locks->mutexes[0]);
+    pthread_mutex_destroy(&locks->mutexes[1]);
+}
+
+static inline bool ccurl_sessions_used(struct ccurl_session_locks *locks) { return __atomic_load_n(&locks->used, __ATOMIC_RELAXED); }
+static inline void ccurl_note_sessions_used(struct ccurl_session_locks *locks) { __atomic_store_n(&locks->used, true, __ATOMIC_RELAXED); }
+
+// The locks must outlive the share.
+static inline CURLSH *ccurl_share_sessions(struct ccurl_session_locks *locks) {
     CURLSH *share = curl_share_init();
     if (share) {
         curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
-        curl_share_setopt(share, CURLSHOPT_LOCKFUNC, ccurl_note_session_use);
-        curl_share_setopt(share, CURLSHOPT_USERDATA, used);
+        curl_share_setopt(share, CURLSHOPT_LOCKFUNC, ccurl_lock_sessions);
+        curl_share_setopt(share, CURLSHOPT_UNLOCKFUNC, ccurl_unlock_sessions);
+        curl_share_setopt(share, CURLSHOPT_USERDATA, locks);
     }
     return share;
 }

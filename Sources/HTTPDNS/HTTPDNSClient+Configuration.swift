@@ -93,6 +93,14 @@ extension HTTPDNSClient {
             /// The maximum number of connections kept open for later requests, at least 1. A transport that clients share
             /// has ``HTTPDNSTransport/Limits/idleConnections`` in place of it.
             public var maximumIdle = 1024
+            /// The number of loops. A loop is a thread that sends requests and receives responses. A client on a shared
+            /// transport has the loops of ``HTTPDNSTransport/connections``.
+            ///
+            /// Each origin stays on one loop until that loop worked more than 70 % of the last 50 ms with more than eight
+            /// requests. Then its requests also go to other loops, with connections of their own. A loop starts when
+            /// all started ones are busy: a program with little traffic has one thread. All limits hold for all loops
+            /// together.
+            public var loops = Loops.automatic
             /// The rule by which requests move to other addresses when ``addressStickiness`` is over. It applies only
             /// when ``selection`` is `automatic` or `given`.
             public var onAddressChange = AddressChange.moveNow
@@ -363,6 +371,7 @@ extension HTTPDNSClient.Configuration.Connections {
             )
         }
         try validateAdmission()
+        try loops.validate()
         guard maximumIdle >= 1 else {
             throw .configuration(
                 "connections.maximumIdle is \(maximumIdle)",

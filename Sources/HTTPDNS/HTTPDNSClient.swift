@@ -106,7 +106,8 @@ public final class HTTPDNSClient: Sendable {
             configuration,
             rewriter: rewriter,
             sender: sender,
-            sharedAdmission: lane?.sharedAdmission
+            sharedAdmission: lane?.sharedAdmission,
+            loops: lane?.loops ?? 1
         )
         self.sender = sender
         self.lane = lane
@@ -178,20 +179,36 @@ public final class HTTPDNSClient: Sendable {
     /// Runs the rewriter alone: it resolves, and sends nothing to the origin. Interceptors do not run. The result has
     /// no addresses for a proxy that resolves names, or for a Unix socket, because there is nothing to resolve.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    public func rewrite(_ url: String, options: HTTPDNSClient.Request.Options = HTTPDNSClient.Request.Options())
-        async throws -> HTTPDNSRewriter.RewrittenRequest
+    public func rewrite(_ url: String, options: HTTPDNSClient.Request.Options) async throws
+        -> HTTPDNSRewriter.RewrittenRequest
+    {
+        let deadline = options.timeout.duration(inheriting: nil).map { SystemTimeSource().now() + $0 }
+        return try await rewrite(HTTPDNSClient.Request(url: url, options: options), deadline: deadline)
+    }
+
+    /// Runs the rewriter alone, as ``rewrite(_:options:)`` does, with the default options.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    public func rewrite(_ url: String) async throws -> HTTPDNSRewriter.RewrittenRequest {
+        try await rewrite(HTTPDNSClient.Request(url: url), deadline: nil)
+    }
+
+    private func rewrite(_ request: HTTPDNSClient.Request, deadline: MonotonicTime?) async throws
+        -> HTTPDNSRewriter.RewrittenRequest
     {
         try pipeline.gate.enter()
         defer { pipeline.gate.leave() }
-        let deadline = options.timeout.duration(inheriting: nil).map { SystemTimeSource().now() + $0 }
-        let request = HTTPDNSClient.Request(url: url, options: options)
         let rewritten: HTTPDNSRewriter.RewrittenRequest
         if !pipeline.egress.isDirect(request), let unresolved = try pipeline.unresolved(request) {
             rewritten = unresolved
+        } else if let known = try rewriter.rewriteAtOnce(request, carrying: nil, nil) {
+            rewritten = known
         } else {
-            rewritten = try await rewriter.rewrite(request, carrying: nil, deadline: deadline)
+            rewritten = try await rewriter.rewriteLater(request, deadline: deadline, nil)
         }
-        let networks = pipeline.reachableNetworks(of: request, in: options.reachableNetworks)
+        let networks = pipeline.reachableNetworks(
+            of: request,
+            in: request.own?.options.reachableNetworks ?? .inherited
+        )
         if networks == .any { return rewritten }
         let egressChoice = try pipeline.egress.choice(of: request, for: rewritten.content.url)
         return try pipeline.limited(rewritten, to: networks, for: request, by: egressChoice)
@@ -305,7 +322,8 @@ extension HTTPDNSClient {
 }
 
 extension HTTPDNSClient {
-    /// An executor that runs tasks on the client's loop thread, which saves two changes of thread for each request.
+    /// An executor that runs tasks on the thread of the client's first loop, which saves two changes of thread for each
+    /// request that this loop sends.
     ///
     /// ```swift
     /// try await withTaskExecutorPreference(client.executor) {

@@ -10,10 +10,13 @@ enum HostsFile {
     static func isMeant(by text: String, name: String) -> Bool {
         let fileName = FilePath.name(name)
         if fileName == "hosts" || fileName.hasSuffix(".hosts") { return true }
-        for line in withoutByteOrderMark(text).utf8.split(whereSeparator: isLineEnd) {
-            let fields = fields(of: line)
-            guard let first = fields.first else { continue }
-            return fields.count > 1 && HTTPDNSAddress(String(first)) != nil
+        // Line by line, because the first one with content decides.
+        var rest = withoutByteOrderMark(text).utf8
+        while !rest.isEmpty {
+            let end = rest.firstIndex(where: isLineEnd) ?? rest.endIndex
+            let fields = fields(of: rest[..<end])
+            if let first = fields.first { return fields.count > 1 && HTTPDNSAddress(String(first)) != nil }
+            rest = rest[end...].dropFirst()
         }
         return false
     }

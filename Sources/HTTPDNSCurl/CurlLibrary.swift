@@ -78,8 +78,8 @@ struct OptionResults {
     }
 
     /// Returns whether a transfer is equally secure without the option. A libcurl without HTTP/2 sends HTTP/1.1. One with
-    /// another TLS library than OpenSSL has no folder of authorities and does not keep them parsed. It also does not list the
-    /// names in a refused certificate.
+    /// another TLS library than OpenSSL has no folder of authorities and does not keep them parsed. It also does not describe
+    /// certificates.
     private static func isDispensable(_ option: CURLoption) -> Bool {
         [
             CURLOPT_HTTP_VERSION, CURLOPT_CA_CACHE_TIMEOUT, CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH, CURLOPT_CERTINFO,

@@ -43,31 +43,45 @@ package struct TransportConfiguration: Sendable {
     package var logger: Logger?
     /// The epoll driver's system call.
     var epollControl: EpollControl = { epoll_ctl($0, $1, $2, $3) }
+    /// The system call with which the loop waits; there is one in each turn.
+    var epollWait: EpollWait = { epoll_wait($0, $1, $2, $3) }
+    /// The system calls for the local port of a socket and its number of unread bytes.
+    var localPort: @Sendable (Int32) -> Int32 = localPort(of:)
+    var receivedBytes: @Sendable (Int32) -> Int32 = receivedBytes(of:)
+    /// The system call for the kernel's report about a connection.
+    var sendingState: @Sendable (Int32) -> SendingState? = sendingState(of:)
     /// Whether the machine has a route to an IPv6 address.
     package var hasRoute: @Sendable (HTTPDNSAddress) -> Bool = RouteProbe.systemHasRoute
     /// Random numbers in 0..<1, which spread cool-downs.
     package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
     /// The loop thread's name, at most 15 bytes on Linux.
     package var threadName = "httpdns-loop"
+    /// The maximum number of loops, at least 1, see ``LoopSelection``.
+    package var loops = 1
+    /// Whether each request goes to the next loop, whatever the loops do: for tests of what must hold on any loop.
+    package var takesLoopsInTurn = false
 
     package init() {}
 }
 
-/// A loop thread that owns libcurl's multi handle: pinned transfers in, streamed responses out.
+/// Loop threads that each own a multi handle of libcurl: pinned transfers in, streamed responses out.
 ///
-/// The thread starts with the first transfer. No code of the caller ever runs on it, except tasks that prefer a
-/// ``LoopExecutor``.
+/// A thread starts with its first transfer. No code of the caller ever runs on it, except tasks that prefer a ``LoopExecutor``.
 package final class Transport: Sendable {
+    /// The first loop, which also runs the tasks of a ``LoopExecutor``.
     let mailbox: LoopMailbox
+    /// All loops; `nil` with a single one.
+    let group: LoopGroup?
     private let logger: Logger?
 
     package init(_ configuration: TransportConfiguration = TransportConfiguration()) {
         mailbox = LoopMailbox(configuration)
+        group = configuration.loops > 1 ? LoopGroup(configuration, first: mailbox) : nil
         logger = configuration.logger
     }
 
     deinit {
-        if mailbox.abandon() {
+        if retire() {
             logger?.warning("a transport was dropped without shutdown; its loop ends with its last transfer")
         }
     }
@@ -83,57 +97,35 @@ package final class Transport: Sendable {
         in group: TransferGroup? = nil,
         cohort: Int = 0
     ) async throws -> TransferResponse {
+        try await begin(consume request, in: group, cohort: cohort).response()
+    }
+
+    /// Hands one hop to the loop, without waiting. Its caller must call ``TransferInProgress/response()`` once.
+    /// - Throws: The errors of ``execute(_:in:cohort:)`` for a hop that cannot begin.
+    package func begin(
+        _ request: consuming TransferRequest,
+        in group: TransferGroup? = nil,
+        cohort: Int = 0
+    ) throws -> TransferInProgress {
         guard !request.endpoints.isEmpty else {
             throw TransferFailure(code: .invalidRequest, phase: .queue, message: "the request has no endpoint to go to")
         }
+        let mailbox = mailbox(for: request.url, request.permit)
         let transfer = Transfer(consume request, mailbox: mailbox, group: group)
         if let group, try !group.add(transfer, cohort: cohort) {
             throw TransferGroup.StaleTransportSet(request: transfer.takeRequest())
         }
         let pump = transfer.startPump()
-        let place = ResumptionTarget.current(#isolation)
-        let rawHead: RawHead
-        do {
-            rawHead = try await withTaskCancellationHandler {
-                try await withUnsafeThrowingContinuation { continuation in
-                    transfer.response.withLock { $0.awaitHead(continuation, at: place) }
-                    mailbox.post(.start(transfer))
-                }
-            } onCancel: {
-                transfer.cancel()
-            }
-        } catch {
-            pump?.cancel()
-            throw error
-        }
-        let body = TransferResponseBody(transfer, pump: pump)
-        do throws(TransferFailure) {
-            let (head, version) = try ResponseHead.received(rawHead.bytes)
-            if transfer.request.versions == .http2Only, version != .http2 {
-                throw TransferFailure(
-                    code: .protocolViolation,
-                    phase: .firstByte,
-                    message: "the server answered with \(version), and HTTP/2 was asked for"
-                )
-            }
-            return TransferResponse(
-                head: head,
-                version: version,
-                endpoint: rawHead.endpoint,
-                failedAttempts: rawHead.failedAttempts,
-                reusedConnection: rawHead.reusedConnection,
-                hedges: rawHead.hedges,
-                peerCertificates: rawHead.peerCertificates,
-                timings: rawHead.timings,
-                body: body
-            )
-        } catch {
-            var failure = error
-            failure.endpoint = rawHead.endpoint
-            failure.attempts = rawHead.failedAttempts
-            failure.requestMayHaveBeenSent = true
-            throw failure
-        }
+        // The loop sends nothing of a request whose task was cancelled before.
+        if Task.isCancelled { transfer.cancel() }
+        mailbox.post(.start(transfer))
+        return TransferInProgress(transfer: transfer, pump: pump)
+    }
+
+    /// Returns the loop for a request.
+    private func mailbox(for url: borrowing ParsedURL, _ permit: borrowing (any AnyObject & Sendable)?) -> LoopMailbox {
+        guard let loops = group else { return mailbox }
+        return loops.mailbox(for: RaceOrigin(host: url.host, port: url.port), copy permit)
     }
 
     /// The records of endpoints, sorted: at most 4,096 from connecting to them, and as many of ejected endpoints.
@@ -144,32 +136,47 @@ package final class Transport: Sendable {
 
     /// The open connections, and the endpoints without one that requests were sent to, in no particular order.
     package var connectionPools: [HTTPDNSTransfer.ConnectionPool] {
-        mailbox.pools.withLock { $0.records }
+        guard let group else { return mailbox.pools.withLock { $0.records } }
+        return group.mailboxes.flatMap { mailbox in mailbox.pools.withLock { $0.records } }.merged()
     }
+
+    /// The number of loops that get requests. Each is a thread once it has been used.
+    package var startedLoops: Int { group?.startedLoops ?? 1 }
+
+    private var mailboxes: [LoopMailbox] { group?.mailboxes ?? [mailbox] }
 
     /// Excludes existing connections from later transfers. Idle ones are closed; transfers in progress continue.
     package func retireConnections() {
-        mailbox.post(.retire(nil))
+        for mailbox in mailboxes { mailbox.post(.retire(nil)) }
     }
 
     /// Excludes the existing connections of one host, in the spelling of ``ParsedURL``.
     package func retireConnections(host: String) {
-        mailbox.post(.retire(HTTPDNSAddress(host).map { .address($0) } ?? .name(host)))
+        let host = HTTPDNSAddress(host).map { ParsedURL.Host.address($0) } ?? .name(host)
+        for mailbox in mailboxes { mailbox.post(.retire(host)) }
     }
 
-    /// Refuses new transfers, lets those in progress end for `duration`, cancels the rest, and stops the thread. Idempotent.
+    /// Refuses new transfers, lets those in progress end for `duration`, cancels the rest, and stops the threads. Idempotent.
     package func shutdown(drainingFor duration: Duration = .zero) async {
-        await mailbox.close(drainingUntil: SystemTimeSource().now() + duration)
+        await close(drainingUntil: SystemTimeSource().now() + duration)
     }
 
-    /// Refuses new transfers; the loop ends with the last one in progress, which ``drain()`` waits for.
-    /// - Returns: Whether there is a loop.
+    /// Refuses new transfers; the loops end with the last one in progress, which ``drain()`` waits for.
+    /// - Returns: Whether a loop was running and had not been asked to end.
+    @discardableResult
     func retire() -> Bool {
-        mailbox.abandon()
+        mailboxes.reduce(false) { $1.abandon() || $0 }
     }
 
     /// Refuses new transfers and waits, without a limit, until those in progress have ended.
     func drain() async {
-        await mailbox.close(drainingUntil: nil)
+        await close(drainingUntil: nil)
+    }
+
+    private func close(drainingUntil deadline: MonotonicTime?) async {
+        guard let group else { return await mailbox.close(drainingUntil: deadline) }
+        await withTaskGroup(of: Void.self) { tasks in
+            for mailbox in group.mailboxes { tasks.addTask { await mailbox.close(drainingUntil: deadline) } }
+        }
     }
 }

@@ -87,6 +87,13 @@ public struct MonotonicTime: Hashable, Comparable, Sendable {
         let (difference, overflow) = later.nanoseconds.subtractingReportingOverflow(earlier.nanoseconds)
         return .nanoseconds(overflow ? (later < earlier ? .min : .max) : difference)
     }
+
+    /// Returns the nanoseconds since `earlier`, as the subtraction does, without the 128 bits of a `Duration`.
+    @inlinable
+    package func nanoseconds(since earlier: MonotonicTime) -> Int64 {
+        let (difference, overflow) = nanoseconds.subtractingReportingOverflow(earlier.nanoseconds)
+        return overflow ? (self < earlier ? .min : .max) : difference
+    }
 }
 
 extension Duration {

@@ -10,6 +10,7 @@ enum Calling {
         configuration.connections.maximumPerHost = 64
         configuration.connections.maximum = 1024
         configuration.connections.queueWait = .seconds(2)
+        configuration.connections.loops = 2
         return configuration
     }
 

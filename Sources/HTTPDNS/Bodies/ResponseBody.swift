@@ -229,13 +229,11 @@ enum BodyLength: Sendable {
     /// - Parameter decodes: Whether content codings are decoded.
     case declared(in: ResponseHead, decodes: Bool)
 
-    init(declaredBy head: ResponseHead, to request: HTTPDNSClient.Request) {
+    init(declaredBy head: ResponseHead, to method: HTTPRequest.Method, decodes: Bool) {
+        let status = head.statusCode
         // Responses to these have no body, whatever their fields declare (RFC 9110 section 6.4.1).
-        if request.method == .head || head.status == .noContent || head.status == .notModified {
-            self = .known(0)
-        } else {
-            self = .declared(in: head, decodes: request.isDecoded)
-        }
+        let hasNone = status == 204 || status == 304 || method == .head
+        self = hasNone ? .known(0) : .declared(in: head, decodes: decodes)
     }
 
     var bytes: Int64? {

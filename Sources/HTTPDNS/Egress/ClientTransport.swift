@@ -54,11 +54,27 @@ final class ClientTransport: HopSending {
         }
     }
 
+    func begin(_ request: consuming TransferRequest, unless isStale: () -> Bool) throws -> TransferInProgress {
+        while true {
+            let (ways, cohort) = state.withLock { ($0.ways, $0.cohort) }
+            if isStale() { throw StaleSettings() }
+            let way = ways[request.url.host]
+            do {
+                return try way.begin(consume request, in: group, cohort: cohort)
+            } catch let superseded as TransferGroup.StaleTransportSet {
+                request = superseded.request
+            }
+        }
+    }
+
     /// Records that a client has begun with its trust settings.
     func noteTaken() { state.withLock { $0.ways }.noteTaken() }
 
     /// The queue in which the hops of all clients of the transport wait; nil when connections are not limited.
     var sharedAdmission: Admission? { transport.admission }
+
+    /// The maximum number of loops for each of the transport's trust settings.
+    var loops: Int { transport.connections.loops.count }
 
     /// The number of connections that the transport keeps for each of its trust settings.
     var maximumIdleConnections: Int { transport.limits.idleConnections }

@@ -24,7 +24,7 @@ public import Logging
 public final class HTTPDNSTransport: Sendable {
     /// The resource limits of a transport.
     public struct Limits: Hashable, Sendable {
-        /// The maximum number of different trust settings in use, at least 1. Each has its own thread and connections.
+        /// The maximum number of different trust settings in use, at least 1. Each has its own threads and connections.
         /// A client or a reload that would exceed it is refused with ``HTTPDNSClientError/Code/limitReached``. Settings
         /// that a reload has replaced, with transfers still in flight, do not count.
         public var trustSettings = 32
@@ -42,8 +42,9 @@ public final class HTTPDNSTransport: Sendable {
         /// The number of their different trust settings, including settings that a reload has replaced while requests
         /// are in flight.
         public var trustSettings: Int
-        /// The number of loops: one for each trust setting, and those that end after a change of certificates. Each is
-        /// a thread once it has been used.
+        /// The number of loops: one for each trust setting, further ones while requests keep it busy
+        /// (``HTTPDNSClient/Configuration/Connections/Loops``), and those that end after a change of certificates. Each
+        /// is a thread once it has been used.
         public var loops: Int
 
         /// Creates a usage for comparisons.
@@ -79,7 +80,7 @@ public final class HTTPDNSTransport: Sendable {
     ) {
         self.limits = limits
         self.connections = connections
-        admission = Admission(connections)
+        admission = Admission(connections, loops: connections.loops.count)
         self.logger = logger
     }
 
@@ -184,6 +185,8 @@ public final class HTTPDNSTransport: Sendable {
         configuration.idleLimit = connections.idleTimeout
         configuration.maximumAge = connections.maximumAge
         configuration.maximumStreams = connections.maximumStreams
+        configuration.loops = connections.loops.count
+        configuration.takesLoopsInTurn = connections.loops.areTakenInTurn
         configuration.unacknowledgedLimit = connections.tcpUserTimeout
         configuration.keepsPeerCertificates = connections.keepsPeerCertificates
         configuration.ejection = connections.ejection

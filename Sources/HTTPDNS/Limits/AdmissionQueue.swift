@@ -22,6 +22,10 @@ struct AdmissionQueue: Sendable {
         var streams = 100
         /// The maximum number of waiting requests.
         var maximumWaiting = Int.max
+        /// The number of loops that connections may belong to.
+        var loops = 1
+        /// The maximum number of hosts without a request whose free connections are remembered, with several loops.
+        var rememberedHosts = 1024
     }
 
     enum Reply: Equatable, Sendable {
@@ -60,13 +64,17 @@ struct AdmissionQueue: Sendable {
         /// The number of requests that one connection carries.
         var share = 1
         var waiting = OrderedHeap<Order, Ticket>()
+        /// The requests by loop; nil with a single one.
+        var loops: LoopUsage?
 
-        var connections: Int { (requests + share - 1) / share }
+        var connections: Int { loops?.connections(share: share) ?? (requests + share - 1) / share }
         /// Whether one more request needs one more connection.
-        var isFilled: Bool { requests % share == 0 }
+        var isFilled: Bool { loops.map { !$0.hasRoom(share: share) } ?? (requests % share == 0) }
     }
 
     private let limits: Limits
+    /// The usage of a host without requests.
+    private let newUsage: Usage
     private var usages: [HopOrigin: Usage] = [:]
     private var waiters: [Ticket: Waiter] = [:]
     private var deadlines = OrderedHeap<MonotonicTime, Ticket>()
@@ -75,8 +83,18 @@ struct AdmissionQueue: Sendable {
     private var lastTicket: Ticket = 0
     /// The connections in use, for all hosts.
     private(set) var connections = 0
+    /// The loop of the request that was admitted last, without a wait.
+    private(set) var lastGrant = LoopGrant()
+    /// The loops of admitted requests that waited, until ``takeGrant(of:)``. Empty with a single loop.
+    private var grants: [Ticket: LoopGrant] = [:]
+    /// The hosts without a request that have free connections; the least recently used first. Empty with a single loop.
+    private var remembered = OrderedHeap<UInt64, HopOrigin>()
+    private var lastRemembered: UInt64 = 0
 
-    init(_ limits: Limits) { self.limits = limits }
+    init(_ limits: Limits) {
+        self.limits = limits
+        newUsage = Usage(loops: limits.loops > 1 ? LoopUsage(loops: limits.loops) : nil)
+    }
 
     /// The number of waiting requests.
     var waiting: Int { waiters.count }
@@ -101,7 +119,7 @@ struct AdmissionQueue: Sendable {
     ) -> Reply {
         // While there is room no request waits, so none is overtaken.
         if hasRoom(origin) {
-            letThrough(origin)
+            lastGrant = letThrough(origin)
             return .admitted
         }
         var displaced: Ticket?
@@ -113,7 +131,8 @@ struct AdmissionQueue: Sendable {
         lastTicket += 1
         let order = Order(priority: priority, ticket: lastTicket)
         waiters[lastTicket] = Waiter(origin: origin, priority: priority, owner: owner)
-        usages[origin, default: Usage()].waiting.set(order, for: lastTicket)
+        usages[origin, default: newUsage].waiting.set(order, for: lastTicket)
+        if limits.loops > 1 { remembered.remove(origin) }
         dispensable.set(Dispensability(order: order), for: lastTicket)
         if let deadline { deadlines.set(deadline, for: lastTicket) }
         noteCandidate(origin)
@@ -121,11 +140,13 @@ struct AdmissionQueue: Sendable {
     }
 
     /// Records the end of an admitted request.
+    /// - Parameter loop: The loop of its connection; nil when none was chosen.
     /// - Returns: The requests that are admitted now.
-    mutating func release(_ origin: HopOrigin) -> [Ticket] {
+    mutating func release(_ origin: HopOrigin, from loop: Int? = nil) -> [Ticket] {
         guard var usage = usages[origin], usage.requests > 0 else { return [] }
         connections -= usage.connections
         usage.requests -= 1
+        usage.loops?.remove(from: loop, usage.share)
         connections += usage.connections
         usages[origin] = usage
         return advance(origin)
@@ -138,9 +159,29 @@ struct AdmissionQueue: Sendable {
         guard var usage = usages[origin], usage.share != share else { return [] }
         connections -= usage.connections
         usage.share = share
+        if isShared { usage.loops?.noteSharing() }
         connections += usage.connections
         usages[origin] = usage
         return advance(origin)
+    }
+
+    /// Returns the loop of an admitted request that has waited, once.
+    mutating func takeGrant(of ticket: Ticket) -> LoopGrant { grants.removeValue(forKey: ticket) ?? LoopGrant() }
+
+    /// Records the chosen loop of an admitted request.
+    /// - Parameter granted: The loop that it was admitted with.
+    /// - Returns: The loop that it must use: the granted one when the limits permit no connection on the chosen one.
+    mutating func bind(_ origin: HopOrigin, from granted: Int?, to chosen: Int) -> Int {
+        guard var usage = usages[origin], let before = usage.loops else { return chosen }
+        let others = connections - usage.connections
+        var loop = usage.loops?.move(from: granted, to: chosen, share: usage.share, atMost: limits.perHost) ?? chosen
+        if let granted, loop != granted, others + usage.connections > limits.total {
+            usage.loops = before
+            loop = granted
+        }
+        connections = others + usage.connections
+        usages[origin] = usage
+        return loop
     }
 
     /// Removes a request from the queue.
@@ -196,16 +237,20 @@ struct AdmissionQueue: Sendable {
     private mutating func letHeadThrough(_ origin: HopOrigin) -> Ticket? {
         guard let ticket = usages[origin]?.waiting.first?.name else { return nil }
         _ = take(ticket)
-        letThrough(origin)
+        let grant = letThrough(origin)
+        if limits.loops > 1 { grants[ticket] = grant }
         return ticket
     }
 
-    private mutating func letThrough(_ origin: HopOrigin) {
-        var usage = usages[origin, default: Usage()]
+    private mutating func letThrough(_ origin: HopOrigin) -> LoopGrant {
+        var usage = usages[origin, default: newUsage]
         connections -= usage.connections
         usage.requests += 1
+        let grant = usage.loops?.add(share: usage.share, atMost: limits.perHost)
         connections += usage.connections
         usages[origin] = usage
+        if grant != nil { remembered.remove(origin) }
+        return grant ?? LoopGrant()
     }
 
     private mutating func take(_ ticket: Ticket) -> Waiter? {
@@ -226,7 +271,15 @@ struct AdmissionQueue: Sendable {
     }
 
     private mutating func forgetIfUnused(_ origin: HopOrigin) {
-        if let usage = usages[origin], usage.requests == 0, usage.waiting.isEmpty { usages[origin] = nil }
+        guard let usage = usages[origin], usage.requests == 0, usage.waiting.isEmpty else { return }
+        guard let loops = usage.loops, loops.freeConnections > 0 else { return usages[origin] = nil }
+        // The next requests may get another version.
+        usages[origin]?.share = 1
+        lastRemembered += 1
+        remembered.set(lastRemembered, for: origin)
+        guard remembered.count > limits.rememberedHosts, let oldest = remembered.first?.name else { return }
+        remembered.remove(oldest)
+        usages[oldest] = nil
     }
 }
 

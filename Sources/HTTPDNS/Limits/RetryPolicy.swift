@@ -7,8 +7,9 @@ public import HTTPTypes
 extension HTTPDNSClient {
     /// A policy for repeating a request that failed, or that the server could not handle at the time.
     ///
-    /// A retry repeats the whole call under the call's one deadline: its host is resolved again, and its redirects are
-    /// followed again. It starts after all addresses have failed; trying one address after another is not a retry.
+    /// A retry repeats one hop under the call's one deadline: its host is resolved again, and the redirects that led to
+    /// it are not followed again. It starts after all addresses have failed; trying one address after another is not a
+    /// retry.
     ///
     /// A request that may have reached the server is repeated only if its method is one of ``methods`` or it has an
     /// `Idempotency-Key`. A request is never repeated when part of its body stream has been read.
@@ -25,7 +26,7 @@ extension HTTPDNSClient {
             public init() {}
         }
 
-        /// The maximum number of retries of one request, 0 to 100; 0 means never.
+        /// The maximum number of retries of one hop, 0 to 100; 0 means never.
         public var limit = 2
         /// The methods that can be repeated without harm (RFC 9110 section 9.2.2). Other requests are repeated only if
         /// nothing of them can have reached the server, or if they have an `Idempotency-Key`.

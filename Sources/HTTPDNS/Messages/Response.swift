@@ -46,6 +46,8 @@ extension HTTPDNSClient {
 
         /// The status.
         public var status: HTTPResponse.Status { content.status }
+        /// The code of the status, without its text.
+        var statusCode: Int { content.statusCode }
         /// The header fields.
         public var headerFields: HTTPFields { content.headerFields }
     }

@@ -27,8 +27,11 @@ final class ConnectionChoice: Sendable {
 
     // MARK: falling back
 
+    /// Whether requests take the given addresses: no host has fallen back.
+    var isGiven: Bool { !hasFallenBack.load(ordering: .relaxed) }
+
     func path(for rewritten: HTTPDNSRewriter.RewrittenRequest) -> FallbackBreaker.Path {
-        guard hasFallenBack.load(ordering: .relaxed), rewritten.mayFallBack else { return .given }
+        guard !isGiven, rewritten.mayFallBack else { return .given }
         let now = time.now()
         return breaker.withLock { $0.path(for: HopOrigin(rewritten), at: now) }
     }

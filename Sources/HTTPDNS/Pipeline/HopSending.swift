@@ -13,6 +13,11 @@ package protocol HopSending: AnyObject, Sendable {
     /// - Throws: ``TransferFailure``, ``StaleSettings``, `CancellationError`.
     func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer
 
+    /// Hands one hop to the sender, without waiting. Its caller must call ``TransferInProgress/response()`` once.
+    /// - Throws: ``HopMustWait`` with the request when only ``send(_:unless:)`` can send it; the errors of that function
+    ///   for a hop that cannot begin.
+    func begin(_ request: consuming TransferRequest, unless isStale: () -> Bool) throws -> TransferInProgress
+
     /// Excludes all open connections from later hops. Hops in flight finish on theirs.
     func retireConnections()
 
@@ -38,6 +43,9 @@ package struct StaleSettings: Error {
 }
 
 extension HopSending {
+    package func begin(_ request: consuming TransferRequest, unless isStale: () -> Bool) throws -> TransferInProgress {
+        throw HopMustWait(request: consume request)
+    }
     package func retireConnections() {}
     package func retireConnections(host: String) {}
     package var endpointRecords: [HTTPDNSClient.EndpointRecord] { [] }
@@ -82,7 +90,7 @@ package struct HopAnswer: Sendable {
 }
 
 extension HopAnswer {
-    init(_ response: TransferResponse) {
+    init(_ response: consuming TransferResponse) {
         self.init(
             head: response.head,
             version: response.version,

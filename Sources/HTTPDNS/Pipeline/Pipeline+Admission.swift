@@ -4,6 +4,7 @@
 internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
+internal import Synchronization
 
 // This step is between the rewriter and the connection fallback: the wait for a connection.
 extension Pipeline {
@@ -21,13 +22,13 @@ extension Pipeline {
         var hasWaited = false
         do {
             for admission in admissions {
-                let waited = try await admission.enter(
+                let (waited, grant) = try await admission.enter(
                     for: origin,
                     priority,
                     deadline: context.call.firstDeadline,
                     of: member
                 )
-                permit = ConnectionPermit(admission, origin, outer: permit)
+                permit = ConnectionPermit(admission, origin, grant, outer: permit)
                 if waited { hasWaited = true }
             }
         } catch let failure as AdmissionFailure {
@@ -47,7 +48,8 @@ extension Pipeline {
 
 extension Admission {
     /// Creates an admission; nil where connections are not limited.
-    convenience init?(_ connections: HTTPDNSClient.Configuration.Connections) {
+    /// - Parameter loops: The number of loops that connections may belong to.
+    convenience init?(_ connections: HTTPDNSClient.Configuration.Connections, loops: Int) {
         guard connections.maximumPerHost != nil || connections.maximum != nil else { return nil }
         self.init(
             Limits(
@@ -55,7 +57,9 @@ extension Admission {
                     perHost: connections.maximumPerHost ?? .max,
                     total: connections.maximum ?? .max,
                     streams: min(connections.maximumStreams, AdmissionQueue.Limits().streams),
-                    maximumWaiting: connections.maximumQueued
+                    maximumWaiting: connections.maximumQueued,
+                    loops: loops,
+                    rememberedHosts: max(1024, connections.maximumIdle)
                 ),
                 wait: connections.queueWait
             )
@@ -130,31 +134,32 @@ final class Admission: Sendable {
 
     /// Waits until the hop gets a connection permit.
     /// - Parameter deadline: The deadline of the call.
-    /// - Returns: Whether it had to wait.
+    /// - Returns: Whether it had to wait, and the loop of its connection.
     /// - Throws: ``AdmissionFailure``; `CancellationError`.
     func enter(
         for origin: HopOrigin,
         _ priority: HTTPDNSClient.Request.Priority,
         deadline: MonotonicTime?,
         of member: Member
-    ) async throws -> Bool {
+    ) async throws -> (hasWaited: Bool, grant: LoopGrant) {
         let start = clock.now()
         let limit = limits.wait.map { start + $0 }
         let until = [deadline, limit].compactMap(\.self).min()
-        let (reply, alarm) = state.withLock { state -> (AdmissionQueue.Reply, MonotonicTime?) in
+        let (reply, alarm, grant) = state.withLock { state -> (AdmissionQueue.Reply, MonotonicTime?, LoopGrant) in
             let reply = state.queue.ask(for: origin, priority, until: until, owner: ObjectIdentifier(member))
-            guard case .waits(let ticket, _) = reply else { return (reply, nil) }
+            guard case .waits(let ticket, _) = reply else { return (reply, nil, state.queue.lastGrant) }
             state.waits[ticket] = .beginning
-            return (reply, state.missingAlarm())
+            return (reply, state.missingAlarm(), LoopGrant())
         }
         switch reply {
-        case .admitted: return false
+        case .admitted: return (false, grant)
         case .full: throw failure(.full, origin, since: start)
         case .waits(let ticket, let displaced):
             if let displaced { end([displaced], .displaced) }
             if let alarm { wake(at: alarm) }
             switch await wait(ticket, of: member) {
-            case .admitted: return true
+            case .admitted:
+                return (true, limits.queue.loops > 1 ? state.withLock { $0.queue.takeGrant(of: ticket) } : grant)
             case .cancelled: throw CancellationError()
             case .displaced: throw failure(.displaced, origin, since: start)
             case .shutDown: throw failure(.shutDown, origin, since: start)
@@ -166,8 +171,15 @@ final class Admission: Sendable {
     }
 
     /// Records the end of an admitted hop.
-    func leave(_ origin: HopOrigin) {
-        end(state.withLock { $0.queue.release(origin) }, .admitted)
+    /// - Parameter loop: The loop of its connection; nil when none was chosen.
+    func leave(_ origin: HopOrigin, from loop: Int?) {
+        end(state.withLock { $0.queue.release(origin, from: loop) }, .admitted)
+    }
+
+    /// Records the chosen loop of an admitted hop.
+    /// - Returns: The loop that it must use.
+    func bind(_ origin: HopOrigin, from granted: Int?, to chosen: Int) -> Int {
+        state.withLock { $0.queue.bind(origin, from: granted, to: chosen) }
     }
 
     /// Records the HTTP version of a host's response.
@@ -284,19 +296,53 @@ struct AdmissionFailure: Error {
 
 /// The connection permit of one hop. It is returned with its last reference. The pipeline holds it until the hop has a
 /// head or has failed. The transfer holds it until the last byte has arrived, or the transfer has ended otherwise.
-final class ConnectionPermit: Sendable {
+///
+/// It names the loop of its connection. Two permits of a hop may name different loops; then the one of the transport's budget
+/// decides, because connections belong to all clients of the transport.
+final class ConnectionPermit: LoopBinding {
+    private static let unbound = -1
+
     private let admission: Admission
     private let origin: HopOrigin
-    /// The permit in the budget of all clients of the transport.
+    private let grant: LoopGrant
+    /// The loop that the hop was sent on; ``unbound`` before that.
+    private let loop = Atomic<Int>(ConnectionPermit.unbound)
+    /// The permit of the same hop in the budget before this one.
     private let outer: ConnectionPermit?
 
-    init(_ admission: Admission, _ origin: HopOrigin, outer: ConnectionPermit? = nil) {
+    init(_ admission: Admission, _ origin: HopOrigin, _ grant: LoopGrant = LoopGrant(), outer: ConnectionPermit? = nil)
+    {
         self.admission = admission
         self.origin = origin
+        self.grant = grant
         self.outer = outer
     }
 
-    deinit { admission.leave(origin) }
+    deinit {
+        let loop = loop.load(ordering: .acquiring)
+        admission.leave(origin, from: loop == ConnectionPermit.unbound ? grant.loop : loop)
+    }
+
+    package func bind(_ choose: (_ preferred: Int?) -> Int) -> Int {
+        let bound = loop.load(ordering: .acquiring)
+        // Sent again by the same hop, such as after an exchange of the trust settings.
+        guard bound == ConnectionPermit.unbound else { return bound }
+        let chosen: Int
+        if let granted = grant.loop, !grant.mayChoose {
+            chosen = granted
+        } else {
+            chosen = choose(grant.loop)
+        }
+        return settle(on: chosen)
+    }
+
+    /// Binds the permit to a loop, as far as the limits permit a connection there, and the permits before it to the same.
+    private func settle(on chosen: Int) -> Int {
+        let settled = chosen == grant.loop ? chosen : admission.bind(origin, from: grant.loop, to: chosen)
+        loop.store(settled, ordering: .releasing)
+        _ = outer?.settle(on: settled)
+        return settled
+    }
 
     /// Records the HTTP version of the host's response.
     func note(_ version: HTTPDNSClient.HTTPVersion) {

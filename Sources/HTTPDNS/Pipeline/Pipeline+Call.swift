@@ -14,8 +14,31 @@ extension Pipeline {
     {
         let time = time(request.own?.options.timeout ?? .inherited)
         do {
-            if !hasCodeOfOthers { return try await plainCall(request, carrying: rewritten, time) }
-            return try await interceptedCall(request, carrying: rewritten, time)
+            if hasCodeOfOthers { return try await interceptedCall(request, carrying: rewritten, time) }
+            try gate.enter()
+            defer { gate.leave() }
+            retrying.noteCall()
+            var context = HTTPDNSClient.InterceptionContext(
+                callID: 0,
+                hop: 0,
+                deadline: time.deadline,
+                depth: 0,
+                rewritten: rewritten,
+                call: time,
+                reachableNetworks: request.own?.options.reachableNetworks ?? .inherited,
+                compressed: request.body.coding == nil ? nil : CompressedOnce(),
+                frame: nil
+            )
+            let first: Result<HTTPDNSClient.Response, any Error>
+            do {
+                let response = try await sendFirstHop(request, &context)
+                // Nearly all calls end here, without reading a policy.
+                if response.statusCode < 300 { return response }
+                first = .success(response)
+            } catch {
+                first = .failure(error)
+            }
+            return try await follow(sendAgain(request, context, after: first), to: request, context)
         } catch let error as HTTPDNSClientError {
             throw completed(error, time)
         }
@@ -31,29 +54,6 @@ extension Pipeline {
         }
         log(error)
         return error
-    }
-
-    private func plainCall(
-        _ request: HTTPDNSClient.Request,
-        carrying rewritten: HTTPDNSRewriter.RewrittenRequest?,
-        _ time: CallTime
-    ) async throws -> HTTPDNSClient.Response {
-        try gate.enter()
-        defer { gate.leave() }
-        return try await sendAgain(
-            request,
-            HTTPDNSClient.InterceptionContext(
-                callID: 0,
-                hop: 0,
-                deadline: time.deadline,
-                depth: 0,
-                rewritten: rewritten,
-                call: time,
-                reachableNetworks: request.own?.options.reachableNetworks ?? .inherited,
-                compressed: request.body.coding == nil ? nil : CompressedOnce(),
-                frame: nil
-            )
-        )
     }
 
     private func interceptedCall(

@@ -20,16 +20,25 @@ extension Pipeline {
             do {
                 return try await transfer(request, to: rewritten, context)
             } catch let error as HTTPDNSClientError {
-                guard error.isAboutConnection, rewritten.mayFallBack, !request.options.stopsBeforeSending else {
-                    throw error
-                }
-                return try await fallBack(request, from: rewritten, after: error, context)
+                return try await goOn(request, from: rewritten, after: error, context)
             }
         case .trial:
             return try await tryGiven(request, rewritten, context)
         case .system:
             return try await goAhead(request, rewritten, context)
         }
+    }
+
+    /// Sends a hop again, to the addresses of the system resolver, if no given address has accepted a connection.
+    /// - Throws: The error, if it is another one.
+    func goOn(
+        _ request: HTTPDNSClient.Request,
+        from rewritten: HTTPDNSRewriter.RewrittenRequest,
+        after error: HTTPDNSClientError,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        guard error.isAboutConnection, rewritten.mayFallBack, !request.options.stopsBeforeSending else { throw error }
+        return try await fallBack(request, from: rewritten, after: error, context)
     }
 
     private func fallBack(

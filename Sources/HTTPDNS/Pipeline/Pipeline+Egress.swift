@@ -128,16 +128,15 @@ extension Pipeline {
     /// - Throws: ``TransferFailure``, ``HTTPDNSClientError``, `CancellationError`.
     func sendThroughEgress(
         _ request: HTTPDNSClient.Request,
-        to rewritten: HTTPDNSRewriter.RewrittenRequest,
-        _ endpoints: [HTTPDNSEndpoint],
-        by egressChoice: EgressChoice,
+        _ fixed: FixedHop,
         _ context: HTTPDNSClient.InterceptionContext,
         _ hop: HopRecord
     ) async throws -> HopAnswer {
+        let egressChoice = fixed.egressChoice
         var egressAttempts = try await egressAttempts(
             of: request,
-            to: rewritten,
-            endpoints,
+            to: fixed.rewritten,
+            fixed.endpoints,
             by: egressChoice,
             deadline: context.call.firstDeadline
         )[...]
@@ -148,8 +147,8 @@ extension Pipeline {
                 let answer = try await sender.send(
                     transferRequest(
                         request,
-                        to: rewritten,
-                        attempt.endpoints,
+                        fixed,
+                        to: attempt.endpoints,
                         through: attempt.egressPath,
                         context,
                         body

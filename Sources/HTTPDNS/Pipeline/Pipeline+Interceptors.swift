@@ -4,7 +4,7 @@
 // Application interceptors are between the call and retries. Network interceptors are between the headers and the
 // rewriter.
 extension Pipeline {
-    /// Runs the application interceptors from an index on, once per call, and then the call's retries and redirects.
+    /// Runs the application interceptors from an index on, once per call, and then the call's redirects and retries.
     func apply(
         _ index: Int,
         _ request: HTTPDNSClient.Request,
@@ -12,7 +12,7 @@ extension Pipeline {
     ) async throws -> HTTPDNSClient.Response {
         var context = context
         if index == 0 || index == application.count { context.initialURL = request.url }
-        guard index < application.count else { return try await sendAgain(request, context) }
+        guard index < application.count else { return try await follow(request, context) }
         context.requestURL = request.url
         return try await application[index].intercept(request, context: context) { request, context in
             try await self.apply(index + 1, request, context)

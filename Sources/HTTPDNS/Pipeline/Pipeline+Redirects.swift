@@ -6,13 +6,23 @@ internal import HTTPDNSCurl
 internal import HTTPTypes
 internal import Logging
 
-// This step is inside retries and outside hops: a redirect that is followed is a hop of its own, without a tag.
+// This step is inside application interceptors and outside retries: a redirect that is followed is a hop of its own,
+// without a tag.
 extension Pipeline {
     /// Sends a request and follows its redirects.
     func follow(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
         -> HTTPDNSClient.Response
     {
-        let response = try await sendHop(request, context)
+        retrying.noteCall()
+        return try await follow(sendAgain(request, context), to: request, context)
+    }
+
+    /// Follows the redirects of a response.
+    func follow(
+        _ response: HTTPDNSClient.Response,
+        to request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
         guard RedirectStatus(response.status) != nil, response.headerFields.contains(.location) else { return response }
         let policy = request.own?.options.redirects.inheriting(from: redirects) ?? redirects
         guard policy.limit > 0 else { return response }
@@ -76,8 +86,7 @@ extension Pipeline {
             }
             logFollowing(response, from: base, to: target, dropped)
             context.rewritten = nil
-            // A retry's demand for new answers applies to all hops of its try: any of them may be the one that failed.
-            context.constraints = HopConstraints(freshAfter: context.constraints.freshAfter)
+            context.constraints = HopConstraints()
             context.constraints.redirectedFrom = exchanges.last.map(\.scope)
             context.constraints.isForeign =
                 target.map { HTTPDNSClient.Origin($0) != HTTPDNSClient.Origin(origin) } ?? true
@@ -85,7 +94,7 @@ extension Pipeline {
             try await response.body.drain()
             context.call.nextHop(after: request)
             request = next
-            response = try await sendHop(request, context)
+            response = try await sendAgain(request, context)
             exchanges += response.exchanges
             base = try url(of: request, answeredBy: response)
         }

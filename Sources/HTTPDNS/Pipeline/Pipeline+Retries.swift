@@ -7,26 +7,33 @@ internal import HTTPTypes
 internal import Logging
 internal import Synchronization
 
-// This step is outside redirects and inside application interceptors: a retry repeats the call with all its hops.
+// This step is inside redirects and outside hops: a retry repeats its hop, and not the redirects that led to it.
 extension Pipeline {
     /// The maximum age of an answer that a failed try does not query again, because the result would be the same. It
     /// also bounds the cost of a thousand failing requests: one query a second.
     private static let stillFresh: Duration = .seconds(1)
 
-    /// Sends a request, and repeats it as its retry policy demands.
+    /// Sends a hop, and repeats it as its retry policy demands.
     func sendAgain(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
         -> HTTPDNSClient.Response
     {
-        retrying.noteCall()
         let first: Result<HTTPDNSClient.Response, any Error>
         do {
-            let response = try await follow(request, context)
-            // Nearly all calls end here without reading a policy.
-            guard response.status.code >= 400 else { return response }
-            first = .success(response)
+            first = .success(try await sendHop(request, context))
         } catch {
             first = .failure(error)
         }
+        return try await sendAgain(request, context, after: first)
+    }
+
+    /// Repeats a hop as its retry policy demands.
+    /// - Parameter first: The result of the first try.
+    func sendAgain(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext,
+        after first: Result<HTTPDNSClient.Response, any Error>
+    ) async throws -> HTTPDNSClient.Response {
+        if case .success(let response) = first, response.statusCode < 400 { return response }
         let policy = request.own?.options.retries.inheriting(from: retries) ?? retries
         guard policy.limit > 0, !request.options.stopsBeforeSending else { return try first.get() }
         return try await retry(request, context, policy, after: first)
@@ -54,7 +61,7 @@ extension Pipeline {
             trail.add(result)
             if case .success(let response) = result { try await response.body.drain() }
             // The time is taken before the wait, so that calls that failed meanwhile share one query.
-            context.constraints = HopConstraints()
+            context.constraints.freshAfter = nil
             if case .failure = outcome { context.constraints.freshAfter = retrying.time.now() - Pipeline.stillFresh }
             context.rewritten = nil
             guard try await gate.sleep(until: retrying.time.now() + wait, on: retrying.time) else {
@@ -63,7 +70,7 @@ extension Pipeline {
             trail.noteRetry()
             context.call.nextHop(after: request)
             do {
-                result = .success(try await follow(request, context))
+                result = .success(try await sendHop(request, context))
             } catch {
                 result = .failure(error)
             }
@@ -76,11 +83,11 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext
     ) -> RetryRun.Outcome? {
         switch result {
-        case .success(let response) where response.status.code < 400:
+        case .success(let response) where response.statusCode < 400:
             return nil
         case .success(let response):
             return .status(
-                response.status.code,
+                response.statusCode,
                 retryAfter: RetryAfter.wait(in: response.headerFields, now: retrying.calendarSeconds())
             )
         case .failure(let error):
@@ -141,7 +148,7 @@ private struct RetryTrail {
     }
 }
 
-/// The tries of one call, which decide whether there is another one.
+/// The tries of one hop, which decide whether there is another one.
 struct RetryRun {
     /// The result of a try.
     enum Outcome {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCurl
+
 // This step is inside network interceptors: it fixes the host and the addresses of a hop.
 extension Pipeline {
     /// Sends a hop, and prepares it again when the settings change before it is sent. Its interceptors do not run
@@ -10,31 +12,76 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
         do {
-            var rewritten: HTTPDNSRewriter.RewrittenRequest
-            if egress.isDirect(request), context.constraints.redirectedFrom == nil {
-                let (carried, freshAfter) = (context.rewritten, context.constraints.freshAfter)
-                // Most answers are known, and need no function that may wait.
-                if let known = try rewriter.rewriteAtOnce(request, carrying: carried, freshAfter) {
-                    rewritten = known
-                } else {
-                    let deadline = context.call.firstDeadline
-                    rewritten = try await rewriter.rewriteLater(request, deadline: deadline, freshAfter)
-                }
-            } else {
-                rewritten = try await self.rewritten(request, context)
-            }
-            guard !admissions.isEmpty, let (permit, hasWaited) = try await admit(request, to: rewritten, context) else {
-                return try await connect(request, to: rewritten, context)
-            }
-            // Meanwhile the mapping, the age of the answer or the kill switch may have changed.
-            if hasWaited { rewritten = try await self.rewritten(request, context) }
-            var context = context
-            context.permit = permit
-            return try await connect(request, to: rewritten, context)
+            return try await transfer(request, to: rewritten(request, context), admitted: context)
         } catch is StaleSettings {
-            var (request, context) = (request, context)
-            try await settle(&request, &context)
-            return try await rewriteAndTransfer(request, context)
+            return try await settleAgain(request, context)
+        }
+    }
+
+    /// Prepares a hop again whose settings have changed, and sends it.
+    func settleAgain(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        var (request, context) = (request, context)
+        try await settle(&request, &context)
+        return try await rewriteAndTransfer(request, context)
+    }
+
+    /// Sends a rewritten hop, after a wait for a connection where connections are limited.
+    private func transfer(
+        _ request: HTTPDNSClient.Request,
+        to rewritten: HTTPDNSRewriter.RewrittenRequest,
+        admitted context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        guard !admissions.isEmpty, let (permit, hasWaited) = try await admit(request, to: rewritten, context) else {
+            return try await connect(request, to: rewritten, context)
+        }
+        var (rewritten, context) = (rewritten, context)
+        context.permit = permit
+        // Meanwhile the mapping, the age of the answer or the kill switch may have changed.
+        if hasWaited { rewritten = try await self.rewritten(request, context) }
+        return try await connect(request, to: rewritten, context)
+    }
+
+    /// Sends the first hop of a call without interceptors.
+    ///
+    /// Nearly always its addresses are known, and no step waits: then all of them run here, one after the other, and the
+    /// only wait is that for the response head. A hop of which anything has to wait takes the way through the functions
+    /// of the steps, from the first step that waits on.
+    func sendFirstHop(
+        _ request: HTTPDNSClient.Request,
+        _ context: inout HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        guard egress.isDirect(request), request.body.isEmpty, settleAtOnce(&context) else {
+            return try await sendHop(request, context)
+        }
+        let rewritten: HTTPDNSRewriter.RewrittenRequest
+        if let known = try rewriter.rewriteAtOnce(request, carrying: context.rewritten, nil) {
+            rewritten = known
+        } else {
+            rewritten = try await rewriter.rewriteLater(request, deadline: context.call.firstDeadline, nil)
+        }
+        do {
+            guard admissions.isEmpty, choice.isGiven else {
+                return try await transfer(request, to: rewritten, admitted: context)
+            }
+            let fixed = try fixedHop(request, rewritten, context)
+            let hop = HopRecord(rewritten: fixed.rewritten, time: context.call)
+            do {
+                let answer: HopAnswer
+                do {
+                    answer = HopAnswer(try await begin(request, fixed, context).response())
+                } catch let begun as HopMustWait {
+                    // Its endpoints are fixed: to fix them again could give another decision.
+                    answer = try await sender.send(begun.request, unless: { isStale(context) })
+                }
+                return response(to: request, answer, fixed, hop, context)
+            } catch let failure as TransferFailure {
+                return try await goOn(request, from: rewritten, after: error(failure, on: hop, context), context)
+            }
+        } catch is StaleSettings {
+            return try await settleAgain(request, context)
         }
     }
 

@@ -7,6 +7,19 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 internal import Logging
 
+/// A hop whose endpoints and egress path are fixed.
+struct FixedHop {
+    var rewritten: HTTPDNSRewriter.RewrittenRequest
+    var endpoints: [HTTPDNSEndpoint]
+    /// Whether content codings are requested and decoded.
+    let isDecoded: Bool
+    var egressChoice = EgressChoice.direct
+    /// The decision that the answer is recorded with; nil when requests never stay.
+    var stay: ConnectionChoice.Stay?
+    /// The address that the request stays on.
+    var held: HTTPDNSEndpoint?
+}
+
 // This is the last step: it fixes the endpoints of a hop, passes it to the sender, and makes the response.
 extension Pipeline {
     /// Sends a hop: a direct one itself, the others through their egress path.
@@ -17,12 +30,56 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext,
         usedSystemFallback: Bool = false
     ) async throws -> HTTPDNSClient.Response {
+        let fixed = try fixedHop(request, given, context)
+        let hop = HopRecord(rewritten: fixed.rewritten, time: context.call)
+        let answer: HopAnswer
+        do {
+            if case .direct = fixed.egressChoice {
+                let body = request.body.isEmpty ? RequestBodySource.none : try await opened(request, context, hop)
+                // The request is made in place: a request in a variable would be copied, with all its references
+                // counted.
+                answer = try await sender.send(
+                    transferRequest(request, fixed, through: egress.directPath, context, body),
+                    unless: { isStale(context) }
+                )
+            } else {
+                answer = try await sendThroughEgress(request, fixed, context, hop)
+            }
+        } catch let failure as TransferFailure {
+            throw error(failure, on: hop, context)
+        }
+        return response(to: request, answer, fixed, hop, context, usedSystemFallback: usedSystemFallback)
+    }
+
+    /// Begins a hop whose steps need no wait: it has no body to open, and goes through no proxy. Its caller must call
+    /// ``TransferInProgress/response()`` once.
+    /// - Throws: ``HTTPDNSClientError``; ``StaleSettings`` and ``HopMustWait`` when nothing has begun.
+    func begin(
+        _ request: HTTPDNSClient.Request,
+        _ fixed: FixedHop,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) throws -> TransferInProgress {
+        try sender.begin(
+            transferRequest(request, fixed, through: egress.directPath, context, .none),
+            unless: { isStale(context) }
+        )
+    }
+
+    /// Fixes the endpoints and the egress path of a hop.
+    /// - Throws: ``HTTPDNSClientError``.
+    func fixedHop(
+        _ request: HTTPDNSClient.Request,
+        _ given: HTTPDNSRewriter.RewrittenRequest,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) throws(HTTPDNSClientError) -> FixedHop {
         if request.body.isSpent { throw HTTPDNSClientError.bodySentTwice }
-        var rewritten = given
-        var endpoints = given.content.resolution.endpoints
-        var held: HTTPDNSEndpoint?
-        let stay = choice.stay(of: given, among: endpoints)
-        if let endpoint = stay?.endpoint,
+        var fixed = FixedHop(
+            rewritten: given,
+            endpoints: given.content.resolution.endpoints,
+            isDecoded: request.isDecoded
+        )
+        fixed.stay = choice.stay(of: given, among: fixed.endpoints)
+        if let endpoint = fixed.stay?.endpoint,
             let staying = rewriter.staying(
                 on: endpoint,
                 given,
@@ -30,48 +87,52 @@ extension Pipeline {
                 redirectedFrom: context.constraints.redirectedFrom
             )
         {
-            rewritten = staying
-            endpoints.insert(endpoint, at: 0)
-            held = endpoint
+            fixed.rewritten = staying
+            fixed.endpoints.insert(endpoint, at: 0)
+            fixed.held = endpoint
         }
-        let egressChoice: EgressChoice =
-            try egress.isDirect(request) ? .direct : egress.choice(of: request, for: given.content.url)
+        if !egress.isDirect(request) {
+            fixed.egressChoice = try egress.choice(of: request, for: given.content.url)
+        }
         let networks = reachableNetworks(of: request, context)
         if networks != .any {
-            rewritten = try limited(rewritten, to: networks, for: request, by: egressChoice)
-            endpoints = rewritten.content.resolution.endpoints
+            fixed.rewritten = try limited(fixed.rewritten, to: networks, for: request, by: fixed.egressChoice)
+            fixed.endpoints = fixed.rewritten.content.resolution.endpoints
         }
-        let hop = HopRecord(rewritten: rewritten, time: context.call)
-        let answer: HopAnswer
-        do {
-            if case .direct = egressChoice {
-                let body = request.body.isEmpty ? RequestBodySource.none : try await opened(request, context, hop)
-                // The request is made in place: a request in a variable would be copied, with all its references
-                // counted.
-                answer = try await sender.send(
-                    transferRequest(request, to: rewritten, endpoints, through: egress.directPath, context, body),
-                    unless: { isStale(context) }
-                )
-            } else {
-                answer = try await sendThroughEgress(request, to: rewritten, endpoints, by: egressChoice, context, hop)
-            }
-        } catch let failure as TransferFailure {
-            if failure.requestMayHaveBeenSent { context.frame?.noteSent() }
-            throw HTTPDNSClientError(failure, on: hop)
-        }
+        return fixed
+    }
+
+    /// Returns the error of a hop.
+    func error(_ failure: TransferFailure, on hop: HopRecord, _ context: HTTPDNSClient.InterceptionContext)
+        -> HTTPDNSClientError
+    {
+        if failure.requestMayHaveBeenSent { context.frame?.noteSent() }
+        return HTTPDNSClientError(failure, on: hop)
+    }
+
+    /// Records the answer to a hop, and makes the response of it.
+    func response(
+        to request: HTTPDNSClient.Request,
+        _ answer: HopAnswer,
+        _ fixed: FixedHop,
+        _ hop: HopRecord,
+        _ context: HTTPDNSClient.InterceptionContext,
+        usedSystemFallback: Bool = false
+    ) -> HTTPDNSClient.Response {
+        let rewritten = fixed.rewritten
         context.frame?.noteSent()
         // A connection that carries one request at a time counts as one.
         if rewritten.content.sent.scheme == .https || !CurlLibrary.limitsClearTextHTTP2 {
             context.permit?.note(answer.version)
         }
-        if let stay { choice.noteAnswer(from: answer.endpoint, held: held, to: rewritten, stay) }
-        let keptPreviousAddress = held != nil && held == answer.endpoint
+        if let stay = fixed.stay { choice.noteAnswer(from: answer.endpoint, held: fixed.held, to: rewritten, stay) }
+        let keptPreviousAddress = fixed.held != nil && fixed.held == answer.endpoint
         if keptPreviousAddress { choice.counting.count(\.keptPreviousAddress) }
         log(answer, rewritten)
         var exchange = HTTPDNSClient.Exchange(
             request: rewritten,
             remote: answer.endpoint,
-            proxy: egressChoice.proxy?.description,
+            proxy: fixed.egressChoice.proxy?.description,
             usedSystemFallback: usedSystemFallback,
             keptPreviousAddress: keptPreviousAddress,
             failedAttempts: answer.failedAttempts.map(HTTPDNSClientError.Attempt.init),
@@ -91,7 +152,7 @@ extension Pipeline {
             HTTPDNSClient.Response.Body(
                 answer.body,
                 of: hop,
-                length: BodyLength(declaredBy: answer.head, to: request)
+                length: BodyLength(declaredBy: answer.head, to: request.method, decodes: fixed.isDecoded)
             ),
             [exchange]
         )
@@ -112,22 +173,23 @@ extension Pipeline {
     }
 
     /// Returns the request for the sender.
+    /// - Parameter endpoints: The endpoints to connect to; nil for those of the hop.
     func transferRequest(
         _ request: HTTPDNSClient.Request,
-        to rewritten: HTTPDNSRewriter.RewrittenRequest,
-        _ endpoints: [HTTPDNSEndpoint],
+        _ fixed: FixedHop,
+        to endpoints: [HTTPDNSEndpoint]? = nil,
         through egressPath: EgressPath?,
         _ context: HTTPDNSClient.InterceptionContext,
         _ body: RequestBodySource
     ) throws(HTTPDNSClientError) -> TransferRequest {
-        let content = rewritten.content
+        let content = fixed.rewritten.content
         let settings = current
         var transfer = TransferRequest(
             method: request.method,
             url: content.sent,
             headerFields: request.headerFields,
             body: body,
-            endpoints: endpoints,
+            endpoints: endpoints ?? fixed.endpoints,
             limits: settings.values.limits,
             versions: request.own?.options.versions.inheriting(from: settings.values.versions)
                 ?? settings.values.versions,
@@ -142,7 +204,7 @@ extension Pipeline {
         transfer.permit = context.permit
         transfer.withholdsCertificate = context.constraints.isForeign
         transfer.uploadProgress = request.body.progress(sending: body)
-        transfer.decodes = request.isDecoded
+        transfer.decodes = fixed.isDecoded
         if let type = request.body.contentType, !request.headerFields.contains(.contentType) {
             transfer.headerFields[.contentType] = type
         }

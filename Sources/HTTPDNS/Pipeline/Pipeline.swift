@@ -14,10 +14,13 @@ internal import Synchronization
 ///
 /// 1. The call: its time limits, its count, its errors (`Pipeline+Call.swift`).
 /// 2. Application interceptors (`Pipeline+Interceptors.swift`).
-/// 3. Retries (`Pipeline+Retries.swift`). A retry repeats the call with all its hops.
-/// 4. Redirects (`Pipeline+Redirects.swift`). Each request of them is a hop.
+/// 3. Redirects (`Pipeline+Redirects.swift`). Each request of them is a hop.
 ///
 /// Once per hop:
+///
+/// 4. Retries (`Pipeline+Retries.swift`). A retry repeats its hop, and not the redirects that led to it.
+///
+/// Once per try of a hop:
 ///
 /// 5. Header fields of the client (`Pipeline+Headers.swift`).
 /// 6. Network interceptors (`Pipeline+Interceptors.swift`).
@@ -70,9 +73,10 @@ final class Pipeline: Sendable {
         _ configuration: HTTPDNSClient.Configuration,
         rewriter: HTTPDNSRewriter,
         sender: any HopSending,
-        sharedAdmission: Admission? = nil
+        sharedAdmission: Admission? = nil,
+        loops: Int = 1
     ) {
-        admissions = [Admission(configuration.connections), sharedAdmission].compactMap(\.self)
+        admissions = [Admission(configuration.connections, loops: loops), sharedAdmission].compactMap(\.self)
         self.rewriter = rewriter
         self.sender = sender
         application = configuration.applicationInterceptors

@@ -20,6 +20,14 @@ extension HTTPDNSRewriter {
         ///   control characters, a backslash before the path, number forms of addresses, a host that is not a host name
         ///   (RFC 1123), a port outside 1 to 65535.
         public static func canonicalize(_ text: String) throws(HTTPDNSClientError) -> HTTPDNSRewriter.CanonicalURL {
+            // Nearly all texts of programs: one scan reads them, checks the host, and hashes it.
+            if let url = HTTPDNSRewriter.CanonicalURL(plain: text) { return url }
+            return try canonicalizeOther(text)
+        }
+
+        private static func canonicalizeOther(
+            _ text: String
+        ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.CanonicalURL {
             let parsed: ParsedURL
             do {
                 parsed = try ParsedURL(text)
@@ -60,7 +68,14 @@ extension HTTPDNSRewriter {
 
         private let nameHash: UInt64
 
-        fileprivate init(_ parsed: ParsedURL, nameHash: UInt64) {
+        /// Creates the URL of a text that is canonical and plain, and whose host is a name; nil for all others.
+        fileprivate init?(plain text: String) {
+            var hash: UInt64?
+            guard let parsed = ParsedURL(canonical: text, hostHash: &hash, NameHash.hash), let hash else { return nil }
+            self.init(parsed, nameHash: hash)
+        }
+
+        fileprivate init(_ parsed: consuming ParsedURL, nameHash: UInt64) {
             self.parsed = parsed
             self.nameHash = nameHash
         }
@@ -71,6 +86,12 @@ extension HTTPDNSRewriter {
             case .name(let name): .name(HTTPDNSName(canonical: name, hash: nameHash, isAbsolute: parsed.isAbsolute))
             case .address(let address): .address(address)
             }
+        }
+
+        /// The host, if it is a name.
+        var name: HTTPDNSName? {
+            guard case .name(let name) = parsed.host else { return nil }
+            return HTTPDNSName(canonical: name, hash: nameHash, isAbsolute: parsed.isAbsolute)
         }
 
         /// The scheme, `http` or `https`.

@@ -73,11 +73,16 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
     ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest? {
         let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
         try RequestCheck.check(request, at: url)
+        // Nearly all requests: nothing of their own changes the query.
+        let isBare = carried == nil && freshAfter == nil && request.own == nil
+        if isBare, let name = url.name, let resolution = resolver.directHit(name, port: url.port) {
+            return finish(request, url, resolution)
+        }
         if let carried, let accepted = try accept(carried, for: request, url: url) { return accepted }
         var question = HTTPDNSResolver.Query(url.host, port: url.port)
         question.freshAfter = freshAfter
         if let own = request.own { try apply(own.options, to: &question) }
-        guard let resolution = try knownResolution(for: question) else { return nil }
+        guard let resolution = try knownResolution(for: question, hasMissed: isBare) else { return nil }
         return finish(request, url, resolution)
     }
 
@@ -149,11 +154,13 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
     }
 
     /// Returns the addresses that are known without waiting; nil when a query is needed.
-    private func knownResolution(for question: HTTPDNSResolver.Query) throws(HTTPDNSClientError) -> HTTPDNSResolver
-        .Resolution?
-    {
+    /// - Parameter hasMissed: As for ``HTTPDNSResolver/immediateResolution(for:hasMissed:)``.
+    private func knownResolution(
+        for question: HTTPDNSResolver.Query,
+        hasMissed: Bool = false
+    ) throws(HTTPDNSClientError) -> HTTPDNSResolver.Resolution? {
         do {
-            return try resolver.immediateResolution(for: question)
+            return try resolver.immediateResolution(for: question, hasMissed: hasMissed)
         } catch {
             throw HTTPDNSClientError(error)
         }

@@ -51,7 +51,10 @@ extension HTTPDNSRewriter {
             }
 
             /// The URL that libcurl gets.
-            var sent: ParsedURL { renamed ?? url.parsed }
+            var sent: ParsedURL {
+                if let renamed { return renamed }
+                return url.parsed
+            }
         }
 
         let content: Content

@@ -19,6 +19,7 @@ enum FileContents {
         if bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff]) {
             throw ConfigurationFileError(file, "the file is UTF-16; allowed: UTF-8", hint: "save it as UTF-8")
         }
+        if !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) { return text }
         if let offset = firstBadByte(in: bytes) {
             let before = String(decoding: bytes[..<offset], as: UTF8.self)
             let position = Position(of: before.endIndex, in: before)

@@ -108,7 +108,7 @@ package struct KeyTable: Sendable {
         name: "client.connections",
         keys: [
             "maximum_per_host", "maximum", "maximum_streams", "maximum_queued", "queue_wait", "maximum_idle",
-            "idle_timeout", "maximum_age", "happy_eyeballs_delay", "address_stickiness",
+            "loops", "idle_timeout", "maximum_age", "happy_eyeballs_delay", "address_stickiness",
             "on_address_change", "tcp_user_timeout", "selection", "hedge_after", "ejection", "probing",
             "peer_certificates",
         ]

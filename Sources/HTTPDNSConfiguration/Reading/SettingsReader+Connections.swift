@@ -28,6 +28,9 @@ extension SettingsReader {
         {
             settings.connections.maximumIdle = number
         }
+        if let node = fields["loops"], let loops = loops(of: node, path: "\(path).loops") {
+            settings.connections.loops = loops
+        }
         let durations: [(String, WritableKeyPath<Connections, Duration>, ClosedRange<Duration>)] = [
             ("idle_timeout", \.idleTimeout, .seconds(1)...(.seconds(24 * 3600))),
             ("maximum_age", \.maximumAge, .seconds(2)...(.seconds(24 * 3600))),
@@ -91,6 +94,18 @@ extension SettingsReader {
             let number = number(of: node, in: Self.queuedRequests, path: "\(path).maximum_queued")
         {
             connections.maximumQueued = number
+        }
+    }
+
+    private mutating func loops(of node: ConfigurationNode, path: String) -> Connections.Loops? {
+        let range = Connections.Loops.range
+        let allowed = "automatic, or a whole number from \(range.lowerBound) to \(range.upperBound)"
+        return value(of: node, path: path, allowed) { text throws(ValueMistake) in
+            if text == "automatic" { return .automatic }
+            guard let count = try? WholeNumberText.parse(text, in: range) else {
+                throw ValueMistake("found \(quoted(text)); allowed: \(allowed)")
+            }
+            return .count(count)
         }
     }
 

@@ -18,21 +18,21 @@ extension SettingsReader {
         rules.reserveCapacity(entries.count)
         keys.reserveCapacity(entries.count)
         for (text, entry) in entries {
-            let path = "mappings[\(quoted(text))]"
+            let path = { "mappings[\(quoted(text))]" }
             let key = value(of: entry.key, path: "mappings", "a name or *.suffix, either with :port") {
                 text throws(ValueMistake) in try HostKeyText.parseMapping(text)
             }
-            let rule = readMapping(entry, path: path)
+            let rule = plainRule(entry) ?? readMapping(entry, path: path())
             guard let key else { continue }
-            if let first = keys[key] {
+            if let first = keys.updateValue(entry.key.position, forKey: key) {
+                keys[key] = first
                 mistakes.add(
-                    "\(path) is the same name as on line \(first.line): \(key)",
+                    "\(path()) is the same name as on line \(first.line): \(key)",
                     at: entry.key.position,
                     hint: "keep one of them"
                 )
                 continue
             }
-            keys[key] = entry.key.position
             rules[key] = rule
         }
         checkWhole(rules, keys)
@@ -61,6 +61,12 @@ extension SettingsReader {
             let position = keys.first { $0.key.description == error.key }?.value
             mistakes.add("mappings[\(quoted(error.key))]: \(error.reason)", at: position)
         }
+    }
+
+    /// Returns the rule of an entry whose value is one IPv4 address without a port, as most are; nil for all others.
+    private func plainRule(_ entry: ConfigurationNode.Entry) -> HTTPDNSMapping? {
+        guard let text = entry.value.text, let target = TargetText.plainTarget(text) else { return nil }
+        return HTTPDNSMapping(.addresses([target]), location: location(entry.key))
     }
 
     private mutating func readMapping(_ entry: ConfigurationNode.Entry, path: String) -> HTTPDNSMapping? {
@@ -211,7 +217,7 @@ extension SettingsReader {
 enum ViaCircles {
     /// Returns each circle once, as its names in order, beginning with the rule whose key is the smallest text.
     static func find(in rules: [HTTPDNSMapping.Key: HTTPDNSMapping]) -> [[HTTPDNSMapping.Key]] {
-        let viaRules = rules.keys.filter { target(of: rules[$0]) != nil }
+        let viaRules = rules.lazy.filter { target(of: $0.value) != nil }.map(\.key)
         // Two lists of the same file must not differ by the order of a dictionary.
         let starts = viaRules.map { (text: $0.description, key: $0) }.sorted { $0.text < $1.text }.map(\.key)
         var done: Set<Step> = []

@@ -33,7 +33,8 @@ package struct ConfigurationNode: Sendable {
 
     /// Whether the value is empty: no value after the colon, or YAML's words for nothing.
     package var isEmpty: Bool {
-        if case .scalar(let text, isPlain: true) = content { ["", "~", "null"].contains(text) } else { false }
+        guard case .scalar(let text, isPlain: true) = content, text.utf8.count <= 4 else { return false }
+        return text == "" || text == "~" || text == "null"
     }
 
     /// A description of the node, for errors.

@@ -49,6 +49,8 @@ package enum HostKeyText {
     }
 
     private static func parse(_ text: String) throws(ValueMistake) -> HTTPDNSMapping.Key {
+        // Nearly all keys: neither address nor suffix, and without a port.
+        if let name = HTTPDNSName(plain: text) { return HTTPDNSMapping.Key(.exact(name)) }
         guard !text.isEmpty else { throw ValueMistake("a name is missing; allowed: a name or *.suffix") }
         if text.utf8.contains(UInt8(ascii: "/")) {
             let rest = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...]

@@ -14,6 +14,14 @@ package enum TargetText {
         return HTTPDNSMapping.Target(address, port: try PortText.parse(port, of: text))
     }
 
+    /// Returns the target of an IPv4 address without a port; nil for all other text.
+    package static func plainTarget(_ text: String) -> HTTPDNSMapping.Target? {
+        guard let first = text.utf8.first, UInt8(ascii: "0")...UInt8(ascii: "9") ~= first,
+            !text.utf8.contains(UInt8(ascii: ":"))
+        else { return nil }
+        return HTTPDNSAddress(text).map { HTTPDNSMapping.Target($0) }
+    }
+
     /// Returns whether the text is an address, with any port.
     package static func isAddress(_ text: String) -> Bool { address(split(text).host) != nil }
 

@@ -70,8 +70,11 @@ package struct AnswerCache: Sendable {
     }
 
     /// Returns the shard of a key.
-    func shard(for key: CacheKey) -> Shard {
-        shards[shards.count == 1 ? 0 : Int(truncatingIfNeeded: key.hash >> shift)]
+    func shard(for key: CacheKey) -> Shard { shard(forHash: key.hash) }
+
+    @inline(__always)
+    private func shard(forHash hash: UInt64) -> Shard {
+        shards[shards.count == 1 ? 0 : Int(truncatingIfNeeded: hash >> shift)]
     }
 
     /// Returns the answer for a key, marked as used, if it is known to be usable under the settings with this version.
@@ -80,6 +83,29 @@ package struct AnswerCache: Sendable {
             guard let (answer, known) = state.table.findWithEpoch(key), known == epoch else { return nil }
             return answer
         }
+    }
+
+    /// Returns the answer for a key without a client subnet, marked as used, if it alone decides under these settings.
+    ///
+    /// It takes the parts of the key, so that a name is not copied for it.
+    @inline(__always)
+    func findForDirectUse(
+        _ host: HTTPDNSName,
+        families: HTTPDNSAddress.Families?,
+        isSystemOnly: Bool,
+        under version: PackedSettingsVersion
+    ) -> (answer: CachedAnswer, use: DirectUse)? {
+        let hash = CacheKey.hash(host, families: families, isSystemOnly: isSystemOnly)
+        return shard(forHash: hash).state.withLock { state in
+            state.table.findForDirectUse(hash: hash, under: version) {
+                $0.places.match(host, families: families, isSystemOnly: isSystemOnly, clientSubnet: nil)
+            }
+        }
+    }
+
+    /// Records the settings under which an answer alone decides, unless another one has replaced it.
+    func note(_ use: DirectUse, of answer: CachedAnswer, for key: CacheKey) {
+        shard(for: key).state.withLock { $0.table.note(use, of: answer, for: key) }
     }
 
     /// Adds an answer from before a restart, unless a newer one is known.
@@ -136,13 +162,26 @@ package struct CacheKey: Hashable, Sendable {
         // Cut as it is sent: all clients of one network share an answer.
         let clientSubnet = clientSubnet.map { DNSClientSubnet($0).network }
         self.clientSubnet = clientSubnet
-        var salt = UInt64(families?.rawValue ?? 0) << 1 | (isSystemOnly ? 1 : 0) | (host.isAbsolute ? 1 << 9 : 0)
+        var salt: UInt64 = 0
         if let clientSubnet {
-            salt |=
+            salt =
                 clientSubnet.address.low &* 0x9e37_79b9_7f4a_7c15 &+ clientSubnet.address.high << 8
                 &+ UInt64(truncatingIfNeeded: clientSubnet.prefixLength) << 56
         }
-        hash = NameHash.hash(host, salt: salt)
+        hash = CacheKey.hash(host, families: families, isSystemOnly: isSystemOnly, subnet: salt)
+    }
+
+    /// Returns the hash of a key with these parts.
+    /// - Parameter subnet: The bits of the client subnet; 0 without one.
+    @inline(__always)
+    static func hash(
+        _ host: HTTPDNSName,
+        families: HTTPDNSAddress.Families?,
+        isSystemOnly: Bool,
+        subnet: UInt64 = 0
+    ) -> UInt64 {
+        let salt = UInt64(families?.rawValue ?? 0) << 1 | (isSystemOnly ? 1 : 0) | (host.isAbsolute ? 1 << 9 : 0)
+        return NameHash.hash(host, salt: salt | subnet)
     }
 
     /// The key of an answer for any client.

@@ -20,6 +20,8 @@ struct AnswerTable: Sendable {
         /// The version of the settings under which it is known to be usable.
         var epoch: UInt16 = 0
         var isEstablished = false
+        /// The version of the settings under which the answer alone decides.
+        var directUse = DirectUse.unknown
     }
 
     /// A queue of slots, linked through them.
@@ -81,6 +83,26 @@ struct AnswerTable: Sendable {
         return (answer, slots[place].epoch)
     }
 
+    /// Returns the answer for a key, marked as used, if it alone decides under these settings.
+    /// - Parameter matches: A function that returns whether an answer with the hash is the one for the key.
+    @inline(__always)
+    func findForDirectUse(
+        hash: UInt64,
+        under version: PackedSettingsVersion,
+        where matches: (CachedAnswer) -> Bool
+    ) -> (answer: CachedAnswer, use: DirectUse)? {
+        guard let (place, answer) = occupant(hash: hash, where: matches) else { return nil }
+        let use = slots[place].directUse
+        guard use.holds(under: version) else { return nil }
+        answer.noteUse()
+        return (answer, use)
+    }
+
+    /// Records the settings under which an answer alone decides, unless another one has replaced it.
+    mutating func note(_ use: DirectUse, of answer: CachedAnswer, for key: CacheKey) {
+        if let (place, present) = occupant(key), present.isIdentical(to: answer) { slots[place].directUse = use }
+    }
+
     /// Records that the answer for a key is usable under other settings too.
     mutating func confirm(_ key: CacheKey, epoch: UInt16) {
         if let (place, _) = occupant(key) { slots[place].epoch = epoch }
@@ -106,6 +128,7 @@ struct AnswerTable: Sendable {
             if old.isToldStale, old.sentAt == answer.sentAt { answer.noteToldStale() }
             slots[place].answer = answer
             slots[place].epoch = epoch
+            slots[place].directUse = .unknown
         } else if let answer {
             insert(answer, hash: UInt32(truncatingIfNeeded: key.hash), epoch: epoch)
         }
@@ -140,13 +163,21 @@ struct AnswerTable: Sendable {
 
     /// Returns the slot of a key, and its content.
     @inline(__always)
-    private func occupant(_ key: borrowing CacheKey) -> (place: Int, answer: CachedAnswer)? {
-        let hash = UInt32(truncatingIfNeeded: key.hash)
+    private func occupant(_ key: CacheKey) -> (place: Int, answer: CachedAnswer)? {
+        occupant(hash: key.hash) { $0.matches(key) }
+    }
+
+    @inline(__always)
+    private func occupant(
+        hash: UInt64,
+        where matches: (CachedAnswer) -> Bool
+    ) -> (place: Int, answer: CachedAnswer)? {
+        let hash = UInt32(truncatingIfNeeded: hash)
         let mask = index.count - 1
         var bucket = Int(hash) & mask
         while index[bucket] != Self.none {
             let place = Int(index[bucket])
-            if slots[place].hash == hash, let answer = slots[place].answer, answer.matches(key) {
+            if slots[place].hash == hash, let answer = slots[place].answer, matches(answer) {
                 return (place, answer)
             }
             bucket = (bucket + 1) & mask

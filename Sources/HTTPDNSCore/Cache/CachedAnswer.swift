@@ -101,6 +101,12 @@ package struct CachedAnswer: @unchecked Sendable {
     package var sentAt: MonotonicTime { read { $0.pointee.sentAt } }
     /// The provider and route of the answer; nil while only a failure is known.
     package var origin: AnswerOrigin? { read { $0.pointee.origin } }
+    /// The source of the answer and the counters of its queries; nil for ``Kind/failureOnly``.
+    ///
+    /// Valid as long as the answer. All threads share the origin, so a hit must not count references to it.
+    var directOrigin: (source: HTTPDNSResolver.Resolution.Source, counters: StripedCounters.Cells)? {
+        read { header in header.pointee.origin.map { ($0.source, $0.countersMemory) } }
+    }
     var httpsRecords: ServiceRoute? { read { $0.pointee.details?.httpsRecords } }
     /// The reason that there is no address, for a negative answer.
     package var negative: HTTPDNSResolver.Error? { read { $0.pointee.details?.negative } }
@@ -130,7 +136,17 @@ package struct CachedAnswer: @unchecked Sendable {
     }
 
     /// Returns whether it is the answer for a key, whose hash was compared before.
-    func matches(_ key: CacheKey) -> Bool { places.match(key) }
+    func matches(_ key: CacheKey) -> Bool {
+        places.match(
+            key.host,
+            families: key.families,
+            isSystemOnly: key.isSystemOnly,
+            clientSubnet: key.clientSubnet
+        )
+    }
+
+    /// Returns whether both are the same object.
+    func isIdentical(to other: CachedAnswer) -> Bool { storage === other.storage }
 
     /// Returns whether it is within its lifetime.
     package func isFresh(at now: MonotonicTime) -> Bool { now < expiresAt }
@@ -286,32 +302,21 @@ extension CachedAnswer {
         let marks: UnsafeMutablePointer<Atomic<UInt8>>
         let name: UnsafePointer<UInt8>
 
-        /// Returns whether the answer is the one for a key, whose hash was compared before.
+        /// Returns whether the answer is the one for a key with these parts, whose hash was compared before.
         @inline(__always)
-        func match(_ key: CacheKey) -> Bool {
-            guard header.pointee.families == key.families?.rawValue ?? 0,
-                header.pointee.isSystemOnly == key.isSystemOnly,
-                header.pointee.isAbsolute == key.host.isAbsolute
+        func match(
+            _ host: HTTPDNSName,
+            families: HTTPDNSAddress.Families?,
+            isSystemOnly: Bool,
+            clientSubnet: HTTPDNSAddressBlock?
+        ) -> Bool {
+            guard header.pointee.families == families?.rawValue ?? 0, header.pointee.isSystemOnly == isSystemOnly,
+                header.pointee.isAbsolute == host.isAbsolute
             else { return false }
             let known = UnsafeBufferPointer(start: name, count: Int(header.pointee.nameCount))
-            let isEqual = key.host.withUTF8 { $0.count == known.count && memoryEquals($0, known) }
-            guard isEqual, header.pointee.details != nil || key.clientSubnet != nil else { return isEqual }
-            return header.pointee.details?.clientSubnet == key.clientSubnet
+            let isEqual = host.withUTF8 { $0.count == known.count && memoryEquals($0, known) }
+            guard isEqual, header.pointee.details != nil || clientSubnet != nil else { return isEqual }
+            return header.pointee.details?.clientSubnet == clientSubnet
         }
     }
-}
-
-private func memoryEquals(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
-    let (left, right) = (UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
-    var offset = 0
-    while offset + 8 <= left.count {
-        let first = left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-        guard first == right.loadUnaligned(fromByteOffset: offset, as: UInt64.self) else { return false }
-        offset += 8
-    }
-    while offset < left.count {
-        guard left[offset] == right[offset] else { return false }
-        offset += 1
-    }
-    return true
 }

@@ -99,6 +99,8 @@ package final class AnswerOrigin: Sendable {
     /// The counters of queries that it answers. They are stored here rather than read through ``basis``, because every
     /// request uses them.
     let counters: StripedCounters
+    /// The memory of ``counters``.
+    let countersMemory: StripedCounters.Cells
     /// The most private scope whose addresses may all be dialed when they come from this origin.
     let admittedScope: HTTPDNSAddressPolicy.Scope?
     /// The time past its lifetime that such an answer may be served.
@@ -119,6 +121,7 @@ package final class AnswerOrigin: Sendable {
         let basis = basis ?? RouteIdentity(route)
         self.basis = basis
         counters = basis.counting.answers
+        countersMemory = counters.memory
         self.staleLimit = staleLimit
         admittedScope = policy.admittedScope(from: source, providerScope: providerScope, route: route)
     }

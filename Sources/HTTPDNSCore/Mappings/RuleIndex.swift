@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNSPrimitives
+internal import Synchronization
 
 /// Two layers of rules in one view: for each key the overlay's rule, else the base's.
 ///
@@ -42,28 +43,71 @@ struct RuleIndex: Sendable {
     ///
     /// A nil port means a port that no rule names.
     func rule(for host: HTTPDNSName, port: UInt16?) -> IndexedRule? {
-        if let match = match(overlay.exact(host), base.exact(host), port: port) { return match }
-        guard base.hasSuffixes || overlay.hasSuffixes else { return nil }
-        for zone in host.zonesAbove {
-            let (above, below) = (overlay.suffix(zone), base.suffix(zone))
-            if let match = match(above, below, port: port) { return match }
+        search(host) { above, below in
+            if let port, let rule = visible(above?.byPort[port], below?.byPort[port]) { return rule }
+            return visible(above?.anyPort, below?.anyPort)
         }
-        return nil
     }
 
     /// Returns the ports of rules that match `host`.
     func ports(for host: HTTPDNSName) -> Set<UInt16> { base.ports(for: host).union(overlay.ports(for: host)) }
 
-    private func match(_ above: RuleLayer.PortRules?, _ below: RuleLayer.PortRules?, port: UInt16?) -> IndexedRule? {
-        if above == nil, below == nil { return nil }
-        func match(_ above: RuleLayer.Entry?, _ below: RuleLayer.Entry?) -> IndexedRule? {
-            switch (above, below) {
-            case (.rule(let rule), _), (nil, .rule(let rule)): rule
-            default: nil
+    /// Returns whether a rule decides about `host` on any port.
+    func hasRule(for host: HTTPDNSName) -> Bool {
+        search(host) { above, below -> IndexedRule? in
+            if let rule = visible(above?.anyPort, below?.anyPort) { return rule }
+            for (_, entry) in above?.byPort ?? [:] {
+                if let rule = visible(entry, nil) { return rule }
             }
+            for (port, entry) in below?.byPort ?? [:] {
+                if let rule = visible(above?.byPort[port], entry) { return rule }
+            }
+            return nil
+        } != nil
+    }
+
+    /// Returns the first rule that `choose` returns: for the exact name, then for the suffixes, the longest first.
+    ///
+    /// It is called only where there are rules, with those of the overlay and those of the base.
+    @inline(__always)
+    private func search(
+        _ host: HTTPDNSName,
+        _ choose: (_ above: RuleLayer.PortRules?, _ below: RuleLayer.PortRules?) -> IndexedRule?
+    ) -> IndexedRule? {
+        host.withUTF8 { name in
+            let hash = host.nameHash
+            if let rule = self.choose(overlay.exact, base.exact, name, hash, choose) { return rule }
+            guard base.hasSuffixes || overlay.hasSuffixes else { return nil }
+            var start = 0
+            while let dot = name[start...].firstIndex(of: UInt8(ascii: ".")) {
+                start = dot + 1
+                let zone = UnsafeBufferPointer(rebasing: name[start...])
+                let hash = NameHash.hash(zone)
+                if let rule = self.choose(overlay.suffixes, base.suffixes, zone, hash, choose) { return rule }
+            }
+            return nil
         }
-        if let port, let rule = match(above?.byPort[port], below?.byPort[port]) { return rule }
-        return match(above?.anyPort, below?.anyPort)
+    }
+
+    @inline(__always)
+    private func choose(
+        _ overlay: NameTable<RuleLayer.PortRules>,
+        _ base: NameTable<RuleLayer.PortRules>,
+        _ name: UnsafeBufferPointer<UInt8>,
+        _ hash: UInt64,
+        _ choose: (RuleLayer.PortRules?, RuleLayer.PortRules?) -> IndexedRule?
+    ) -> IndexedRule? {
+        let (above, below) = (overlay.place(of: name, hash: hash), base.place(of: name, hash: hash))
+        if above == nil, below == nil { return nil }
+        return choose(above.map { overlay.values[$0] }, below.map { base.values[$0] })
+    }
+
+    /// Returns the rule of two entries for one key: that of the overlay, which may also hide the base's.
+    private func visible(_ above: RuleLayer.Entry?, _ below: RuleLayer.Entry?) -> IndexedRule? {
+        switch (above, below) {
+        case (.rule(let rule), _), (nil, .rule(let rule)): rule
+        default: nil
+        }
     }
 }
 
@@ -101,9 +145,9 @@ final class RuleLayer: Sendable {
     let hidden: Set<HTTPDNSMapping.Key>
     /// The keys whose rules lead to other names, which a change elsewhere can break.
     let viaKeys: [HTTPDNSMapping.Key]
-    private let exact: [HTTPDNSName: PortRules]
-    /// Keyed by the text after `*.`, as a slice, so that a lookup need not copy the rest of a name.
-    private let suffixes: [Substring: PortRules]
+    let exact: NameTable<PortRules>
+    /// Keyed by the name after `*.`.
+    let suffixes: NameTable<PortRules>
 
     init(
         _ rules: [HTTPDNSMapping.Key: HTTPDNSMapping],
@@ -112,14 +156,15 @@ final class RuleLayer: Sendable {
     ) {
         self.rules = rules
         self.hidden = hidden
-        var exact: [HTTPDNSName: PortRules] = [:]
-        var suffixes: [Substring: PortRules] = [:]
+        var exact = NameTable<PortRules>(minimumCapacity: rules.count + hidden.count)
+        var suffixes = NameTable<PortRules>()
         var viaKeys: [HTTPDNSMapping.Key] = []
-        exact.reserveCapacity(rules.count)
         func add(_ key: HTTPDNSMapping.Key, _ entry: Entry) {
             switch key.pattern {
-            case .exact(let name): exact[name, default: PortRules()].add(entry, port: key.port)
-            case .suffix(let name): suffixes[name.description[...], default: PortRules()].add(entry, port: key.port)
+            case .exact(let name):
+                exact.change(exact.place(of: name, adding: PortRules())) { $0.add(entry, port: key.port) }
+            case .suffix(let name):
+                suffixes.change(suffixes.place(of: name, adding: PortRules())) { $0.add(entry, port: key.port) }
             case .any: break
             }
         }
@@ -136,15 +181,15 @@ final class RuleLayer: Sendable {
     var isEmpty: Bool { rules.isEmpty && hidden.isEmpty }
     var hasSuffixes: Bool { !suffixes.isEmpty }
 
-    func exact(_ host: HTTPDNSName) -> PortRules? { exact.isEmpty ? nil : exact[host] }
-
-    func suffix(_ zone: Substring) -> PortRules? { suffixes.isEmpty ? nil : suffixes[zone] }
-
     /// Returns the ports of rules that match `host`.
     func ports(for host: HTTPDNSName) -> Set<UInt16> {
-        var ports = Set<UInt16>(exact(host)?.byPort.keys.map { $0 } ?? [])
+        var ports: Set<UInt16> = []
+        if let place = exact.place(of: host) { ports.formUnion(exact.values[place].byPort.keys) }
         guard hasSuffixes else { return ports }
-        for zone in host.zonesAbove { ports.formUnion(suffixes[zone]?.byPort.keys.map { $0 } ?? []) }
+        for zone in host.zonesAbove {
+            guard let place = suffixes.place(of: HTTPDNSName(canonical: String(zone))) else { continue }
+            ports.formUnion(suffixes.values[place].byPort.keys)
+        }
         return ports
     }
 }
@@ -155,77 +200,69 @@ extension RuleLayer.PortRules {
     }
 }
 
-/// A rule in the index, with its prepared answers.
+/// A rule in the index, with the checked properties of its addresses.
+///
+/// A resolution by the rule refers to it, and creates lists and texts when they are read.
 final class IndexedRule: Sendable {
     let key: HTTPDNSMapping.Key
     let mapping: HTTPDNSMapping
     /// The layer of the rule.
     let origin: HTTPDNSMapping.Origin
-    /// One answer for each order of the targets. Empty for rules without addresses, and for more than two targets with weights,
-    /// which have too many orders.
-    private let answers: [MappedAddresses]
-    private let weights: [UInt64]
+    /// The addresses of the rule; empty for rules without addresses.
+    let targets: [HTTPDNSMapping.Target]
+    /// Nanoseconds; `Int64.max` means no expiry.
+    let life: Int64
     /// The address families of its targets.
     let families: HTTPDNSAddress.Families
-    /// The most private scope among its addresses.
-    let mostPrivateScope: HTTPDNSAddressPolicy.Scope
+    /// Whether the targets have at most two orders, so that a number tells which one a query has: not for more than two
+    /// targets with weights, and not without addresses.
+    let isPrepared: Bool
+    /// The version of the settings whose address policy allows all targets, as its bits; 0 when none is known.
+    private let allowedUnder = Atomic<UInt64>(0)
 
     init(_ key: HTTPDNSMapping.Key, _ mapping: HTTPDNSMapping, _ origin: HTTPDNSMapping.Origin) {
         self.key = key
         self.mapping = mapping
         self.origin = origin
+        life = mapping.timeToLive?.wholeNanoseconds ?? .max
         guard case .addresses(let targets) = mapping.action, !targets.isEmpty else {
-            (answers, weights, families, mostPrivateScope) = ([], [], [], .special)
+            (targets, families, isPrepared) = ([], [], false)
             return
         }
-        families = targets.reduce(into: []) { $0.insert($1.address.family == .v4 ? .v4 : .v6) }
-        mostPrivateScope = targets.map { HTTPDNSAddressPolicy.Scope(of: $0.address) }.max() ?? .special
-        let applied = HTTPDNSResolver.AppliedMapping(
-            key: key,
-            origin: origin,
-            location: mapping.location,
-            targets: targets
-        )
-        let details = ResolutionDetails(ResolutionDetails.Fields(mapping: applied))
-        let orders: [[HTTPDNSMapping.Target]]
-        if targets.count == 1 || !targets.areWeighted {
-            orders = [targets]
-        } else {
-            orders = targets.count == 2 ? [targets, targets.reversed()] : []
-        }
-        answers = orders.map { MappedAddresses($0, details: details, timeToLive: mapping.timeToLive) }
-        weights = targets.map(\.share)
-    }
-
-    /// Whether the rule has a prepared answer.
-    var isPrepared: Bool { !answers.isEmpty }
-
-    /// Returns the prepared answer for one query; nil when there is none.
-    /// - Parameter random: As for ``WeightedOrder/arrange(_:random:)``, and called as often.
-    func answer(random: (UInt64) -> UInt64) -> MappedAddresses? {
-        guard answers.count > 1 else { return answers.first }
-        return answers[random(weights[0] + weights[1]) < weights[0] ? 0 : 1]
-    }
-}
-
-/// The answer of a rule with addresses, created once with the set of rules and passed by reference.
-///
-/// Most requests that a mapping decides need nothing more.
-final class MappedAddresses: Sendable {
-    /// The targets, in the order to try.
-    private let targets: [HTTPDNSMapping.Target]
-    /// The details of a resolution by the rule other than its addresses.
-    let details: ResolutionDetails
-    /// Nanoseconds; `Int64.max` means no expiry.
-    let life: Int64
-    init(_ targets: [HTTPDNSMapping.Target], details: ResolutionDetails, timeToLive: Duration?) {
+        var families: HTTPDNSAddress.Families = []
+        for target in targets { families.insert(target.address.family == .v4 ? .v4 : .v6) }
         self.targets = targets
-        self.details = details
-        life = timeToLive?.wholeNanoseconds ?? .max
+        self.families = families
+        isPrepared = targets.count <= 2 || !targets.areWeighted
+    }
+
+    /// Returns whether a policy allows all targets, for names without address rules of routes.
+    ///
+    /// The addresses are checked once for each version of the settings.
+    func isAllowed(by policy: HTTPDNSAddressPolicy, under version: PackedSettingsVersion) -> Bool {
+        if allowedUnder.load(ordering: .relaxed) == version.bits { return true }
+        let isAllowed = targets.allSatisfy {
+            policy.refusal(of: $0.address, from: .mapping, providerScope: nil) == nil
+        }
+        if isAllowed { allowedUnder.store(version.bits, ordering: .relaxed) }
+        return isAllowed
+    }
+
+    /// Returns whether one query has the targets of a prepared rule in the reverse order.
+    /// - Parameter random: As for ``WeightedOrder/arrange(_:random:)``, and called as often.
+    func drawsReverse(random: (UInt64) -> UInt64) -> Bool {
+        guard targets.count == 2, targets.areWeighted else { return false }
+        return random(targets[0].share + targets[1].share) >= targets[0].share
     }
 
     /// Returns the endpoints for a query on a port.
-    func endpoints(port: UInt16) -> [HTTPDNSEndpoint] {
-        targets.map { HTTPDNSEndpoint(address: $0.address, port: $0.port ?? port) }
+    func endpoints(isReversed: Bool, port: UInt16) -> [HTTPDNSEndpoint] {
+        let endpoints = targets.map { HTTPDNSEndpoint(address: $0.address, port: $0.port ?? port) }
+        return isReversed ? endpoints.reversed() : endpoints
+    }
+
+    /// The record of the rule in a resolution.
+    var applied: HTTPDNSResolver.AppliedMapping {
+        HTTPDNSResolver.AppliedMapping(key: key, origin: origin, location: mapping.location, targets: targets)
     }
 }

@@ -49,6 +49,15 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
         }
     }
 
+    /// Creates a name from text that is canonical and that nothing else can be read from: no address, suffix or port. Nil for
+    /// all other text.
+    package init?(plain text: String) {
+        var contiguous = text
+        let hash = contiguous.withUTF8 { HostNameScan.isPlain($0) ? NameHash.hash($0) : nil }
+        guard let hash else { return nil }
+        self.init(canonical: contiguous, hash: hash)
+    }
+
     /// Maps a name to A-labels. The result is as untrusted as the text: the mapping may add slashes, dots and digits.
     private static func mapped(
         _ text: String,
@@ -202,7 +211,7 @@ public enum HTTPDNSHost: Hashable, Sendable, CustomStringConvertible {
 ///
 /// It folds eight bytes at a time with a 64 x 64 multiplication. Its keys are random in each process, so that an attacker who
 /// chooses names cannot choose their positions.
-enum NameHash {
+package enum NameHash {
     private static let start = UInt64.random(in: .min ... .max)
     private static let multiplier = UInt64.random(in: .min ... .max) | 1
 
@@ -211,7 +220,7 @@ enum NameHash {
         salt == 0 ? name.nameHash : fold(name.nameHash ^ salt, multiplier)
     }
 
-    static func hash(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64 {
+    package static func hash(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64 {
         let multiplier = multiplier
         let start = start
         var state = start ^ UInt64(truncatingIfNeeded: bytes.count)

@@ -21,6 +21,28 @@ final class StripedCounters: @unchecked Sendable {
     private let stripes: Int
     private let shift: UInt64
 
+    /// The memory of the counters, for callers that keep their owner alive by another reference.
+    ///
+    /// Counting a reference to the counters would be the only write that all threads share.
+    struct Cells: Sendable {
+        /// It lives as long as its ``StripedCounters``, and is read and written through atomics only.
+        fileprivate nonisolated(unsafe) let cells: UnsafeMutablePointer<Atomic<Int>>
+        fileprivate let count: Int
+        fileprivate let cellsInStripe: Int
+        fileprivate let shift: UInt64
+
+        /// Adds one to a counter, as ``StripedCounters/add(_:to:)`` does.
+        @inline(__always)
+        func increment(_ index: Int) {
+            precondition(index >= 0 && index < count, "there is no such counter")
+            let stripe = StripedCounters.stripe(shift: shift)
+            cells[stripe &* cellsInStripe &+ index].wrappingAdd(1, ordering: .relaxed)
+        }
+    }
+
+    /// Its memory. Valid as long as the counters themselves.
+    var memory: Cells { Cells(cells: cells, count: count, cellsInStripe: cellsInStripe, shift: shift) }
+
     /// - Parameters:
     ///   - count: The number of counters.
     ///   - stripes: The number of threads that may count without contention, rounded up to a power of two.
@@ -51,7 +73,7 @@ final class StripedCounters: @unchecked Sendable {
     @inline(__always)
     func add(_ amount: Int = 1, to index: Int) {
         precondition(index >= 0 && index < count, "there is no such counter")
-        cells[stripe &* cellsInStripe &+ index].wrappingAdd(amount, ordering: .relaxed)
+        cells[Self.stripe(shift: shift) &* cellsInStripe &+ index].wrappingAdd(amount, ordering: .relaxed)
     }
 
     /// Returns the sum of one counter over all stripes.
@@ -63,7 +85,7 @@ final class StripedCounters: @unchecked Sendable {
     /// The stripe of the running thread. Threads are distinguished by the address of their control block. These addresses are
     /// whole pages apart, mostly at equal distances, and the multiplication by 2^64 / golden ratio distributes them evenly.
     @inline(__always)
-    private var stripe: Int {
+    private static func stripe(shift: UInt64) -> Int {
         let thread = UInt64(pthread_self())
         return Int(truncatingIfNeeded: ((thread >> 12) &* 0x9e37_79b9_7f4a_7c15) >> shift)
     }

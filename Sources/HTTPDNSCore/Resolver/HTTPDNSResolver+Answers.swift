@@ -363,7 +363,7 @@ extension HTTPDNSResolver {
         guard let origin = answer.origin, answer.kind == .addresses else {
             throw negative(answer, name, by: settings).seen(from: question, through: name.mappingTrace)
         }
-        let life = (answer.expiresAt - now).wholeNanoseconds
+        let life = answer.expiresAt.nanoseconds(since: now)
         var left = max(life, 0)
         let mappingTrace = name.mappingTrace.flatMap { $0.isSilent ? nil : $0 }
         if let ruleLife = mappingTrace?.timeToLive { left = min(left, ruleLife.wholeNanoseconds) }
@@ -371,7 +371,7 @@ extension HTTPDNSResolver {
             .cached(answer, port: question.port),
             source: origin.source,
             life: left,
-            age: max((now - answer.sentAt).wholeNanoseconds, 0)
+            age: max(now.nanoseconds(since: answer.sentAt), 0)
         )
         if let mappingTrace { resolution.note(mappingTrace) }
         resolution.isCached = true

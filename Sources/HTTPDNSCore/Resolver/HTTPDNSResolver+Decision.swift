@@ -58,7 +58,7 @@ extension HTTPDNSResolver {
         return try decide(question, by: first, chain, settings)
     }
 
-    /// Returns the prepared answer of a rule, if neither families nor policy could remove an address from it.
+    /// Returns the resolution of a prepared rule, if neither families nor policy could remove an address from it.
     private func prepared(
         _ rule: IndexedRule,
         _ question: HTTPDNSResolver.Query,
@@ -67,14 +67,14 @@ extension HTTPDNSResolver {
         let resolving = settings.resolving
         guard rule.isPrepared, !resolving.routes.hasAddressRules,
             (question.families ?? resolving.configuration.usableFamilies).isSuperset(of: rule.families),
-            resolving.configuration.policy.admits(
-                everythingOfScope: rule.mostPrivateScope,
-                from: .mapping,
-                providerScope: nil
-            ),
-            let answer = rule.answer(random: random)
+            rule.isAllowed(by: resolving.configuration.policy, under: settings.word)
         else { return nil }
-        return HTTPDNSResolver.Resolution(answer, port: question.port, generation: settings.mappings.generation)
+        return HTTPDNSResolver.Resolution(
+            rule,
+            isReversed: rule.drawsReverse(random: random),
+            port: question.port,
+            generation: settings.mappings.generation
+        )
     }
 
     private func decide(

@@ -17,31 +17,52 @@ final class LiveSettings: Sendable {
     }
 
     var word: PackedSettingsVersion {
-        PackedSettingsVersion(
-            generation: mappings.generation,
-            epoch: resolving.epoch,
-            isPlain: mappings.index.isEmpty && !resolving.routes.hasAddressRules && !resolving.routes.hasModes
-        )
+        PackedSettingsVersion(generation: mappings.generation, epoch: resolving.epoch)
     }
 }
 
 /// The part of ``LiveSettings`` that a cached answer needs, in one atomic read.
 struct PackedSettingsVersion: Sendable, Equatable {
+    /// The two low bits are zero, see ``DirectUse``.
     private(set) var bits: UInt64
 
     init(bits: UInt64) { self.bits = bits }
 
-    /// - Parameters:
-    ///   - generation: The generation, of which 47 bits are kept: enough for a change each microsecond for four years.
-    ///   - isPlain: Whether a cached name is decided by its answer alone: there are no mappings, address rules of routes,
-    ///     rollouts or shadow modes.
-    init(generation: UInt64, epoch: UInt16, isPlain: Bool) {
-        bits = generation << 17 | UInt64(epoch) << 1 | (isPlain ? 1 : 0)
+    /// - Parameter generation: The generation, of which 46 bits are kept: enough for a change each microsecond for two years.
+    init(generation: UInt64, epoch: UInt16) {
+        bits = generation << 18 | UInt64(epoch) << 2
     }
 
-    var generation: UInt64 { bits >> 17 }
-    var epoch: UInt16 { UInt16(truncatingIfNeeded: bits >> 1) }
-    var isPlain: Bool { bits & 1 != 0 }
+    var generation: UInt64 { bits >> 18 }
+    var epoch: UInt16 { UInt16(truncatingIfNeeded: bits >> 2) }
+}
+
+/// The version of the settings under which a cached answer alone decides the queries for its key.
+///
+/// No mapping applies to the name on any port, its route is in use for it, and the address policy allows all addresses. All of
+/// that was checked once, under exactly these settings. So later queries need neither settings nor policy.
+struct DirectUse: Sendable, Equatable {
+    /// The bits of the version. The two lowest bits are the properties below.
+    private let bits: UInt64
+
+    /// Nothing is known.
+    static let unknown = DirectUse(bits: 0)
+
+    private init(bits: UInt64) { self.bits = bits }
+
+    /// - Parameters:
+    ///   - countsRollout: Whether each query counts as one within a rollout.
+    ///   - dependsOnKey: Whether it holds only for queries without a rollout key of their own.
+    init(under version: PackedSettingsVersion, countsRollout: Bool, dependsOnKey: Bool) {
+        bits = version.bits | (countsRollout ? 1 : 0) | (dependsOnKey ? 2 : 0)
+    }
+
+    var countsRollout: Bool { bits & 1 != 0 }
+    var dependsOnKey: Bool { bits & 2 != 0 }
+
+    /// Returns whether it was recorded under exactly these settings. Generations begin at 1, so nothing known is never equal.
+    @inline(__always)
+    func holds(under version: PackedSettingsVersion) -> Bool { (bits ^ version.bits) & ~3 == 0 }
 }
 
 /// The version of the settings in use, separate from the settings: holding it keeps no provider alive.

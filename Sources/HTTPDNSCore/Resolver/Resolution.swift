@@ -54,7 +54,7 @@ extension HTTPDNSResolver {
 
         enum Content: Sendable {
             case cached(CachedAnswer, port: UInt16)
-            case mapped(MappedAddresses, port: UInt16)
+            case mapped(IndexedRule, isReversed: Bool, port: UInt16)
             case given([HTTPDNSEndpoint])
         }
 
@@ -88,12 +88,11 @@ extension HTTPDNSResolver {
             ageNanoseconds = age
         }
 
-        /// Creates a resolution from the prepared answer of a mapping rule.
-        init(_ answer: MappedAddresses, port: UInt16, generation: UInt64) {
-            content = .mapped(answer, port: port)
+        /// Creates a resolution from a prepared mapping rule.
+        init(_ rule: IndexedRule, isReversed: Bool, port: UInt16, generation: UInt64) {
+            content = .mapped(rule, isReversed: isReversed, port: port)
             source = .mapping
-            details = answer.details
-            life = answer.life
+            life = rule.life
             self.generation = generation
         }
 
@@ -105,7 +104,7 @@ extension HTTPDNSResolver {
                 switch content {
                 case .given(let endpoints): endpoints
                 case .cached(let answer, let port): answer.endpoints(port: port)
-                case .mapped(let answer, let port): answer.endpoints(port: port)
+                case .mapped(let rule, let isReversed, let port): rule.endpoints(isReversed: isReversed, port: port)
                 }
             }
             set {
@@ -155,7 +154,7 @@ extension HTTPDNSResolver {
 
         /// The mapping that decided, and the chain of `via` names behind it.
         public var mapping: HTTPDNSResolver.AppliedMapping? {
-            get { details?.fields.mapping }
+            get { details.map(\.fields.mapping) ?? rule?.applied }
             set { change { $0.mapping = newValue } }
         }
 
@@ -215,12 +214,17 @@ extension HTTPDNSResolver {
             if case .cached(let answer, _) = content { answer } else { nil }
         }
 
+        private var rule: IndexedRule? {
+            if case .mapped(let rule, _, _) = content { rule } else { nil }
+        }
+
         /// The current details, wherever they are stored.
         private var fields: ResolutionDetails.Fields {
             details?.fields
                 ?? ResolutionDetails.Fields(
                     provider: provider,
                     canonicalName: canonicalName,
+                    mapping: mapping,
                     route: route,
                     failedAttempts: failedAttempts,
                     applicationProtocols: applicationProtocols

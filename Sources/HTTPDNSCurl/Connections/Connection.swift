@@ -9,11 +9,11 @@ internal import HTTPDNSPrimitives
 ///
 /// A transfer refers to the connection that carries it, see ``EasyHandle/connection``. It may hold the record longer than
 /// libcurl has the connection.
-final class Connection {
+final class Connection: HeapMember {
     /// The pin that the connection was made for; `nil` once it is closed.
     fileprivate(set) var pin: Pin?
     /// The socket's descriptor; -1 once it is closed.
-    fileprivate(set) var descriptor: Int32
+    fileprivate(set) var descriptor: Int32 { didSet { recount() } }
     /// The socket's inode, which distinguishes it from a later socket with the same descriptor, see ``socketIdentity(_:)``.
     let inode: UInt64
     /// The time on the loop's clock at which the socket was opened.
@@ -22,11 +22,11 @@ final class Connection {
     /// connection, and for a Unix socket.
     fileprivate(set) var localPort: Int32 = 0
     /// The version that TLS negotiated or a response head named; `nil` while neither is known.
-    fileprivate(set) var version: HTTPDNSTransfer.HTTPVersion?
+    fileprivate(set) var version: HTTPDNSTransfer.HTTPVersion? { didSet { recount() } }
     /// The server's certificates, as far as they are kept.
     fileprivate(set) var chain: [HTTPDNSTransfer.PeerCertificate] = []
     /// Whether the connection was shut down. libcurl finds it dead at its next check, and closes it.
-    var isShut = false
+    var isShut = false { didSet { recount() } }
     /// The socket's TCP_USER_TIMEOUT; `nil` for the kernel's default.
     var userTimeout: Duration?
     /// The time since which the peer has acknowledged neither bytes nor probes, as far as the loop has checked; `Int64.max`
@@ -35,15 +35,17 @@ final class Connection {
     /// The last time that the loop checked and everything was acknowledged.
     private var answeredAt = Int64.min
     /// The number of transfers that the connection carries or is being made for. Streams that wait for it are not counted.
-    var transfers = 0
+    var transfers = 0 { didSet { recount() } }
+    /// The transfers that the connection carries or is being made for.
+    var carried = CarriedTransfers()
     /// The last stream that the server processes, once it has sent GOAWAY (RFC 9113 section 6.8).
-    var lastStream: UInt32?
+    var lastStream: UInt32? { didSet { recount() } }
     /// The number of streams that the server kept when it refused others; `nil` while it has refused none. libcurl then sends
     /// no other request on the connection (7.88.1).
-    private(set) var acceptedStreams: Int?
+    private(set) var acceptedStreams: Int? { didSet { recount() } }
     /// Whether the server's settings have arrived, which contain its stream limit. They precede the first bytes of a response
     /// (RFC 9113 section 3.4), and take less time than another connection.
-    var hasSettings = false
+    var hasSettings = false { didSet { recount() } }
     /// Whether libcurl may use the connection for another request.
     var takesRequests: Bool { !isShut && lastStream == nil && acceptedStreams == nil }
     /// The number of requests on the connection that may be repeated only if they were certainly not processed. While there are
@@ -52,14 +54,37 @@ final class Connection {
     /// The number of unread bytes that are legitimate when a request is about to be sent. On a preconnected TLS 1.3 connection
     /// they are session tickets; `nil` until they are counted. After a response there are none.
     var expectedBytes: Int32? = 0
+    /// The number of the loop's wait after which the connection was found without unread bytes.
+    fileprivate var emptyInWait = UInt64.max
     /// The index among the connections of the pin.
     fileprivate var index = 0
+    /// The index among those of the pin whose local port is unknown; -1 when it is not among them.
+    fileprivate var unknownIndex = -1
+    /// The local port as the kernel reported it before a request reached the connection; 0 when it was not asked.
+    fileprivate var reportedPort: Int32 = 0
+    /// The position among the pin's HTTP/2 connections, by age.
+    var heapIndex = -1
+    var heapKey: Int64 = 0
+    /// The counts of the pin that it is in while it takes more streams.
+    private let counts: StreamCounts
+    /// The number of transfers with which it is counted there; -1 when it is not.
+    private var countedTransfers = -1
 
     init(_ descriptor: Int32, inode: UInt64, openedAt: Int64, pin: Pin) {
+        counts = pin.connections.counts
         self.descriptor = descriptor
         self.inode = inode
         self.openedAt = openedAt
         self.pin = pin
+    }
+
+    /// Updates the pin's counts after a change of anything that decides whether the connection takes more streams.
+    private func recount() {
+        let isCounted = version == .http2 && hasSettings && takesRequests && descriptor >= 0
+        let transfers = isCounted ? transfers : -1
+        guard transfers != countedTransfers else { return }
+        counts.move(from: countedTransfers, to: transfers)
+        countedTransfers = transfers
     }
 
     /// Notes that the server refused a stream of the connection.
@@ -83,13 +108,51 @@ final class Connection {
     }
 }
 
+/// The transfers on one connection, as a list that runs through their handles: one joins and leaves without a search. Those
+/// that libcurl does not trace precede the others.
+struct CarriedTransfers {
+    // A handle leaves the list before the loop releases it, see ``EasyHandle/reset()``.
+    private(set) unowned(unsafe) var first: EasyHandle?
+    private unowned(unsafe) var last: EasyHandle?
+
+    mutating func insert(_ handle: EasyHandle) {
+        if handle.isTracing {
+            handle.previousCarried = last
+            handle.nextCarried = nil
+            if let last { last.nextCarried = handle } else { first = handle }
+            last = handle
+        } else {
+            handle.previousCarried = nil
+            handle.nextCarried = first
+            if let first { first.previousCarried = handle } else { last = handle }
+            first = handle
+        }
+    }
+
+    mutating func remove(_ handle: EasyHandle) {
+        let (previous, next) = (handle.previousCarried, handle.nextCarried)
+        if let previous { previous.nextCarried = next } else { first = next }
+        if let next { next.previousCarried = previous } else { last = previous }
+        handle.previousCarried = nil
+        handle.nextCarried = nil
+    }
+}
+
 /// The open connections of one pin.
 struct PinConnections {
     private(set) var all: [Connection] = []
     private var byPort: [Int32: Connection] = [:]
+    /// The connections that no request has reached, and whose local port the kernel was not asked for.
+    private var unknown: [Connection] = []
+    /// Those whose local port it was asked for.
+    private var reported: [Int32: Connection] = [:]
+    /// The HTTP/2 connections by the time at which they were opened.
+    private var multiplexed = DeadlineHeap<Connection>()
     /// The time at which the oldest HTTP/2 connection was opened; `Int64.max` without one. libcurl limits the age of
     /// connections that serve one request at a time, because it checks idle ones. A shared connection may never be idle.
     private(set) var multiplexedSince = Int64.max
+    /// The numbers of streams on the connections that take more of them.
+    let counts = StreamCounts()
     /// The version that became known last, which the next connection will usually have.
     private(set) var lastVersion: HTTPDNSTransfer.HTTPVersion?
     /// The connection with that version.
@@ -99,9 +162,18 @@ struct PinConnections {
 
     var isEmpty: Bool { all.isEmpty }
 
+    /// The HTTP/2 connection whose server's settings have not arrived. There is one at most: those of earlier connections
+    /// arrive before the version of the next one is known.
+    var unsettled: Connection? {
+        guard let newest, newest.version == .http2, newest.takesRequests, !newest.hasSettings else { return nil }
+        return newest
+    }
+
     mutating func opened(_ connection: Connection) {
         connection.index = all.count
         all.append(connection)
+        connection.unknownIndex = unknown.count
+        unknown.append(connection)
     }
 
     mutating func closed(_ connection: Connection) {
@@ -113,17 +185,48 @@ struct PinConnections {
             last.index = connection.index
         }
         if byPort[connection.localPort] === connection { byPort[connection.localPort] = nil }
+        removeUnreached(connection)
         if newest === connection { newest = nil }
-        if connection.version == .http2 {
-            multiplexedSince = all.reduce(.max) { $1.version == .http2 ? min($0, $1.openedAt) : $0 }
+        if connection.heapIndex >= 0 {
+            multiplexed.remove(connection)
+            multiplexedSince = multiplexed.first?.heapKey ?? .max
+        }
+    }
+
+    private mutating func removeUnreached(_ connection: Connection) {
+        if connection.unknownIndex >= 0 {
+            let last = unknown.removeLast()
+            if last !== connection {
+                unknown[connection.unknownIndex] = last
+                last.unknownIndex = connection.unknownIndex
+            }
+            connection.unknownIndex = -1
+        } else if connection.reportedPort > 0 {
+            if reported[connection.reportedPort] === connection { reported[connection.reportedPort] = nil }
+            connection.reportedPort = 0
         }
     }
 
     /// Returns the connection with a local port, if a request has reached the pre-request callback on it.
     func connection(at localPort: Int32) -> Connection? { byPort[localPort] }
 
+    /// Returns the connection with a local port that no request has reached. The kernel is asked once for each connection,
+    /// however many requests look for theirs.
+    /// - Parameter localPort: Returns the local port of a descriptor; -1 when it has none.
+    mutating func unreached(at port: Int32, _ localPort: (Int32) -> Int32) -> Connection? {
+        while let connection = unknown.popLast() {
+            connection.unknownIndex = -1
+            let port = localPort(connection.descriptor)
+            guard port > 0 else { continue }
+            connection.reportedPort = port
+            reported[port] = connection
+        }
+        return reported[port]
+    }
+
     /// Notes the local port of a connection.
     mutating func identified(_ connection: Connection, at localPort: Int32) {
+        removeUnreached(connection)
         connection.localPort = localPort
         byPort[localPort] = connection
     }
@@ -134,7 +237,9 @@ struct PinConnections {
         lastVersion = version
         newest?.hasSettings = true
         newest = connection
-        if version == .http2 { multiplexedSince = min(multiplexedSince, connection.openedAt) }
+        guard version == .http2 else { return }
+        multiplexed.insert(connection, at: connection.openedAt)
+        multiplexedSince = min(multiplexedSince, connection.openedAt)
     }
 
     /// Notes the certificates of a connection's server.
@@ -168,11 +273,23 @@ extension EasyHandle {
         if hasDecryptedBytes { return true }
         guard let connection else {
             // With several Unix sockets it is unknown which one carries the request.
-            return pin?.connections.all.contains { $0.transfers == 0 && receivedBytes(of: $0.descriptor) > 0 } == true
+            return pin?.connections.all.contains { $0.transfers == 0 && hasStrayBytes($0) } == true
         }
         guard let expected = connection.expectedBytes else { return false }
         if loop.driver?.isSilent(connection.descriptor) == true { return false }
-        return receivedBytes(of: connection.descriptor) > expected
+        return loop.configuration.receivedBytes(connection.descriptor) > expected
+    }
+
+    /// Whether a Unix socket without a request has unread bytes. The kernel is asked once between two waits of the loop, and
+    /// not for a socket that libcurl reads from, or that the last wait reported as silent.
+    private func hasStrayBytes(_ connection: Connection) -> Bool {
+        guard let driver = loop.driver else { return false }
+        guard driver.mayHaveStrayBytes(connection.descriptor), connection.emptyInWait != driver.lastWait else {
+            return false
+        }
+        guard loop.configuration.receivedBytes(connection.descriptor) == 0 else { return true }
+        connection.emptyInWait = driver.lastWait
+        return false
     }
 
     /// Whether OpenSSL holds bytes after the last response: libcurl reads a body only to its end, and a TLS record may contain
@@ -196,9 +313,11 @@ struct UncountedConnections {
     private static let delay: Int64 = 1_000_000_000
 
     private var entries: [(connection: Connection, countsAt: Int64)] = []
+    /// The index of the first connection that was not counted.
+    private var first = 0
 
     /// The time at which the first connection is due; `Int64.max` without one.
-    var nextAt: Int64 { entries.first?.countsAt ?? .max }
+    var nextAt: Int64 { first < entries.count ? entries[first].countsAt : .max }
 
     /// Adds a connection whose handshake is complete.
     mutating func append(_ connection: Connection, at now: Int64) {
@@ -208,11 +327,16 @@ struct UncountedConnections {
 
     /// Counts the bytes of the due connections that have not carried a request meanwhile.
     mutating func count(at now: Int64) {
-        guard nextAt <= now else { return }
-        let due = entries.prefix { $0.countsAt <= now }
-        for (connection, _) in due where connection.expectedBytes == nil && connection.descriptor >= 0 {
-            connection.expectedBytes = receivedBytes(of: connection.descriptor)
+        while nextAt <= now {
+            let connection = entries[first].connection
+            first += 1
+            if connection.expectedBytes == nil, connection.descriptor >= 0 {
+                connection.expectedBytes = receivedBytes(of: connection.descriptor)
+            }
         }
-        entries.removeFirst(due.count)
+        if first > 64 || first == entries.count, first * 2 > entries.count {
+            entries.removeFirst(first)
+            first = 0
+        }
     }
 }

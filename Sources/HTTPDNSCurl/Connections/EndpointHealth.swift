@@ -196,7 +196,7 @@ struct OutlierTable {
     {
         guard settings.statuses.contains(status) else {
             // A response to a request from before the ejection says nothing about the present.
-            if !isEjected(key, at: now), !isEmpty { entries.remove(key) }
+            if !isEmpty, !isEjected(key, at: now) { entries.remove(key) }
             return
         }
         var entry = entries[key] ?? Entry()

@@ -73,16 +73,22 @@ final class Pin {
     var connections = PinConnections()
     /// The transfers that wait until a connection has room.
     var streams = StreamQueue()
+    /// The racing attempts at it.
+    var attempts = PinAttempts<EasyHandle>()
+    /// Whether an attempt at it failed in this turn.
+    var hasFailedAttempt = false
     /// The last time that a connection was made.
     var reachedAt = Int64.min
     /// The TLS sessions that its connections may resume.
-    var sessions = TLSSessionPool()
+    var sessions = SharedTLSSessions()
     /// The counter of requests to its endpoint; `nil` before its first socket.
     var requests: RequestCount?
     /// Whether the table has dropped the pin.
     var isRetired = false
     /// The time at which bytes of a response last arrived.
     var heardAt = Int64.min
+    /// Whether the last response had a long body, so that the next one is read in larger pieces.
+    var hadLongBody = false
 
     init(_ key: PinKey, slot: Int, number: UInt64, serial: UInt64 = 0) {
         self.key = key

@@ -16,6 +16,8 @@ struct PinTable {
     static let maximumEntries = 256
 
     private let maximumPins: Int
+    /// The names, if several loops share them.
+    private let names: SharedPinNames?
     /// The age at which a shared connection gets no new requests; they get another pin.
     private let maximumAge: Int64
     private var pins: [PinKey: Pin] = [:]
@@ -34,7 +36,8 @@ struct PinTable {
     /// Lines that remove entries from libcurl's table, for the next transfer to carry.
     private var removals: [String] = []
 
-    init(maximumPins: Int, maximumAge: Duration? = nil) {
+    init(maximumPins: Int, maximumAge: Duration? = nil, names: SharedPinNames? = nil) {
+        self.names = names
         self.maximumPins = max(maximumPins, PinTable.maximumEntries)
         self.maximumAge = maximumAge?.wholeNanoseconds ?? .max
     }
@@ -44,6 +47,8 @@ struct PinTable {
 
     /// Whether connections are open.
     var hasConnections: Bool { !connections.isEmpty }
+    /// The number of open connections.
+    var connectionCount: Int { connections.count }
 
     /// Returns the pin for a key, new if necessary; it counts as in use until ``release(_:)``.
     /// - Parameter now: The time on the loop's clock, for connections that have become too old.
@@ -148,7 +153,9 @@ struct PinTable {
     private mutating func make(_ key: PinKey) -> Pin {
         let slot = freeSlots.popLast() ?? slots.count
         lastSerial += 1
-        let pin = Pin(key, slot: slot, number: takeNumber(), serial: lastSerial)
+        let name = names?.take(for: key)
+        let pin = Pin(key, slot: slot, number: name?.number ?? takeNumber(), serial: lastSerial)
+        if let name { pin.sessions = name.sessions }
         if slot == slots.count { slots.append(pin) } else { slots[slot] = pin }
         pins[key] = pin
         return pin
@@ -164,7 +171,8 @@ struct PinTable {
     /// another address. An entry of the old pin in libcurl's table is replaced, since a new pin's first transfer brings its
     /// own.
     private mutating func recycleName(of pin: Pin) {
-        if pin.isRetired, pin.connections.isEmpty, pin.transfersInFlight == 0 { freeNumbers.append(pin.number) }
+        guard pin.isRetired, pin.connections.isEmpty, pin.transfersInFlight == 0 else { return }
+        if let names { names.giveBack(pin.number) } else { freeNumbers.append(pin.number) }
     }
 
     private mutating func evict() {
@@ -196,6 +204,7 @@ struct PinTable {
         slots[pin.slot] = nil
         freeSlots.append(pin.slot)
         pin.isRetired = true
+        names?.dropped(pin.key, pin.number)
         recycleName(of: pin)
     }
 

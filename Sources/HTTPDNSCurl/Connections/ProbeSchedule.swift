@@ -47,13 +47,22 @@ struct ProbeTarget: Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(key) }
 }
 
-/// The schedule of connections without a request, to the endpoints of recently used hosts. A value type: it receives events
-/// with their times, in nanoseconds on the loop's clock.
+/// The schedule of connections without a request, to the endpoints of recently used hosts. It receives events with their times,
+/// in nanoseconds on the loop's clock. Each event takes a few steps, however many endpoints are probed.
 struct ProbeSchedule {
-    private struct Entry {
+    private final class Entry: HeapMember {
+        let target: ProbeTarget
         var nextAt: Int64
         var usedAt: Int64
         var isRunning = false
+        var heapIndex = -1
+        var heapKey: Int64 = 0
+
+        init(_ target: ProbeTarget, nextAt: Int64, usedAt: Int64) {
+            self.target = target
+            self.nextAt = nextAt
+            self.usedAt = usedAt
+        }
     }
 
     /// The time after which an unused endpoint is forgotten.
@@ -64,9 +73,9 @@ struct ProbeSchedule {
     private let interval: Int64
     private let maximumConcurrent: Int
     private var entries: [ProbeTarget: Entry] = [:]
+    /// The endpoints without a running probe, by the time of the next one.
+    private var pending = DeadlineHeap<Entry>()
     private var running = 0
-    /// The time of the next probe; `Int64.max` without one.
-    private(set) var nextAt = Int64.max
 
     init(_ settings: HTTPDNSTransfer.ActiveProbing) {
         interval = max(1_000_000_000, settings.interval.wholeNanoseconds)
@@ -75,17 +84,20 @@ struct ProbeSchedule {
 
     var count: Int { entries.count }
 
+    /// The time of the next probe; `Int64.max` without one. While as many run as may, the end of one begins the next.
+    var nextAt: Int64 { running < maximumConcurrent ? pending.firstKey : .max }
+
     /// Notes the endpoints that a request can choose from.
     mutating func used(_ endpoints: [HTTPDNSEndpoint], by request: TransferRequest, at now: Int64, random: () -> Double)
     {
         for endpoint in endpoints {
             let target = ProbeTarget(endpoint, for: request)
-            if entries[target] != nil {
-                entries[target]?.usedAt = now
+            if let entry = entries[target] {
+                entry.usedAt = now
             } else if entries.count < Self.maximumTargets {
-                let next = next(after: now, random)
-                entries[target] = Entry(nextAt: next, usedAt: now)
-                if running < maximumConcurrent { nextAt = min(nextAt, next) }
+                let entry = Entry(target, nextAt: next(after: now, random), usedAt: now)
+                entries[target] = entry
+                pending.insert(entry, at: entry.nextAt)
             }
         }
     }
@@ -93,38 +105,26 @@ struct ProbeSchedule {
     /// Returns the endpoints to connect to now. The caller must report the end of each probe.
     mutating func due(at now: Int64, random: () -> Double) -> [ProbeTarget] {
         var due: [ProbeTarget] = []
-        let candidates = entries.filter { $0.value.nextAt <= now }.sorted { $0.value.nextAt < $1.value.nextAt }
-        for (target, entry) in candidates {
-            guard now - entry.usedAt <= Self.memory || entry.isRunning else {
-                entries[target] = nil
+        while running < maximumConcurrent, let entry = pending.first, entry.nextAt <= now {
+            pending.remove(entry)
+            guard now - entry.usedAt <= Self.memory else {
+                entries[entry.target] = nil
                 continue
             }
-            guard !entry.isRunning, running < maximumConcurrent else { continue }
-            let next = next(after: now, random)
-            entries[target]?.isRunning = true
-            entries[target]?.nextAt = next
+            entry.isRunning = true
+            entry.nextAt = next(after: now, random)
             running += 1
-            due.append(target)
+            due.append(entry.target)
         }
-        schedule()
         return due
     }
 
     /// Notes the end of a probe.
     mutating func ended(_ target: ProbeTarget) {
-        guard entries[target]?.isRunning == true else { return }
-        entries[target]?.isRunning = false
+        guard let entry = entries[target], entry.isRunning else { return }
+        entry.isRunning = false
         running -= 1
-        schedule()
-    }
-
-    private mutating func schedule() {
-        guard running < maximumConcurrent else {
-            // The end of a running probe schedules the next one.
-            nextAt = .max
-            return
-        }
-        nextAt = entries.values.lazy.filter { !$0.isRunning }.map(\.nextAt).min() ?? .max
+        pending.insert(entry, at: entry.nextAt)
     }
 
     private func next(after now: Int64, _ random: () -> Double) -> Int64 {

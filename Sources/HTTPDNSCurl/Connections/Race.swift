@@ -189,9 +189,6 @@ final class RaceRun {
     var handles: [EasyHandle?]
     /// The failures of attempts before the winner, or of all attempts.
     var failures: [TransferFailure] = []
-    /// The run's index among those without a winner; -1 when it is not among them.
-    var index = -1
-
     init(_ transfer: Transfer, endpoints: [HTTPDNSEndpoint], startedAt: Int64) {
         self.transfer = transfer
         self.endpoints = endpoints
@@ -216,26 +213,6 @@ final class RaceRun {
         endpoints.append(endpoint)
         handles.append(nil)
         race.extend()
-    }
-
-    /// Returns the handle that tries an endpoint, unless it has passed the gate.
-    func attempt(at key: PinKey) -> EasyHandle? {
-        guard index >= 0, race.winner == nil, transfer.request.url.host == key.host else { return nil }
-        for case let handle? in handles
-        where handle.pin?.key == key && race.attempts[handle.raceIndex] == .running {
-            return handle
-        }
-        return nil
-    }
-
-    /// Returns the handle that waits for another transfer's connection to one of several endpoints.
-    func waiter(at keys: Set<PinKey>) -> EasyHandle? {
-        guard index >= 0, race.winner == nil else { return nil }
-        for case let handle? in handles
-        where !handle.hasOpenedConnection && race.attempts[handle.raceIndex] == .running {
-            if let key = handle.pin?.key, keys.contains(key) { return handle }
-        }
-        return nil
     }
 
     /// The attempts that have failed so far.

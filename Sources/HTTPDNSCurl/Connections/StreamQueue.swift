@@ -52,14 +52,12 @@ struct StreamQueue {
     func admission(on connections: PinConnections, maximum: Int) -> Admission {
         // Over HTTP/1.x each transfer has its own connection.
         if let version = connections.lastVersion, version != .http2 { return .several }
-        var room = 0
+        var room = connections.counts.room(below: min(limit, maximum))
         var misleads = false
-        for connection in connections.all where connection.version == .http2 && connection.takesRequests {
-            let limit = min(connection.hasSettings ? limit : min(limit, StreamQueue.initialLimit), maximum)
+        if let connection = connections.unsettled {
+            let limit = min(limit, StreamQueue.initialLimit, maximum)
             room += max(0, limit - connection.transfers)
-            if !connection.hasSettings, isLimitExact, connection.transfers >= limit, limit < StreamQueue.initialLimit {
-                misleads = true
-            }
+            misleads = isLimitExact && connection.transfers >= limit && limit < StreamQueue.initialLimit
         }
         if room > undecided { return .several }
         guard undecided == 0 else { return .none }
@@ -124,17 +122,8 @@ struct StreamQueue {
     mutating func opens(besides connections: PinConnections) {
         // The count includes transfers that have ended without the loop's knowledge: the true number may be smaller, not
         // larger.
-        let carried = fullest(of: connections)
+        let carried = connections.counts.fullest
         if carried < limit { isFull(at: carried) }
-    }
-
-    /// Returns the number of transfers on the fullest connection whose server's settings have arrived.
-    func fullest(of connections: PinConnections) -> Int {
-        var most = 0
-        for connection in connections.all where connection.version == .http2 && connection.takesRequests {
-            if connection.hasSettings { most = max(most, connection.transfers) }
-        }
-        return most
     }
 
     /// Notes that a server refused streams because its connection carried more than it allows.
@@ -146,6 +135,47 @@ struct StreamQueue {
     /// Copies the limit that another pin of the same key has learned.
     mutating func inherit(from other: StreamQueue) {
         (limit, isLimitExact) = (other.limit, other.isLimitExact)
+    }
+}
+
+/// The HTTP/2 connections of a pin that take more streams and have their server's settings, counted by the number of their
+/// transfers. Their room is known without a walk over the connections. Loop thread only.
+///
+/// A class, because each connection keeps its own count up to date.
+final class StreamCounts {
+    /// The number of connections by their number of transfers.
+    private var connections: [Int] = []
+    /// The number of transfers on the fullest connection; 0 without any.
+    private(set) var fullest = 0
+    /// The limit that ``room`` was computed for.
+    private var limit = 0
+    private var room = 0
+
+    /// Notes that a connection has another number of transfers.
+    /// - Parameters:
+    ///   - before: -1 when it was not counted.
+    ///   - now: -1 when it is no longer counted.
+    func move(from before: Int, to now: Int) {
+        if now >= 0 {
+            while connections.count <= now { connections.append(0) }
+            connections[now] += 1
+            room += max(0, limit - now)
+            fullest = max(fullest, now)
+        }
+        guard before >= 0 else { return }
+        connections[before] -= 1
+        room -= max(0, limit - before)
+        while fullest > 0, connections[fullest] == 0 { fullest -= 1 }
+    }
+
+    /// Returns the number of streams that the connections can take until each has as many as the limit. Only a new limit takes
+    /// a walk.
+    func room(below limit: Int) -> Int {
+        if limit != self.limit {
+            self.limit = limit
+            room = connections.prefix(max(0, limit)).enumerated().reduce(0) { $0 + (limit - $1.offset) * $1.element }
+        }
+        return room
     }
 }
 
@@ -204,7 +234,7 @@ extension TransportLoop {
             handle.dialedAt = now
             deadlineMayBeEarlier(for: handle)
             if admission == .oneOnNewConnection { handle.setConnectsFresh(true) }
-            let carried = pin.streams.fullest(of: pin.connections)
+            let carried = pin.connections.counts.fullest
             finish(handle, unlessAdded: give(handle, of: pin))
             // If libcurl found room, the next one may follow in this turn.
             guard admission == .one else { continue }

@@ -17,11 +17,15 @@ extension TransportLoop {
         // The descriptor was reused: the earlier connection is closed, and libcurl did not report it.
         if pins.connection(descriptor) != nil { connectionClosed(descriptor) }
         pin.requests = mailbox.pools.withLock { $0.opened(pin.key) }
+        mailbox.shared.countConnection(of: pin.key, on: mailbox.index, 1)
         return pins.opened(descriptor, for: pin, inode: socketIdentity(descriptor), at: now)
     }
 
     func connectionClosed(_ descriptor: Int32) {
-        if let pin = pins.closed(descriptor) { mailbox.pools.withLock { $0.closed(pin.key) } }
+        if let pin = pins.closed(descriptor) {
+            mailbox.pools.withLock { $0.closed(pin.key) }
+            mailbox.shared.countConnection(of: pin.key, on: mailbox.index, -1)
+        }
         driver?.socketClosed(descriptor)
     }
 
@@ -148,9 +152,14 @@ extension EasyHandle {
         hasOpenedConnection = isOpenedHere
         guard connection !== self.connection else { return }
         closeStream()
-        self.connection?.transfers -= 1
-        connection?.transfers += 1
+        if let before = self.connection {
+            before.transfers -= 1
+            before.carried.remove(self)
+        }
         self.connection = connection
+        guard let connection else { return }
+        connection.transfers += 1
+        connection.carried.insert(self)
     }
 
     /// Finds the connection on which libcurl is about to send the request.
@@ -163,22 +172,20 @@ extension EasyHandle {
         }
         // This comes first, because the kernel may reuse the port of a reset connection for this one.
         if hasOpenedConnection, let connection, connection.localPort == 0,
-            HTTPDNSCurl.localPort(of: connection.descriptor) == localPort
+            loop.configuration.localPort(connection.descriptor) == localPort
         {
             return pin.connections.identified(connection, at: localPort)
         }
         if let known = pin.connections.connection(at: localPort),
             // The port may have been reused, and the request must not be sent with another pin's login.
-            !pin.sharesName || HTTPDNSCurl.localPort(of: known.descriptor) == localPort
+            !pin.sharesName || loop.configuration.localPort(known.descriptor) == localPort
         {
             return use(known, isOpenedHere: hasOpenedConnection && known === connection)
         }
         // No request has reached this point on it before: the transfer that opened it was removed.
-        let unidentified = pin.connections.all.first {
-            $0.localPort == 0 && HTTPDNSCurl.localPort(of: $0.descriptor) == localPort
-        }
-        use(unidentified, isOpenedHere: false)
-        if let unidentified { pin.connections.identified(unidentified, at: localPort) }
+        let unreached = pin.connections.unreached(at: localPort, loop.configuration.localPort)
+        use(unreached, isOpenedHere: false)
+        if let unreached { pin.connections.identified(unreached, at: localPort) }
     }
 
     /// Notes the version of the connection.

@@ -19,10 +19,34 @@ extension TransportLoop {
         guard let transfer = handle.transfer else { return }
         // A kept connection may be dead: packets to a vanished host are dropped silently. A new connection is alive, and may
         // die during an upload.
-        let delay = handle.hasOpenedConnection ? deadPathLimit(of: transfer) : lookInterval(transfer)
-        handle.livenessCheckAt = moment(delay, after: now)
+        if handle.hasOpenedConnection {
+            handle.livenessCheckAt = moment(deadPathLimit(of: transfer), after: now)
+        } else {
+            lookAfterInterval(at: handle, of: transfer)
+        }
         if let delay = transfer.hedgeAfter, transfer.hedges == 0 {
             handle.hedgesAt = (time + delay).nanoseconds
+        }
+    }
+
+    /// Checks the connection of a request after the interval of all, or after its own if that is shorter.
+    private func lookAfterInterval(at handle: EasyHandle, of transfer: Transfer) {
+        let interval = lookInterval(transfer)
+        guard interval < watched.interval else { return watched.insert(handle, at: now) }
+        handle.livenessCheckAt = moment(.nanoseconds(interval), after: now)
+    }
+
+    /// Ends the checks of a request's connection.
+    func unwatch(_ handle: EasyHandle) {
+        handle.livenessCheckAt = .max
+        watched.remove(handle)
+    }
+
+    /// Checks the connections of the requests that have been silent for the interval.
+    func lookAtSilent() {
+        while let handle = watched.popDue(at: now) {
+            handle.livenessCheckAt = now
+            look(at: handle)
         }
     }
 
@@ -41,8 +65,9 @@ extension TransportLoop {
         // Its connection may have been abandoned meanwhile, and the transfer ended.
         if handle.transfer != nil, handle.phase != .receiving, now >= handle.hedgesAt {
             handle.hedgesAt = .max
-            let limit = max(TransportLoop.leastHedges, active.count / TransportLoop.hedgeShare)
-            if hedgesRunning < limit, let transfer = handle.transfer {
+            let transfers = mailbox.shared.count > 1 ? max(active.count, mailbox.shared.transfers) : active.count
+            let limit = max(TransportLoop.leastHedges, transfers / TransportLoop.hedgeShare)
+            if mailbox.shared.hedgesRunning < limit, let transfer = handle.transfer {
                 // Counted before: a sending that cannot begin may end the transfer, which subtracts its count.
                 countHedges(of: transfer, 1)
                 if !sendAgain(handle) { countHedges(of: transfer, -1) }
@@ -60,9 +85,9 @@ extension TransportLoop {
     /// ends.
     /// - Returns: Whether the handle still has its transfer.
     private func isCarried(by handle: EasyHandle) -> Bool {
-        handle.livenessCheckAt = .max
+        unwatch(handle)
         guard let transfer = handle.transfer, let pin = handle.pin, let connection = handle.connection,
-            let state = sendingState(of: connection.descriptor)
+            let state = configuration.sendingState(connection.descriptor)
         else { return true }
         connection.note(state, sentAt: handle.sentAt, at: now)
         let since = connection.unansweredSince
@@ -70,8 +95,11 @@ extension TransportLoop {
             // While a body is sent, bytes may be in transit at any time; otherwise the kernel's probes are the next to detect a
             // dead path.
             let isSending = handle.phase == .sending || state.hasUnacknowledged
-            let delay = isSending ? lookInterval(transfer) : .seconds(EasyHandle.keepaliveSeconds)
-            handle.livenessCheckAt = moment(delay, after: now)
+            if isSending {
+                lookAfterInterval(at: handle, of: transfer)
+            } else {
+                handle.livenessCheckAt = moment(.seconds(EasyHandle.keepaliveSeconds), after: now)
+            }
             return true
         }
         let limit = deadPathLimit(of: transfer)
@@ -104,8 +132,11 @@ extension TransportLoop {
         return max(min(connect, configuration.unacknowledgedLimit ?? connect), .seconds(1))
     }
 
-    private func lookInterval(_ transfer: Transfer) -> Duration {
-        max(min(configuration.attemptDelay, deadPathLimit(of: transfer) ?? .seconds(1)), .milliseconds(10))
+    /// Returns the interval in nanoseconds.
+    private func lookInterval(_ transfer: Transfer) -> Int64 {
+        // A path has at least a second, see below.
+        if watched.interval <= 1_000_000_000 { return watched.interval }
+        return min(watched.interval, (deadPathLimit(of: transfer) ?? .seconds(1)).wholeNanoseconds)
     }
 
     /// Returns the end of a duration; `Int64.max` without one.
@@ -132,7 +163,7 @@ extension TransportLoop {
         guard run.race.sendings < TransportLoop.maximumSendings else { return false }
         if !run.race.hasMore { run.tryAgain(at: endpoint) }
         let step = run.race.hedge(besides: handle.raceIndex)
-        rejoin(run)
+        transfer.handle = nil
         follow(step, of: run)
         return true
     }
@@ -141,7 +172,9 @@ extension TransportLoop {
     /// may call this. If the new connection does not succeed, the request's other endpoints are tried.
     func noteRedial(_ handle: EasyHandle) {
         if let run = handle.transfer?.race, let key = handle.pin?.key, run.race.redials(handle.raceIndex) {
-            rejoin(run)
+            run.transfer.handle = nil
+            handle.pin?.attempts.insert(handle)
+            listWaiters(of: run)
             let standing = mailbox.health.withLock { [time] in $0.standing(of: key.endpoint, for: key.host, at: time) }
             // Another request has already found out that the endpoint does not respond.
             let delay = standing == .healthy ? configuration.attemptDelay.wholeNanoseconds : 0
@@ -151,7 +184,7 @@ extension TransportLoop {
     }
 
     private func countHedges(of transfer: Transfer, _ more: Int) {
-        hedgesRunning += more
+        if more != 0 { mailbox.shared.countHedges(more) }
         transfer.hedges += more
     }
 

@@ -28,8 +28,6 @@ extension TransportLoop {
         let endpoints = endpointsInOrder(of: transfer)
         let run = RaceRun(transfer, endpoints: endpoints, startedAt: now)
         transfer.race = run
-        run.index = races.count
-        races.append(run)
         probe(insteadOf: endpoints[0], endpoints, for: transfer)
         noteUse(of: endpoints, by: transfer)
         follow(run.race.begin(), of: run)
@@ -40,7 +38,10 @@ extension TransportLoop {
             run.handles[index] = nil
             takeOut(handle)
         }
-        if let index = step.begins { begin(run.transfer, at: run.endpoints[index], run, index: index) }
+        if let index = step.begins {
+            begin(run.transfer, at: run.endpoints[index], run, index: index)
+            listWaiters(of: run)
+        }
         if step.isLost { end(run, .failure(run.verdict(at: now))) }
     }
 
@@ -50,11 +51,19 @@ extension TransportLoop {
     func delayPassed(for handle: EasyHandle) {
         guard let run = handle.transfer?.race, let pin = handle.pin else { return }
         noteSuspect(handle)
-        let key = pin.key
+        pin.attempts.remove(handle)
+        let others = pin.attempts.takeAll()
         letGo(of: handle, in: run)
-        // The list changes during the iteration when a race ends.
-        for other in races where other !== run {
-            if let waiting = other.attempt(at: key) { letGo(of: waiting, in: other) }
+        letGo(of: others, at: pin)
+    }
+
+    private func letGo(of handles: [EasyHandle], at pin: Pin) {
+        // The first of them may end others, whose handles then serve other attempts.
+        for handle in handles where handle.attemptIndex < 0 && handle.pin === pin {
+            guard let run = handle.transfer?.race, run.race.winner == nil,
+                run.race.attempts[handle.raceIndex] == .running
+            else { continue }
+            letGo(of: handle, in: run)
         }
     }
 
@@ -64,15 +73,22 @@ extension TransportLoop {
         follow(run.race.delayPassed(handle.raceIndex, hasConnection: handle.hasOpenedConnection), of: run)
     }
 
+    /// Lists the attempts of a race that wait for another's connection, after another of its attempts has become the latest.
+    func listWaiters(of run: RaceRun) {
+        guard run.race.winner == nil else { return }
+        for case let handle? in run.handles
+        where handle.attemptIndex < 0 && !handle.hasOpenedConnection && run.race.attempts[handle.raceIndex] == .running
+        {
+            handle.pin?.attempts.insert(handle)
+        }
+    }
+
     /// Moves the attempts that wait for connections to endpoints that failed in this turn. Otherwise each of them would try its
-    /// endpoint again once libcurl continues. One pass over the races handles all failures of a turn.
+    /// endpoint again once libcurl continues.
     func moveWaiters() {
-        while !failedKeys.isEmpty {
-            let keys = failedKeys
-            failedKeys.removeAll()
-            for run in races {
-                if let waiting = run.waiter(at: keys) { letGo(of: waiting, in: run) }
-            }
+        while let pin = failedPins.popLast() {
+            pin.hasFailedAttempt = false
+            letGo(of: pin.attempts.takeWaiting(), at: pin)
         }
     }
 
@@ -91,7 +107,7 @@ extension TransportLoop {
             return follow(run.race.takenOut(index), of: run)
         }
         noteFailure(of: handle, error)
-        let key = handle.pin?.key
+        let pin = handle.pin
         guard let failure = error as? TransferFailure else {
             takeOut(handle, isAdded: isAdded)
             return end(run, result)
@@ -111,7 +127,11 @@ extension TransportLoop {
         }
         takeOut(handle, isAdded: isAdded)
         follow(run.race.failed(index), of: run)
-        if let key { failedKeys.insert(key) }
+        if let pin, !pin.hasFailedAttempt {
+            pin.hasFailedAttempt = true
+            failedPins.append(pin)
+            pending.insert(.ends)
+        }
     }
 
     /// Returns whether a request that may be sent twice continues after one of its sendings failed. Without a hedge the second
@@ -130,7 +150,6 @@ extension TransportLoop {
 
     /// Ends a race without a winner.
     func end(_ run: RaceRun, _ result: Result<TransferSummary, any Error>) {
-        leave(run)
         for handle in run.handles {
             if let handle { takeOut(handle) }
         }
@@ -146,6 +165,7 @@ extension TransportLoop {
     /// is removed here.
     func noteGatePassed(_ handle: EasyHandle) {
         guard let transfer = handle.transfer, let pin = handle.pin else { return }
+        if handle.attemptIndex >= 0 { pin.attempts.remove(handle) }
         let host = transfer.request.url.host
         if handle.hasOpenedConnection, let connection = handle.connection {
             if pin.key.isConnectedTo {
@@ -167,6 +187,7 @@ extension TransportLoop {
     func carry(_ run: RaceRun, by handle: EasyHandle, _ pin: Pin) {
         run.transfer.handle = handle
         decidedRaces.append(run)
+        pending.insert(.ends)
         memory.carried(pin.key.endpoint, RaceOrigin(run.transfer), run.transfer.order)
     }
 
@@ -174,7 +195,6 @@ extension TransportLoop {
         while let run = decidedRaces.popLast() {
             // The race was opened again before libcurl returned.
             guard let winner = run.race.winner else { continue }
-            leave(run)
             for index in run.handles.indices where index != winner {
                 guard let handle = run.handles[index] else { continue }
                 run.handles[index] = nil
@@ -183,24 +203,6 @@ extension TransportLoop {
                 _ = run.race.takenOut(index)
             }
         }
-    }
-
-    /// Opens a decided race again.
-    func rejoin(_ run: RaceRun) {
-        run.transfer.handle = nil
-        guard run.index < 0 else { return }
-        run.index = races.count
-        races.append(run)
-    }
-
-    private func leave(_ run: RaceRun) {
-        guard run.index >= 0 else { return }
-        let last = races.removeLast()
-        if last !== run {
-            races[run.index] = last
-            last.index = run.index
-        }
-        run.index = -1
     }
 
     // MARK: endpoint health

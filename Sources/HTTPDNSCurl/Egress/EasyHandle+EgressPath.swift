@@ -33,8 +33,6 @@ extension EasyHandle {
         if proxy.keepsName {
             // The loop's own trust settings do not apply: they may be those of the request's host alone.
             try proxy.trust.apply(to: curl, besides: (try? loop.trust.get())?.authorityFile, &options)
-            // The error of a refused certificate quotes its names.
-            set(CURLOPT_CERTINFO, 1)
         }
         // An address in brackets cannot have an entry. libcurl does not look it up, but calls the resolver callback.
         if pin.proxyName.hasPrefix("[") {

@@ -7,6 +7,9 @@ internal import Glibc
 /// epoll_ctl(2).
 typealias EpollControl = @Sendable (Int32, Int32, Int32, UnsafeMutablePointer<epoll_event>?) -> Int32
 
+/// epoll_wait(2).
+typealias EpollWait = @Sendable (Int32, UnsafeMutablePointer<epoll_event>, Int32, Int32) -> Int32
+
 /// An object that waits for sockets and lets libcurl act on them: `curl_multi_socket_action` on epoll, with lazy
 /// deregistration. One loop has one driver; it lives on the loop's thread.
 ///
@@ -36,11 +39,14 @@ final class EpollDriver {
     private var timerDeadline = Int64.max
     private var now: Int64 = 0
     /// The number of the last wait.
-    private var lastWait: UInt64 = 0
+    private(set) var lastWait: UInt64 = 0
+    /// The number of events of the last wait; negative when it failed.
+    private var eventCount: Int32 = 0
     /// The number of the last wait that reported all sockets, and whose events were handled.
     private var lastWholeWait: UInt64 = 0
     private var room: IdleConnectionLimit
     private let control: EpollControl
+    private let waitForEvents: EpollWait
     /// Sockets that the kernel refused to watch.
     private var unwatched: [(descriptor: Int32, error: Int32)] = []
 
@@ -50,7 +56,8 @@ final class EpollDriver {
         waker: Waker,
         room: IdleConnectionLimit,
         clock: @escaping () -> Int64,
-        control: @escaping EpollControl
+        control: @escaping EpollControl,
+        wait: @escaping EpollWait
     ) throws(TransferFailure) {
         let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard descriptor >= 0 else { throw TransferFailure.noDescriptor(errno) }
@@ -65,6 +72,7 @@ final class EpollDriver {
         }
         self.descriptor = descriptor
         self.control = control
+        waitForEvents = wait
         self.multi = multi
         self.waker = waker
         self.clock = clock
@@ -91,6 +99,9 @@ final class EpollDriver {
         events.deallocate()
     }
 
+    /// Whether the kernel has refused to watch sockets since they were last taken.
+    var hasUnwatched: Bool { !unwatched.isEmpty }
+
     /// Returns the sockets that the kernel has refused to watch since the last call, and the error numbers.
     func takeUnwatched() -> [(descriptor: Int32, error: Int32)] {
         if unwatched.isEmpty { return [] }
@@ -99,30 +110,39 @@ final class EpollDriver {
     }
 
     /// Lets libcurl process everything due: new transfers, and its own timers.
-    func act(now: Int64) {
+    /// - Returns: Whether there was anything.
+    @discardableResult
+    func act(now: Int64) -> Bool {
         self.now = now
-        guard timerDeadline <= now else { return }
+        guard timerDeadline <= now else { return false }
         timerDeadline = .max
         var running: Int32 = 0
         curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
         room.keep(besides: running, in: multi)
+        return true
     }
 
-    /// Waits for an event of a socket, the waker or a timer of libcurl, for at most `timeout` nanoseconds (`nil`: no limit).
-    /// Then libcurl acts on the sockets. The clock is read after the wait and before libcurl acts.
-    func wait(timeout: Int64?, now: Int64) {
-        let untilTimer = timerDeadline == .max ? Int64.max : max(0, timerDeadline - now)
-        let limit = min(timeout ?? .max, untilTimer)
+    /// Waits for an event of a socket, the waker or a timer of libcurl, until `deadline` at the latest (`Int64.max`: no
+    /// limit). The clock is read after the wait. ``actOnEvents()`` must follow.
+    func wait(until deadline: Int64, now: Int64) {
+        let limit = min(deadline, timerDeadline)
         lastWait += 1
-        let count = epoll_wait(
+        eventCount = waitForEvents(
             descriptor,
             events,
             Int32(EpollDriver.eventCapacity),
-            limit == .max ? -1 : Milliseconds.roundedUp(limit)
+            limit == .max ? -1 : Milliseconds.roundedUp(max(0, limit - now))
         )
         self.now = clock()
-        for index in 0..<Int(max(0, count)) { handle(events[index]) }
-        if 0..<EpollDriver.eventCapacity ~= Int(count) { lastWholeWait = lastWait }
+    }
+
+    /// Lets libcurl act on the sockets that had events.
+    /// - Returns: Whether there were any.
+    func actOnEvents() -> Bool {
+        var running: Int32 = -1
+        for index in 0..<Int(max(0, eventCount)) { handle(events[index], &running) }
+        if 0..<EpollDriver.eventCapacity ~= Int(eventCount) { lastWholeWait = lastWait }
+        return running >= 0
     }
 
     /// Returns whether a socket without libcurl's interest has received nothing. A socket stays registered while libcurl has
@@ -133,6 +153,13 @@ final class EpollDriver {
         let registration = registrations[Int(descriptor)]
         return registration.wanted == 0 && registration.registered & UInt8(CURL_POLL_IN) != 0
             && registration.unwantedSince < lastWholeWait
+    }
+
+    /// Returns whether a socket may have received bytes that libcurl will not read: libcurl has no interest in it, and it is
+    /// not known to be silent.
+    func mayHaveStrayBytes(_ descriptor: Int32) -> Bool {
+        guard Int(descriptor) < registrations.count else { return true }
+        return registrations[Int(descriptor)].wanted == 0 && !isSilent(descriptor)
     }
 
     /// Notes that libcurl is about to close a descriptor; its number may soon mean another socket.
@@ -152,7 +179,8 @@ final class EpollDriver {
         _ = ccurl_multi_set_timer_function(multi, nil)
     }
 
-    private func handle(_ event: epoll_event) {
+    /// - Parameter running: Set to the transfers in libcurl when it has acted.
+    private func handle(_ event: epoll_event, _ running: inout Int32) {
         let socket = event.data.fd
         if socket == waker.descriptor { return }
         if registrations[Int(socket)].wanted == 0 {
@@ -164,7 +192,6 @@ final class EpollDriver {
         if event.events & EPOLLIN.rawValue != 0 { what |= CURL_CSELECT_IN }
         if event.events & EPOLLOUT.rawValue != 0 { what |= CURL_CSELECT_OUT }
         if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { what |= CURL_CSELECT_ERR }
-        var running: Int32 = 0
         curl_multi_socket_action(multi, socket, what, &running)
         room.keep(besides: running, in: multi)
     }
@@ -192,6 +219,23 @@ final class EpollDriver {
     }
 }
 
+extension TransportLoop {
+    /// Ends the transfers whose sockets the kernel does not watch. No event would wake the loop for them.
+    /// - Returns: Whether there were any.
+    func endUnwatched() -> Bool {
+        guard let unwatched = driver?.takeUnwatched(), !unwatched.isEmpty else { return false }
+        for (descriptor, error) in unwatched {
+            guard let connection = pins.connection(descriptor) else { continue }
+            while let handle = connection.carried.first {
+                var failure = TransferFailure.notWatched(error)
+                failure.phase = handle.phaseOfFailure
+                finish(handle, .failure(completed(failure, handle)))
+            }
+        }
+        return true
+    }
+}
+
 /// The conversion of waits to whole milliseconds, rounded up so that a deadline has passed when the wait ends.
 enum Milliseconds {
     static func roundedUp(_ nanoseconds: Int64) -> Int32 {
@@ -207,16 +251,27 @@ enum Milliseconds {
 /// more connections than the limit may stay, until they are idle for too long.
 struct IdleConnectionLimit {
     private let maximumIdle: Int
+    /// The limit changes in steps of this size: beside many transfers it would otherwise be set for each of them. A step is an
+    /// eighth of the limit at most, so that a small limit is exact.
+    private let step: Int
+    /// The state of all loops and the number of this one; `nil` with a single loop.
+    private let shared: (state: SharedLoopState, loop: Int)?
     private var limit = 0
 
-    init(maximumIdle: Int) {
+    init(maximumIdle: Int, shared: (state: SharedLoopState, loop: Int)? = nil) {
         self.maximumIdle = maximumIdle
+        step = max(1, min(64, maximumIdle / 8))
+        self.shared = shared
     }
 
     /// - Parameter running: The transfers in libcurl, one of which may be the next to release its connection.
     mutating func keep(besides running: Int32, in multi: UnsafeMutableRawPointer) {
+        // Rounded up, so that no connection is closed for which the limit has room.
+        let others = (max(0, Int(running) - 1) + step - 1) / step * step
         // For libcurl 0 selects a limit of its own.
-        let limit = max(1, maximumIdle + max(0, Int(running) - 1))
+        let elsewhere = shared.map { $0.state.idleConnections(besides: $0.loop) } ?? 0
+        // Each loop may keep one connection, whatever the others have.
+        let limit = max(1, max(min(1, maximumIdle), maximumIdle - elsewhere) + others)
         guard limit != self.limit else { return }
         self.limit = limit
         _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, limit)

@@ -46,13 +46,23 @@ final class LoopMailbox: Sendable {
     private let state = Lock(State())
     private let isAsleep = Atomic<Bool>(false)
     private let configuration: TransportConfiguration
-    /// The health of endpoints; the loop writes it, any thread reads it.
-    let health = Lock(EndpointHealth())
+    /// The state that the loop shares with the others of its transport.
+    let shared: SharedLoopState
+    /// The number of the loop among those of its transport.
+    let index: Int
+    /// The activity of the loop.
+    let load: LoopLoad
+    /// The health of endpoints.
+    var health: Lock<EndpointHealth> { _read { yield shared.health } }
     /// The open connections.
     let pools = Lock(ConnectionPools())
 
-    init(_ configuration: TransportConfiguration) {
+    init(_ configuration: TransportConfiguration, shared: SharedLoopState? = nil, index: Int = 0) {
         self.configuration = configuration
+        let shared = shared ?? SharedLoopState(configuration)
+        self.shared = shared
+        self.index = index
+        load = shared.loads[index]
     }
 
     /// Posts a job. New transfers fail once the loop was asked to end; jobs about transfers in progress are accepted as long
@@ -74,6 +84,7 @@ final class LoopMailbox: Sendable {
                 }
             }
             state.jobs.append(job)
+            load.queue(state.jobs.count)
             return .queued(state.waker)
         }
         switch delivery {
@@ -133,6 +144,7 @@ final class LoopMailbox: Sendable {
             if state.jobs.isEmpty { return jobs }
             let taken = state.jobs
             state.jobs = jobs
+            load.queue(0)
             return taken
         }
     }

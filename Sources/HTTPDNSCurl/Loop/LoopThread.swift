@@ -45,6 +45,16 @@ enum LoopThread {
     }
 }
 
+/// The processor cores of the machine.
+package enum ProcessorCores {
+    /// The number of cores that this process may use (sched_getaffinity(2)); 1 when the system does not report it.
+    package static let usable: Int = withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { bits in
+        bits.initializeMemory(as: UInt8.self, repeating: 0)
+        guard ccurl_get_affinity(bits.baseAddress, bits.count) > 0 else { return 1 }
+        return max(1, bits.reduce(0) { $0 + $1.nonzeroBitCount })
+    }
+}
+
 /// A task executor on a loop's thread, for callers that prefer it.
 ///
 /// A task whose loop has ended continues where it would without a preference.

@@ -3,6 +3,37 @@
 
 internal import HTTPDNSPrimitives
 
+// The work of a turn that is marked, and the work that has a time.
+extension TransportLoop {
+    /// The work that libcurl's callbacks and jobs have left for the loop's next steps.
+    struct PendingWork: OptionSet {
+        let rawValue: UInt8
+
+        /// Transfers that libcurl may have ended, decided races, or failed attempts.
+        static let ends = PendingWork(rawValue: 1)
+        /// Received data.
+        static let readable = PendingWork(rawValue: 2)
+        /// Callers to resume.
+        static let resumptions = PendingWork(rawValue: 4)
+        /// Responses that began while their stream had nothing to send.
+        static let earlyAnswers = PendingWork(rawValue: 8)
+    }
+
+    /// Performs the steps that have a time.
+    func doTimedWork() {
+        expire()
+        uncounted.count(at: now)
+        sweepIfDue()
+        probeIfDue()
+    }
+
+    /// The time at which the first of them is due; `Int64.max` when none is.
+    var nextTimedWork: Int64 {
+        let first = min(deadlines.firstKey, watched.wakesAt, sweepAt, uncounted.nextAt)
+        return min(first, isDraining ? drainDeadline : probing?.nextAt ?? .max)
+    }
+}
+
 // The deadlines of transfers' phases, and the errors after them.
 extension TransportLoop {
     /// Updates the heap after a phase began whose bound may be earlier than the one in the heap. Later bounds are found when
@@ -17,7 +48,8 @@ extension TransportLoop {
     }
 
     func expire() {
-        while let handle = deadlines.first, handle.heapKey <= now {
+        lookAtSilent()
+        while deadlines.firstKey <= now, let handle = deadlines.first {
             let bound = bound(of: handle)
             if bound.deadline == .max {
                 deadlines.remove(handle)
@@ -34,7 +66,7 @@ extension TransportLoop {
                 }
             }
         }
-        moveWaiters()
+        if !failedPins.isEmpty { moveWaiters() }
     }
 
     func bound(of handle: EasyHandle) -> PhaseBound {
@@ -164,14 +196,19 @@ protocol HeapMember: AnyObject {
 /// A binary heap of deadlines with removal from the middle, so that a finished transfer leaves no entry.
 struct DeadlineHeap<Member: HeapMember> {
     private var members: [Member] = []
+    /// The deadlines of the members, once more in the heap's order: a comparison does not read the members' memory.
+    private var keys: [Int64] = []
 
     var first: Member? { members.first }
     var isEmpty: Bool { members.isEmpty }
+    /// The first deadline; `Int64.max` when the heap is empty.
+    var firstKey: Int64 { keys.isEmpty ? .max : keys[0] }
 
     mutating func insert(_ member: Member, at key: Int64) {
         member.heapKey = key
         member.heapIndex = members.count
         members.append(member)
+        keys.append(key)
         siftUp(member.heapIndex)
     }
 
@@ -180,16 +217,18 @@ struct DeadlineHeap<Member: HeapMember> {
         guard index >= 0 else { return insert(member, at: key) }
         let earlier = key < member.heapKey
         member.heapKey = key
+        keys[index] = key
         if earlier { siftUp(index) } else { siftDown(index) }
     }
 
     mutating func remove(_ member: Member) {
         let index = member.heapIndex
         guard index >= 0 else { return }
-        let last = members.removeLast()
+        let (last, lastKey) = (members.removeLast(), keys.removeLast())
         member.heapIndex = -1
         guard last !== member else { return }
         members[index] = last
+        keys[index] = lastKey
         last.heapIndex = index
         siftUp(index)
         siftDown(last.heapIndex)
@@ -199,7 +238,7 @@ struct DeadlineHeap<Member: HeapMember> {
         var index = start
         while index > 0 {
             let parent = (index - 1) / 2
-            guard members[index].heapKey < members[parent].heapKey else { return }
+            guard keys[index] < keys[parent] else { return }
             swap(index, parent)
             index = parent
         }
@@ -210,7 +249,7 @@ struct DeadlineHeap<Member: HeapMember> {
         while true {
             var least = index
             for child in (2 * index + 1)...(2 * index + 2)
-            where child < members.count && members[child].heapKey < members[least].heapKey {
+            where child < keys.count && keys[child] < keys[least] {
                 least = child
             }
             guard least != index else { return }
@@ -221,6 +260,7 @@ struct DeadlineHeap<Member: HeapMember> {
 
     private mutating func swap(_ left: Int, _ right: Int) {
         members.swapAt(left, right)
+        keys.swapAt(left, right)
         members[left].heapIndex = left
         members[right].heapIndex = right
     }

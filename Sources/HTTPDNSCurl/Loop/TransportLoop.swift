@@ -7,7 +7,7 @@ internal import HTTPDNSPrimitives
 /// The loop, which alone owns a multi handle. It lives, with everything that it holds, only on its own thread.
 ///
 /// A turn: take jobs, let libcurl act, collect finished transfers, end those whose deadline has passed, deliver received
-/// data, sleep.
+/// data, sleep. A step without work costs one test: its work is marked in ``pending``, or has a time.
 final class TransportLoop {
     /// The maximum number of easy handles that are kept for later transfers; one costs 5 KiB.
     private static let maximumSpareHandles = 256
@@ -30,32 +30,35 @@ final class TransportLoop {
     /// Unchecked exclusivity, like the arrays below that each transfer passes: only this object's methods on the loop's thread
     /// access them, and no callback of libcurl enters one during its change. The check at run time costs more than the change.
     @exclusivity(unchecked) private(set) var driver: EpollDriver?
-    private var jobs: [LoopJob] = []
-    var pins: PinTable
+    @exclusivity(unchecked) private var jobs: [LoopJob] = []
+    @exclusivity(unchecked) var pending = PendingWork()
+    /// The time at which the first of the steps that have a time is due, as of the last wait.
+    @exclusivity(unchecked) private var timedWorkAt = Int64.min
+    @exclusivity(unchecked) var pins: PinTable
     @exclusivity(unchecked) var deadlines = DeadlineHeap<EasyHandle>()
+    /// The requests on kept connections that are checked once they have been silent for the delay of a race.
+    @exclusivity(unchecked) var watched: SilenceWatch<EasyHandle>
     @exclusivity(unchecked) var spares: [EasyHandle] = []
     @exclusivity(unchecked) private var readable: [EasyHandle] = []
     /// Handles whose response began while their stream had nothing to send.
-    private var answeredEarly: [EasyHandle] = []
+    @exclusivity(unchecked) private var answeredEarly: [EasyHandle] = []
     @exclusivity(unchecked) private var resumptions: [ResponseState.Action] = []
     /// The resumptions of callers that need no thread of the runtime.
     @exclusivity(unchecked) private var ownResumptions: [ResponseState.Action] = []
     /// The handles that libcurl has; it holds only pointers to them.
     @exclusivity(unchecked) var active: [EasyHandle] = []
-    /// Races without a winner.
-    var races: [RaceRun] = []
     /// Pins with transfers that wait for a stream.
-    var crowded: [Pin] = []
-    /// Endpoints that failed in this turn, see ``moveWaiters()``.
-    var failedKeys: Set<PinKey> = []
+    @exclusivity(unchecked) var crowded: [Pin] = []
+    /// Pins at which attempts failed in this turn, see ``moveWaiters()``.
+    @exclusivity(unchecked) var failedPins: [Pin] = []
     /// Races whose winner libcurl has just let through; their other attempts are removed once libcurl returns.
-    var decidedRaces: [RaceRun] = []
+    @exclusivity(unchecked) var decidedRaces: [RaceRun] = []
     /// The measurements of endpoints that put the next request's endpoints in order.
-    var memory = EndpointMemory()
+    let memory: SharedEndpointMemory
     /// The schedule of connections without a request; `nil` for none.
-    var probing: ProbeSchedule?
-    /// The requests that were sent once more and have no response yet.
-    var hedgesRunning = 0
+    let probing: SharedProbeSchedule?
+    /// The measurement of the loop's work; `nil` with a single loop.
+    var meter: LoopMeter?
     var routeProbe: RouteProbe
     /// The transfer that makes libcurl check its idle connections.
     var sweeper: IdleConnectionReaper?
@@ -65,9 +68,9 @@ final class TransportLoop {
     /// Created with the first body that needs it.
     private(set) lazy var decodingRoom = DecodeBuffer()
     /// Whether the last jobs included callers' tasks.
-    private var hasRunTasks = false
+    @exclusivity(unchecked) private var hasRunTasks = false
     private(set) var isDraining = false
-    private var drainDeadline = Int64.max
+    private(set) var drainDeadline = Int64.max
     /// Whether a connection may serve a second transfer. In libcurl's own limit 0 means unlimited.
     var keepsConnections: Bool { configuration.maximumIdleConnections > 0 }
     /// The trust material and client certificate of the loop's connections; read once.
@@ -75,7 +78,7 @@ final class TransportLoop {
     private let hasCertificate: Bool
     /// The time on the loop's clock in nanoseconds, read at the end of each wait: events in libcurl's callbacks must not be
     /// dated before the end of the wait.
-    private(set) var now: Int64
+    @exclusivity(unchecked) private(set) var now: Int64
 
     /// Runs a loop until it is asked to end.
     /// - Throws: ``TransferFailure`` when it cannot start.
@@ -105,16 +108,17 @@ final class TransportLoop {
         self.multi = multi
         pins = PinTable(
             maximumPins: configuration.maximumIdleConnections,
-            maximumAge: configuration.maximumAge
+            maximumAge: configuration.maximumAge,
+            names: mailbox.shared.names
         )
+        watched = SilenceWatch(interval: configuration.attemptDelay.wholeNanoseconds)
         routeProbe = RouteProbe(configuration.hasRoute)
-        probing = configuration.activeProbing.map { ProbeSchedule($0) }
-        trust = Result { () throws(TransferFailure) in
-            if let material = configuration.trustMaterial { return material }
-            return try TrustMaterial(configuration.trust)
-        }
+        memory = mailbox.shared.memory
+        probing = mailbox.shared.probing
+        trust = mailbox.shared.trust(of: configuration)
         hasCertificate = configuration.trust.clientCertificate != nil
         now = TransportLoop.clock()
+        if mailbox.shared.count > 1 { meter = LoopMeter(at: now) }
     }
 
     private static func clock() -> Int64 { SystemTimeSource().now().nanoseconds }
@@ -125,7 +129,10 @@ final class TransportLoop {
     }
 
     private func attach(_ waker: Waker) throws(TransferFailure) {
-        var room = IdleConnectionLimit(maximumIdle: configuration.maximumIdleConnections)
+        var room = IdleConnectionLimit(
+            maximumIdle: configuration.maximumIdleConnections,
+            shared: mailbox.shared.count > 1 ? (mailbox.shared, mailbox.index) : nil
+        )
         room.keep(besides: 0, in: multi)
         _ = ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.maximumStreams)
         driver = try EpollDriver(
@@ -133,7 +140,8 @@ final class TransportLoop {
             waker: waker,
             room: room,
             clock: { [unowned self] in readClock() },
-            control: configuration.epollControl
+            control: configuration.epollControl,
+            wait: configuration.epollWait
         )
     }
 
@@ -142,41 +150,33 @@ final class TransportLoop {
             takeJobs()
             // Tasks on this thread have just posted more jobs, usually their next transfer.
             if hasRunTasks { takeJobs() }
-            resumeAnsweredEarly()
-            driver.act(now: now)
-            collectFinished()
-            expire()
-            uncounted.count(at: now)
-            sweepIfDue()
-            probeIfDue()
-            deliverReadable()
-            resumeCallers()
-            admitWaiting()
+            if pending.contains(.earlyAnswers) { resumeAnsweredEarly() }
+            if driver.act(now: now) { pending.insert(.ends) }
+            if pending.contains(.ends) { collectFinished() }
+            if now >= timedWorkAt { doTimedWork() }
+            if !pending.isEmpty { deliver() }
+            if !crowded.isEmpty { admitWaiting() }
             if isDraining, active.isEmpty || now >= drainDeadline { return }
-            if endUnwatched() { continue }
-            let isIdle = mailbox.fallAsleep() && answeredEarly.isEmpty
-            driver.wait(timeout: isIdle ? timeUntilNextDeadline : 0, now: now)
+            if driver.hasUnwatched, endUnwatched() { continue }
+            timedWorkAt = nextTimedWork
+            // Transfers that got room may have ended, and their callers wait.
+            let isIdle = mailbox.fallAsleep() && pending.isEmpty
+            if isIdle { noteSleep() }
+            driver.wait(until: isIdle ? timedWorkAt : now, now: now)
+            // From here on new jobs are found without the waker.
             mailbox.wakeUp()
+            publishWork()
+            if driver.actOnEvents() { pending.insert(.ends) }
             // Received data goes to its caller before new work begins.
-            collectFinished()
-            deliverReadable()
-            resumeCallers()
+            if !pending.isEmpty { deliver() }
         }
     }
 
-    /// Ends the transfers whose sockets the kernel does not watch. No event would wake the loop for them.
-    /// - Returns: Whether there were any.
-    private func endUnwatched() -> Bool {
-        guard let unwatched = driver?.takeUnwatched(), !unwatched.isEmpty else { return false }
-        for (descriptor, error) in unwatched {
-            guard let connection = pins.connection(descriptor) else { continue }
-            for handle in active where handle.connection === connection {
-                var failure = TransferFailure.notWatched(error)
-                failure.phase = handle.phaseOfFailure
-                finish(handle, .failure(completed(failure, handle)))
-            }
-        }
-        return true
+    /// Collects what has ended, and gives callers what has arrived for them.
+    private func deliver() {
+        if pending.contains(.ends) { collectFinished() }
+        if pending.contains(.readable) { deliverReadable() }
+        if pending.contains(.resumptions) { resumeCallers() }
     }
 
     private func end() {
@@ -193,18 +193,8 @@ final class TransportLoop {
         sweeper?.stop(multi)
         curl_multi_cleanup(multi)
         pins.closeAll()
+        mailbox.load.publish(transfers: 0, connections: 0)
         driver = nil
-    }
-
-    private var timeUntilNextDeadline: Int64? {
-        let first = min(
-            deadlines.first?.heapKey ?? .max,
-            sweepAt,
-            uncounted.nextAt,
-            isDraining ? .max : probing?.nextAt ?? .max,
-            isDraining ? drainDeadline : .max
-        )
-        return first == .max ? nil : max(0, first - now)
     }
 
     // MARK: jobs
@@ -238,6 +228,7 @@ final class TransportLoop {
             }
         }
         jobs.removeAll(keepingCapacity: true)
+        if meter != nil { publishTransfers() }
         if hasRunTasks { _ = readClock() }
     }
 
@@ -282,6 +273,7 @@ final class TransportLoop {
             pins.restoreRemovals(removals)
             return finish(handle, .failure(error), isAdded: false)
         }
+        if run != nil { pin.attempts.insert(handle) }
         let code = add(handle, removals: removals)
         guard code == CURLM_OK else {
             pins.restoreRemovals(removals)
@@ -308,11 +300,13 @@ final class TransportLoop {
     /// Resumes sending after an early response. After an error status libcurl discards the rest of the request, but it never
     /// ends a transfer whose sending is paused (7.88.1). The sending side is resumed, and pauses again if it has nothing.
     private func resumeAnsweredEarly() {
+        pending.remove(.earlyAnswers)
         while let handle = answeredEarly.popLast() { resumeSending(handle) }
     }
 
     func noteEarlyAnswer(_ handle: EasyHandle) {
         answeredEarly.append(handle)
+        pending.insert(.earlyAnswers)
     }
 
     /// Resumes both directions: curl_easy_pause sets them together, and may call back before it returns.
@@ -334,7 +328,7 @@ final class TransportLoop {
     // MARK: results
 
     func collectFinished() {
-        stopLosers()
+        if !decidedRaces.isEmpty { stopLosers() }
         var code = CURLE_OK
         while let curl = ccurl_next_finished(multi, &code) {
             var pointer: UnsafeMutableRawPointer?
@@ -347,7 +341,8 @@ final class TransportLoop {
             if code != CURLE_OK || !handle.isHeadComplete, beginAgain(handle, after: code) { continue }
             finish(handle, result(of: handle, code))
         }
-        moveWaiters()
+        if !failedPins.isEmpty { moveWaiters() }
+        if decidedRaces.isEmpty { pending.remove(.ends) }
     }
 
     func result(of handle: EasyHandle, _ code: CURLcode) -> Result<TransferSummary, any Error> {
@@ -396,8 +391,13 @@ final class TransportLoop {
         handle.noteDecided()
         if handle.hasOpenedConnection, let connection = handle.connection { forgetIfClosed(connection) }
         deadlines.remove(handle)
+        watched.remove(handle)
         if handle.transfer?.handle === handle { handle.transfer?.handle = nil }
-        if let pin = handle.pin { shut(pins.release(pin)) }
+        if let pin = handle.pin {
+            if handle.attemptIndex >= 0 { pin.attempts.remove(handle) }
+            if handle.isHeadComplete { pin.hadLongBody = handle.bodyBytes >= EasyHandle.longBody }
+            shut(pins.release(pin))
+        }
         // Checked first, because a target is large and nearly no transfer has one.
         if handle.transfer?.isProbe == true, let target = handle.probe { probing?.ended(target) }
         removeFromActive(handle)
@@ -420,14 +420,15 @@ final class TransportLoop {
         guard let transfer = handle.transfer, transfer.handle === handle else { return }
         var head: RawHead?
         if handle.isHeadComplete, !handle.isHeadDelivered, let endpoint = handle.pin?.key.endpoint {
+            let whole = (try? end?.get())?.timings
             head = RawHead(
                 bytes: handle.head,
                 endpoint: endpoint,
                 failedAttempts: transfer.race?.trail ?? [],
-                reusedConnection: handle.long(CURLINFO_NUM_CONNECTS) == 0,
+                reusedConnection: handle.connects == 0,
                 hedges: transfer.hedges,
                 peerCertificates: configuration.keepsPeerCertificates ? handle.connection?.chain ?? [] : [],
-                timings: handle.timings(isComplete: end != nil)
+                timings: whole ?? handle.timings(isComplete: end != nil)
             )
             handle.isHeadDelivered = true
             handle.noteVersionOfHead()
@@ -437,8 +438,10 @@ final class TransportLoop {
         handle.chunks = []
         handle.chunk = []
         handle.unreadBytes += handle.pendingBytes
+        if handle.pendingBytes > 0 { handle.lastTurnBytes = handle.pendingBytes }
         handle.pendingBytes = 0
         resumeLater(transfer.deliver(head: head, chunks: chunks, lastChunk: chunk, end: end))
+        if end == nil { handle.pauseBeforeNextRead() }
     }
 
     /// Queues a resumption: callers are resumed together at the end of a turn.
@@ -449,12 +452,14 @@ final class TransportLoop {
             if case .none = action { return }
             resumptions.append(action)
         }
+        pending.insert(.resumptions)
     }
 
     /// Resumes the queued callers; several are resumed by a task. Each resumption may wake a worker thread of the runtime,
     /// which runs out of work before the next one arrives. From this thread that cost a thread switch in both directions for
     /// every two requests. The task's priority puts it before the workers' other jobs.
     private func resumeCallers() {
+        pending.remove(.resumptions)
         for action in ownResumptions { action.run() }
         ownResumptions.removeAll(keepingCapacity: true)
         guard resumptions.count > 1 else {
@@ -472,9 +477,11 @@ final class TransportLoop {
         guard !handle.isReadable else { return }
         handle.isReadable = true
         readable.append(handle)
+        pending.insert(.readable)
     }
 
     private func deliverReadable() {
+        pending.remove(.readable)
         for handle in readable where handle.isReadable {
             handle.isReadable = false
             if handle.isAnsweredWhole {

@@ -3,38 +3,53 @@
 
 internal import CHTTPDNSCurl
 internal import Glibc
+internal import HTTPDNSPrimitives
+internal import Synchronization
 
-/// A store of TLS sessions that one connection at a time may resume and add to (CURLOPT_SHARE). Loop thread only.
+/// A store of TLS sessions that one connection at a time may resume and add to (CURLOPT_SHARE).
 ///
-/// Sessions belong to a pin, and not to the easy handle that made them (LibcurlQuirks.md: sessions belong to a handle).
-final class TLSSessions {
-    /// The share; `nil` when libcurl created none. Handles then keep their sessions themselves.
-    private let share: UnsafeMutableRawPointer?
-    /// Whether libcurl has accessed the store, which it does when it connects and when a session arrives. With TLS 1.3 that may
-    /// be on the first request of a connection that another transfer made.
-    private let used: UnsafeMutablePointer<Bool>
+/// Sessions belong to a pin, and not to the easy handle that made them (LibcurlQuirks.md: sessions belong to a handle). Handles
+/// of several loops may have the same store, and one transfer at a time uses it. So the share has locks: for the sessions, and
+/// for its count of handles.
+final class TLSSessions: Sendable {
+    /// The share; `nil` when libcurl created none. Handles then keep their sessions themselves. The pointer never changes, and
+    /// libcurl locks what it leads to.
+    nonisolated(unsafe) private let share: UnsafeMutableRawPointer?
+    /// The locks of the share, and whether libcurl has accessed the store. It does so when it connects and when a session arrives.
+    /// With TLS 1.3 that may be on the first request of a connection that another transfer made. The pointer never changes.
+    nonisolated(unsafe) private let locks: UnsafeMutablePointer<ccurl_session_locks>
+    private let inUse = Atomic<Bool>(true)
+    private let listed = Atomic<Bool>(false)
+
     /// Whether a transfer uses the store.
-    fileprivate var isInUse = true
+    fileprivate var isInUse: Bool {
+        get { inUse.load(ordering: .relaxed) }
+        set { inUse.store(newValue, ordering: .relaxed) }
+    }
     /// Whether the store is among those that wait for a transfer.
-    fileprivate var isListed = false
+    fileprivate var isListed: Bool {
+        get { listed.load(ordering: .relaxed) }
+        set { listed.store(newValue, ordering: .relaxed) }
+    }
 
     /// Whether the store certainly has no session.
-    var isEmpty: Bool { !used.pointee }
+    var isEmpty: Bool { !ccurl_sessions_used(locks) }
 
     init() {
-        used = .allocate(capacity: 1)
-        used.initialize(to: false)
-        share = ccurl_share_sessions(used)
+        locks = .allocate(capacity: 1)
+        ccurl_init_session_locks(locks)
+        share = ccurl_share_sessions(locks)
     }
 
     deinit {
         // libcurl refuses this while a handle has the share; each keeps a reference until it has another.
         if let share { curl_share_cleanup(share) }
-        used.deallocate()
+        ccurl_destroy_session_locks(locks)
+        locks.deallocate()
     }
 
     /// Notes that libcurl has accessed the store.
-    func noteUse() { used.pointee = true }
+    func noteUse() { ccurl_note_sessions_used(locks) }
 
     /// Sets the store that a handle uses from now on.
     func use(by curl: UnsafeMutableRawPointer) {
@@ -73,6 +88,16 @@ struct TLSSessionPool {
         sessions.isListed = true
         waiting.append(sessions)
     }
+}
+
+/// The session stores of one pin, or of the pins of several loops under one name.
+final class SharedTLSSessions: Sendable {
+    private let pool = Lock(TLSSessionPool())
+
+    /// See ``TLSSessionPool/take(_:)``.
+    func take(_ own: TLSSessions?) -> TLSSessions { pool.withLock { $0.take(own) } }
+
+    func giveBack(_ sessions: TLSSessions) { pool.withLock { $0.giveBack(sessions) } }
 }
 
 /// The file of TLS secrets that libcurl writes if the environment has `SSLKEYLOGFILE`.

@@ -27,7 +27,7 @@ struct TrustRotation {
     private var files: Files
     private var refused: Files?
     private var nextLook: MonotonicTime
-    /// The requests of the newest generation that wait for a response head.
+    /// The requests that are about to be handed to the loop of the newest generation.
     private var executing = 0
     /// The same requests of the older generations, by generation.
     private var executingOnOlder: [Int: Int] = [:]
@@ -44,6 +44,9 @@ struct TrustRotation {
         return true
     }
 
+    /// Whether a caller of ``shouldLook(at:)`` would have to check the files now.
+    func isLookDue(at now: MonotonicTime) -> Bool { now >= nextLook }
+
     /// Compares the files that a check has found.
     func compare(with found: Files) -> Finding {
         if found == files { return .unchanged }
@@ -56,7 +59,7 @@ struct TrustRotation {
         return generation
     }
 
-    /// Notes that a request has its head, or failed.
+    /// Notes that a request was handed to its loop, or could not begin.
     /// - Returns: Whether its generation gets no more requests and can be closed.
     mutating func end(_ generation: Int) -> Bool {
         guard generation != self.generation else {

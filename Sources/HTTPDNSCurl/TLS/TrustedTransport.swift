@@ -37,8 +37,9 @@ package final class TrustedTransport: Sendable {
         state = Lock(State(rotation: rotation, transports: [rotation.generation: transport], newest: transport))
     }
 
-    /// The number of loops: one, and those of older files that still have transfers in progress.
-    package var loops: Int { state.withLock { $0.transports.count } }
+    /// The number of loops: one, further ones once that was busy, and those of older files that still have transfers in
+    /// progress.
+    package var loops: Int { state.withLock { $0.transports.values.reduce(0) { $0 + $1.startedLoops } } }
     /// The number of the current reading of the files, from 1.
     package var generation: Int { state.withLock { $0.rotation.generation } }
 
@@ -51,9 +52,31 @@ package final class TrustedTransport: Sendable {
     ) async throws -> TransferResponse {
         let now = clock.now()
         if state.withLock({ $0.rotation.shouldLook(at: now) }) { await look() }
+        return try await beginOnNewest(consume request, in: group, cohort: cohort).response()
+    }
+
+    /// Hands one hop to the loop, without waiting. Its caller must call ``TransferInProgress/response()`` once.
+    /// - Throws: ``HopMustWait`` when the files must be checked first; the errors of ``execute(_:in:cohort:)`` for a hop
+    ///   that cannot begin.
+    package func begin(
+        _ request: consuming TransferRequest,
+        in group: TransferGroup? = nil,
+        cohort: Int = 0
+    ) throws -> TransferInProgress {
+        let now = clock.coarseNow()
+        if state.withLock({ $0.rotation.isLookDue(at: now) }) { throw HopMustWait(request: consume request) }
+        return try beginOnNewest(consume request, in: group, cohort: cohort)
+    }
+
+    private func beginOnNewest(
+        _ request: consuming TransferRequest,
+        in group: TransferGroup?,
+        cohort: Int
+    ) throws -> TransferInProgress {
         let (generation, transport) = state.withLock { ($0.rotation.begin(), $0.newest) }
+        // Once the loop has the transfer, it does not end before it.
         defer { leave(generation) }
-        return try await transport.execute(consume request, in: group, cohort: cohort)
+        return try transport.begin(consume request, in: group, cohort: cohort)
     }
 
     /// Checks the files now, and waits until changed ones are in use.
@@ -218,6 +241,13 @@ package final class TrustedTransport: Sendable {
             state.withLock { $0.transports[generation] = nil }
         }
     }
+}
+
+/// The error of a hop that must wait before it begins. Nothing of it was sent.
+package struct HopMustWait: Error {
+    package let request: TransferRequest
+
+    package init(request: consuming TransferRequest) { self.request = request }
 }
 
 extension HTTPDNSTrust {

@@ -5,8 +5,10 @@ internal import CHTTPDNSCurl
 
 // Content codings. gzip and deflate are always decoded here (LibcurlQuirks.md: truncated bodies pass).
 extension EasyHandle {
-    /// Sets the codings to request.
-    func configureDecoding() {
+    /// Sets whether content codings are requested, and by libcurl's choice decoded.
+    func setRequestsCodings(_ requests: Bool) {
+        requestsCodings = requests
+        guard requests else { return set(CURLOPT_ACCEPT_ENCODING, nil) }
         if loop.configuration.decodesByThePiece { return set(CURLOPT_ACCEPT_ENCODING, "") }
         set(CURLOPT_ACCEPT_ENCODING, "deflate, gzip")
         set(CURLOPT_HTTP_CONTENT_DECODING, 0)

@@ -22,9 +22,10 @@ extension EasyHandle {
             return line.count
         }
         if !isEnd {
-            // Content-Length or Content-Encoding.
-            let isAboutBody = line.first.map { $0 | 0x20 == UInt8(ascii: "c") } ?? false
-            if isAboutBody, let violation = declaredLength.read(line) {
+            // Two letters tell Content-Length and Content-Encoding from nearly all other fields.
+            let isAboutBody = line.count > 8 && line[0] | 0x20 == UInt8(ascii: "c")
+            let letter = isAboutBody ? line[8] | 0x20 : 0
+            if letter == UInt8(ascii: "l"), let violation = declaredLength.read(line) {
                 // The transfer ends here, inside libcurl, so that the connection is not kept.
                 failure = TransferFailure(
                     code: .protocolViolation,
@@ -39,7 +40,7 @@ extension EasyHandle {
                 head.reserveCapacity(512)
                 status = EasyHandle.status(in: line)
             }
-            if isAboutBody { declaredCoding.read(line) }
+            if letter == UInt8(ascii: "e") { declaredCoding.read(line) }
             head.append(contentsOf: line)
         }
         if phase == .receiving || !isInterim {
@@ -120,6 +121,21 @@ extension EasyHandle {
         return bytes.count
     }
 
+    /// Pauses a transfer over HTTP/1.x whose next read could exceed the window of its reader. If ``receiveBody(_:)`` refused the
+    /// data instead, libcurl would copy what it has read (LibcurlQuirks.md: refused data is copied). The loop calls this when
+    /// libcurl has returned.
+    func pauseBeforeNextRead() {
+        guard unreadBytes + readSize > Transfer.window, isSentOverHTTP1, !isReadingPaused, let transfer else { return }
+        let limit = Transfer.window - readSize + 1
+        let (pauses, unread) = transfer.response.withLock {
+            ($0.pauseReading(ifOver: limit, pending: 0), $0.bufferedBytes)
+        }
+        unreadBytes = unread
+        guard pauses else { return }
+        isReadingPaused = true
+        curl_easy_pause(curl, CURLPAUSE_RECV | (isSendingPaused ? CURLPAUSE_SEND : 0))
+    }
+
     /// Takes decoded bytes of the body.
     /// - Returns: Whether more may follow.
     func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -136,8 +152,10 @@ extension EasyHandle {
             chunks.append(chunk)
             chunk = []
         }
-        // A second piece in one turn usually means many: reserve a whole chunk once instead of growing to it.
-        if chunk.count >= EasyHandle.fullPiece, chunk.capacity < EasyHandle.maximumChunk {
+        // A second piece in one turn usually means many: reserve a whole chunk once instead of growing to it. In a long body the
+        // first piece reserves it, so that it is not copied again.
+        let isLong = bytes.count >= EasyHandle.fullPiece && max(lastTurnBytes, pendingBytes) >= EasyHandle.maximumChunk
+        if isLong || chunk.count >= EasyHandle.fullPiece, chunk.capacity < EasyHandle.maximumChunk {
             chunk.reserveCapacity(EasyHandle.maximumChunk)
         }
         chunk.append(contentsOf: bytes)
@@ -186,6 +204,7 @@ extension EasyHandle {
         if let pin {
             if isUndecided { pin.streams.opens(besides: pin.connections) }
             use(loop.connectionOpened(descriptor, for: pin), isOpenedHere: true)
+            if attemptIndex >= 0 { pin.attempts.connects(self) }
         }
         if phase != .connecting, phase != .securing, !isHeadBegun { noteRedial() }
     }
@@ -198,7 +217,7 @@ extension EasyHandle {
         phase = .connecting
         dialedAt = loop.now
         activeAt = loop.now
-        livenessCheckAt = .max
+        loop.unwatch(self)
         isSentElsewhere = false
         hedgesAt = .max
         loop.noteRedial(self)
@@ -240,25 +259,30 @@ extension EasyHandle {
         return true
     }
 
-    /// Reads a line of libcurl's trace (CURLOPT_DEBUGFUNCTION): the pin of the server's key, the version that TLS negotiated,
-    /// or an event of an HTTP/2 stream. Other lines are ignored.
+    /// Reads a line of libcurl's trace (CURLOPT_DEBUGFUNCTION): the pin of the server's key, the version that TLS negotiated, the
+    /// refusal of a certificate's names, or an event of an HTTP/2 stream. Other lines are ignored.
     func trace(_ line: UnsafeRawBufferPointer) {
         if stream != nil, let connection {
-            if let trace = StreamTrace(line) { stream?.read(trace, lastStream: &connection.lastStream) }
+            guard let trace = StreamTrace(line) else { return }
+            var lastStream = connection.lastStream
+            stream?.read(trace, lastStream: &lastStream)
+            if lastStream != connection.lastStream { connection.lastStream = lastStream }
             return
         }
-        if line.starts(with: "ALPN".utf8) {
-            // "ALPN: server accepted h2", "ALPN: server did not agree on a protocol. Uses default." (7.88: vtls.h)
-            let text = String(decoding: line.prefix(80).prefix { $0 >= 0x20 }, as: UTF8.self)
-            guard text.contains("server") else { return }
-            // If a proxy has TLS of its own, the last line is that of the server.
-            negotiated = text.hasSuffix(" h2") ? .http2 : .http11
-            return
+        if line.begins(with: "ALPN: server") {
+            // "ALPN: server accepted h2", "ALPN: server did not agree on a protocol. Uses default." (7.88: vtls.h). If a proxy has
+            // TLS of its own, the last line is that of the server.
+            negotiated = line.prefix { $0 >= 0x20 }.suffix(3).elementsEqual(" h2".utf8) ? .http2 : .http11
+        } else if line.begins(with: "SSL: no alternative certificate subject name") {
+            // The connection ends when libcurl continues.
+            if let openSSL = ccurl_get_openssl(curl) { refusedNames = CertificateNames.ofServer(on: openSSL) }
+        } else if line.begins(with: EasyHandle.keyMark) {
+            let pin = line.dropFirst(EasyHandle.keyMark.utf8CodeUnitCount).prefix { $0 > 0x20 }
+            serverKeyPin = String(decoding: pin, as: UTF8.self)
         }
-        let mark = " public key hash: "
-        guard line.starts(with: mark.utf8) else { return }
-        serverKeyPin = String(decoding: line.dropFirst(mark.utf8.count).prefix { $0 > 0x20 }, as: UTF8.self)
     }
+
+    private static let keyMark: StaticString = " public key hash: "
 
     /// Notes that TCP is connected and TLS begins (CURLOPT_SSL_CTX_FUNCTION).
     func beginSecuring() {
@@ -324,8 +348,10 @@ extension EasyHandle {
         loop.watch(self)
         pin.isEntered = true
         openStream()
+        let before = phase
         markActive(transfer.hasBytesToSend ? .sending : .awaitingHead)
-        loop.deadlineMayBeEarlier(for: self)
+        // A new phase has updated it. A request that libcurl sends again may be in the same phase.
+        if phase == before { loop.deadlineMayBeEarlier(for: self) }
         return true
     }
 
@@ -344,7 +370,8 @@ extension EasyHandle {
         if phase == .receiving, heardAt != now {
             heardAt = now
             pin?.heardAt = now
-            connection?.hasSettings = true
+            if let connection, !connection.hasSettings { connection.hasSettings = true }
+            if isTracing { endTracing() }
         }
         guard self.phase != phase else { return }
         // A full-duplex response may begin before the request body is sent; the phase never goes back.

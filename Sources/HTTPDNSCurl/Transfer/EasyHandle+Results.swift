@@ -8,21 +8,29 @@ internal import HTTPTypes
 extension EasyHandle {
     /// Returns the durations of the phases that libcurl measured; `connect` and `tls` are `nil` on a reused connection.
     func timings(isComplete: Bool) -> HTTPDNSTransfer.Timings {
-        var timings = HTTPDNSTransfer.Timings()
-        let pretransfer = microseconds(CURLINFO_PRETRANSFER_TIME_T)
-        let firstByte = microseconds(CURLINFO_STARTTRANSFER_TIME_T)
-        if firstByte >= pretransfer, firstByte > 0 { timings.firstByte = .microseconds(firstByte - pretransfer) }
-        if long(CURLINFO_NUM_CONNECTS) > 0 {
-            let connect = microseconds(CURLINFO_CONNECT_TIME_T)
-            let tls = microseconds(CURLINFO_APPCONNECT_TIME_T)
-            if connect > 0 { timings.connect = .microseconds(connect) }
-            if tls > connect { timings.tls = .microseconds(tls - connect) }
-        }
+        var timings = phaseTimings ?? readPhaseTimings()
+        // They do not change any more.
+        if isHeadComplete, phaseTimings == nil { phaseTimings = timings }
         if isComplete { timings.total = .microseconds(microseconds(CURLINFO_TOTAL_TIME_T)) }
         if let race = transfer?.race, startedAt > race.startedAt {
             let delay = Duration.nanoseconds(startedAt - race.startedAt)
             timings.race = delay
             timings.total = timings.total.map { $0 + delay }
+        }
+        return timings
+    }
+
+    private func readPhaseTimings() -> HTTPDNSTransfer.Timings {
+        var timings = HTTPDNSTransfer.Timings()
+        let pretransfer = microseconds(CURLINFO_PRETRANSFER_TIME_T)
+        let firstByte = microseconds(CURLINFO_STARTTRANSFER_TIME_T)
+        if firstByte >= pretransfer, firstByte > 0 { timings.firstByte = .microseconds(firstByte - pretransfer) }
+        connects = long(CURLINFO_NUM_CONNECTS)
+        if connects > 0 {
+            let connect = microseconds(CURLINFO_CONNECT_TIME_T)
+            let tls = microseconds(CURLINFO_APPCONNECT_TIME_T)
+            if connect > 0 { timings.connect = .microseconds(connect) }
+            if tls > connect { timings.tls = .microseconds(tls - connect) }
         }
         return timings
     }
@@ -235,7 +243,7 @@ extension EasyHandle {
     }
 
     var certificateMessage: String {
-        let names = certificateNames
+        let names = refusedNames
         if let text = curlText,
             text.contains("unable to get") || text.contains("self") || text.contains("expired")
                 || text.contains("not yet valid") || names.isEmpty
@@ -251,17 +259,6 @@ extension EasyHandle {
 
 // The certificates of a server on the connection that this transfer made (CURLINFO_CERTINFO).
 extension EasyHandle {
-    /// The names in the server's own certificate: DNS names and addresses of its subjectAltName.
-    var certificateNames: [String] {
-        for line in certificateLines.first ?? [] where line.name == "X509v3 Subject Alternative Name" {
-            return line.value.split(separator: ",").compactMap { entry in
-                let parts = entry.split(separator: ":", maxSplits: 1)
-                return parts.count == 2 ? String(parts[1]) : nil
-            }
-        }
-        return []
-    }
-
     /// The certificates in the order in which the server sent them, beginning with its own.
     var peerCertificates: [HTTPDNSTransfer.PeerCertificate] {
         certificateLines.map { lines in

@@ -8,7 +8,8 @@ internal import HTTPTypes
 extension EasyHandle {
     /// Sets the options of a transfer.
     ///
-    /// A plain GET after a plain GET sets only the differences; after anything else the handle was reset and gets all options.
+    /// They are set only as far as they differ from those of the handle's last transfer. After a transfer with rare options, such
+    /// as those of a proxy, the handle was reset and gets all of them.
     /// - Throws: ``TransferFailure`` with code `invalidRequest` for bytes that must not reach the wire.
     func prepare(_ transfer: Transfer, pin: Pin, removals: [String]) throws(TransferFailure) {
         self.transfer = transfer
@@ -31,17 +32,14 @@ extension EasyHandle {
             set(CURLOPT_FORBID_REUSE, 1)
             set(CURLOPT_PIPEWAIT, 0)
         }
-        if !transfer.request.decodes {
-            needsReset = true
-            set(CURLOPT_ACCEPT_ENCODING, nil)
-        }
+        if transfer.request.decodes != requestsCodings { setRequestsCodings(transfer.request.decodes) }
+        // OpenSSL returns at most one record of 16 KiB for a read, and HTTP/2 has no reads of its own.
+        let readsLong = pin.hadLongBody && scheme == .http && versions != .http2Only
+        setReadSize(readsLong ? EasyHandle.longRead : EasyHandle.fullPiece)
         if transfer.limits.mayConnectLongerThanLibcurl { liftConnectLimit() }
         try setURL(transfer.request.url.description)
         try set(pin, removals: removals)
-        if transfer.hasBody || transfer.request.method != .get {
-            needsReset = true
-            try prepareMethod(transfer.request)
-        }
+        try setMethod(of: transfer.request)
         // Over HTTP/1.x the second sending is the last: libcurl would repeat one on a kept connection. Requests whose shared
         // HTTP/2 connection ended also share the next one, at any endpoint.
         let isLastSending =
@@ -95,8 +93,11 @@ extension EasyHandle {
     func move(to pin: Pin, removals: [String]) throws(TransferFailure) {
         giveBackSessions()
         freeRemovalList()
+        let isListed = attemptIndex >= 0
+        self.pin?.attempts.remove(self)
         self.pin = pin
         use(nil, isOpenedHere: false)
+        if isListed { pin.attempts.insert(self) }
         try set(pin, removals: removals)
         try checkOptions()
     }
@@ -114,7 +115,7 @@ extension EasyHandle {
         // If unset, the environment's `no_proxy` applies, which would bypass a proxy of the settings.
         set(CURLOPT_NOPROXY, "")
         set(CURLOPT_FOLLOWLOCATION, 0)
-        configureDecoding()
+        setRequestsCodings(true)
         set(CURLOPT_TCP_NODELAY, 1)
         configureConnections()
         options.note(ccurl_set_string(curl, CURLOPT_ERRORBUFFER, errorBuffer), CURLOPT_ERRORBUFFER)
@@ -125,6 +126,9 @@ extension EasyHandle {
         set(CURLOPT_WRITEDATA, pointer: me)
         set(CURLOPT_HEADERFUNCTION, function: receiveHeaderCallback)
         set(CURLOPT_HEADERDATA, pointer: me)
+        // libcurl calls it only for requests with a body.
+        set(CURLOPT_READFUNCTION, function: sendBodyCallback)
+        set(CURLOPT_READDATA, pointer: me)
         options.note(ccurl_set_prerequest_function(curl, approveCallback), CURLOPT_PREREQFUNCTION)
         set(CURLOPT_PREREQDATA, pointer: me)
         set(CURLOPT_DEBUGDATA, pointer: me)
@@ -148,8 +152,7 @@ extension EasyHandle {
             )
             options.note(ccurl_set_tls_context_function(curl, securingCallback), CURLOPT_SSL_CTX_FUNCTION)
             set(CURLOPT_SSL_CTX_DATA, pointer: Unmanaged.passUnretained(self).toOpaque())
-            // The error of a refused certificate quotes its names.
-            set(CURLOPT_CERTINFO, 1)
+            if loop.configuration.keepsPeerCertificates { set(CURLOPT_CERTINFO, 1) }
         }
         switch versions.kind {
         case .automatic, .inherited:
@@ -177,33 +180,6 @@ extension EasyHandle {
         set(CURLOPT_PINNEDPUBLICKEY, trust.pinText(for: host))
     }
 
-    private func prepareMethod(_ request: TransferRequest) throws(TransferFailure) {
-        if request.hasBody {
-            // libcurl sends a body only with methods whose responses it expects to have a body, and would wait for that body.
-            guard request.method != .head else {
-                throw EasyHandle.refusal("a HEAD request with a body (RFC 9110 section 9.3.2 gives it no meaning)")
-            }
-            if request.versions == .http10Only, case .stream(length: nil, _) = request.body {
-                throw EasyHandle.refusal("a body of unknown length over HTTP/1.0, which knows no chunks")
-            }
-            set(CURLOPT_UPLOAD, 1)
-            set(CURLOPT_READFUNCTION, function: sendBodyCallback)
-            set(CURLOPT_READDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
-            let length: Int64 =
-                switch request.body {
-                case .none: 0
-                case .bytes(let bytes): Int64(bytes.count)
-                case .stream(let length, _): length ?? -1
-                }
-            set(CURLOPT_INFILESIZE_LARGE, offset: length)
-            if request.method != .put { try setText(CURLOPT_CUSTOMREQUEST, request.method.rawValue, of: "method") }
-        } else if request.method == .head {
-            set(CURLOPT_NOBODY, 1)
-        } else {
-            try setText(CURLOPT_CUSTOMREQUEST, request.method.rawValue, of: "method")
-        }
-    }
-
     /// Sets the URL as text and as its parts: from parts libcurl neither parses the text nor puts it together again, which is
     /// 4 % of a short request. The text is set because libcurl would otherwise read that of the handle's last transfer.
     private func setURL(_ text: String) throws(TransferFailure) {
@@ -226,7 +202,7 @@ extension EasyHandle {
         }
     }
 
-    private static func refusal(_ what: String) -> TransferFailure {
+    static func refusal(_ what: String) -> TransferFailure {
         TransferFailure(code: .invalidRequest, phase: .queue, message: "libcurl cannot send \(what)")
     }
 }
@@ -326,11 +302,13 @@ enum HeaderLines {
         saysEmpty: Bool = false
     ) throws(TransferFailure) -> UnsafeMutablePointer<curl_slist>? {
         var list: UnsafeMutablePointer<curl_slist>?
-        var line: [UInt8] = []
-        line.reserveCapacity(128)
         var cookies: [UInt8] = []
         do {
-            if let host { try append("Host", host.utf8, to: &list, line: &line) }
+            if let host {
+                try Array(host.utf8).withUnsafeBufferPointer { host throws(TransferFailure) in
+                    try append("Host", host, to: &list)
+                }
+            }
             for field in fields {
                 if field.name == .cookie {
                     // One Cookie line (RFC 6265 section 5.4), also where each HTTP/2 style field holds one pair.
@@ -338,11 +316,16 @@ enum HeaderLines {
                     field.withUnsafeBytesOfValue { cookies += $0 }
                     continue
                 }
+                let name = field.name.rawName
                 try field.withUnsafeBytesOfValue { value throws(TransferFailure) in
-                    try append(field.name.rawName, value, to: &list, line: &line)
+                    try append(name, value, to: &list)
                 }
             }
-            if !cookies.isEmpty { try append("Cookie", cookies, to: &list, line: &line) }
+            if !cookies.isEmpty {
+                try cookies.withUnsafeBufferPointer { cookies throws(TransferFailure) in
+                    try append("Cookie", cookies, to: &list)
+                }
+            }
             // Otherwise libcurl waits up to a second for a 100 (Continue) before it sends a long body.
             if hasBody { list = curl_slist_append(list, "Expect:") }
             if saysEmpty { list = curl_slist_append(list, "Content-Length: 0") }
@@ -355,28 +338,39 @@ enum HeaderLines {
 
     private static func append(
         _ name: String,
-        _ value: some Collection<UInt8>,
-        to list: inout UnsafeMutablePointer<curl_slist>?,
-        line: inout [UInt8]
+        _ value: UnsafeBufferPointer<UInt8>,
+        to list: inout UnsafeMutablePointer<curl_slist>?
     ) throws(TransferFailure) {
-        line.removeAll(keepingCapacity: true)
-        line += name.utf8
-        // For libcurl `Name;` is a field with an empty value; `Name:` would remove the field.
-        if value.isEmpty {
-            line.append(UInt8(ascii: ";"))
-        } else {
-            line.append(UInt8(ascii: ":"))
-            line.append(UInt8(ascii: " "))
-            line += value
+        var text = name
+        let isAppended = text.withUTF8 { name in
+            withUnsafeTemporaryAllocation(byteCount: name.count + value.count + 3, alignment: 1) { line in
+                line.copyMemory(from: UnsafeRawBufferPointer(name))
+                var end = name.count
+                // For libcurl `Name;` is a field with an empty value; `Name:` would remove the field.
+                line[end] = UInt8(ascii: value.isEmpty ? ";" : ":")
+                end += 1
+                if !value.isEmpty {
+                    line[end] = UInt8(ascii: " ")
+                    UnsafeMutableRawBufferPointer(rebasing: line[(end + 1)...]).copyMemory(
+                        from: UnsafeRawBufferPointer(value)
+                    )
+                    end += 1 + value.count
+                }
+                for index in 0..<end {
+                    let byte = line[index]
+                    if byte == 0 || byte == UInt8(ascii: "\r") || byte == UInt8(ascii: "\n") { return false }
+                }
+                line[end] = 0
+                list = curl_slist_append(list, line.bindMemory(to: CChar.self).baseAddress)
+                return true
+            }
         }
-        guard !line.contains(where: { $0 == 0 || $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) else {
+        guard isAppended else {
             throw TransferFailure(
                 code: .invalidRequest,
                 phase: .queue,
                 message: "the header field \(name) holds a CR, LF or NUL byte"
             )
         }
-        line.append(0)
-        list = line.withUnsafeBytes { curl_slist_append(list, $0.bindMemory(to: CChar.self).baseAddress) }
     }
 }

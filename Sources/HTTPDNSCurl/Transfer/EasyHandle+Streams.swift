@@ -50,8 +50,16 @@ extension EasyHandle {
     /// Turns libcurl's reports about the transfer on or off (CURLOPT_VERBOSE). They cost 6 to 10 us a request.
     func setTracing(_ isOn: Bool) {
         guard isTracing != isOn else { return }
+        // The connection has its traced transfers last.
+        connection?.carried.remove(self)
         isTracing = isOn
+        connection?.carried.insert(self)
         set(CURLOPT_VERBOSE, isOn ? 1 : 0)
+    }
+
+    /// Ends the trace once its connection has no request that must not be repeated.
+    func endTracing() {
+        if stream != nil, connection?.unrepeatable == 0 { setTracing(false) }
     }
 
     /// Notes that the request is about to be sent. Over HTTP/2 any handle of the connection may read a GOAWAY. So all of them
@@ -69,7 +77,7 @@ extension EasyHandle {
         if mustNotBeRepeated {
             isCounted = true
             connection.unrepeatable += 1
-            if connection.unrepeatable == 1 { loop.setTracing(true, on: connection) }
+            if connection.unrepeatable == 1 { loop.trace(connection) }
         }
         setTracing(connection.unrepeatable > 0)
     }
@@ -80,7 +88,6 @@ extension EasyHandle {
         guard isCounted, let connection else { return }
         isCounted = false
         connection.unrepeatable -= 1
-        if connection.unrepeatable == 0 { loop.setTracing(false, on: connection) }
     }
 
     /// Sets whether libcurl repeats the request only after its stream was refused, and not when its kept connection ends. This
@@ -124,11 +131,10 @@ extension EasyHandle {
 }
 
 extension TransportLoop {
-    /// Turns the trace of all requests on a connection on or off.
-    func setTracing(_ isOn: Bool, on connection: Connection) {
-        // The calling handle is one of them, and sets its own trace.
-        guard connection.transfers > 1 else { return }
-        for handle in active where handle.connection === connection && handle.stream != nil { handle.setTracing(isOn) }
+    /// Turns the trace of all requests on a connection on. Each turns its own off when it next receives something, see
+    /// ``EasyHandle/endTracing()``: many requests are then not switched for each one that must not be repeated.
+    func trace(_ connection: Connection) {
+        while let handle = connection.carried.first, !handle.isTracing { handle.setTracing(true) }
     }
 }
 
@@ -146,13 +152,13 @@ enum StreamTrace: Equatable {
 
     /// - Parameter line: The line, with its end.
     init?(_ line: UnsafeRawBufferPointer) {
-        if line.starts(with: "Using Stream ID: ".utf8) {
+        if line.begins(with: "Using Stream ID: ") {
             guard let number = StreamTrace.number(in: line, after: "Using Stream ID: ") else { return nil }
             self = .opened(number)
-        } else if line.starts(with: "recveived GOAWAY, ".utf8) || line.starts(with: "received GOAWAY, ".utf8) {
+        } else if line.begins(with: "recveived GOAWAY, ") || line.begins(with: "received GOAWAY, ") {
             guard let number = StreamTrace.number(in: line, after: "last_stream=") else { return nil }
             self = .goAway(lastStream: number)
-        } else if line.starts(with: "REFUSED_STREAM, retrying a fresh connect".utf8) {
+        } else if line.begins(with: "REFUSED_STREAM, retrying a fresh connect") {
             self = .refused
         } else {
             return nil
@@ -169,6 +175,15 @@ enum StreamTrace: Equatable {
             return UInt32(String(decoding: digits, as: UTF8.self))
         }
         return nil
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether the bytes begin with a text. Each line of a trace is compared with several.
+    func begins(with text: StaticString) -> Bool {
+        guard count >= text.utf8CodeUnitCount else { return false }
+        for index in 0..<text.utf8CodeUnitCount where self[index] != text.utf8Start[index] { return false }
+        return true
     }
 }
 

@@ -8,12 +8,19 @@ internal import HTTPDNSPrimitives
 ///
 /// libcurl's callbacks get this object as their pointer. They only record events here; the loop acts on them once libcurl
 /// returns.
-final class EasyHandle: HeapMember {
+final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
     /// The maximum length of a body chunk.
     static let maximumChunk = 64 * 1024
 
-    /// The default size of libcurl's reads (CURLOPT_BUFFERSIZE).
+    /// The default size of libcurl's reads (CURLOPT_BUFFERSIZE), and the maximum length of the pieces that it passes on.
     static let fullPiece = 16 * 1024
+
+    /// The size of libcurl's reads where long bodies are expected: half of the window, so that the other half keeps the reader
+    /// busy meanwhile.
+    static let longRead = Transfer.window / 2
+
+    /// The number of bytes from which on a body is long.
+    static let longBody = 256 * 1024
 
     /// The phase of a transfer.
     enum Phase {
@@ -33,6 +40,12 @@ final class EasyHandle: HeapMember {
     var isConfigured = false
     /// The scheme and versions of the current options.
     var configuredFor: (scheme: ParsedURL.Scheme, versions: HTTPDNSTransfer.AllowedVersions)?
+    /// The options of the last transfer's method and body.
+    var methodOptions = MethodOptions()
+    /// The size of libcurl's reads.
+    private(set) var readSize = EasyHandle.fullPiece
+    /// Whether the current options request content codings.
+    var requestsCodings = false
     /// The results of setting options.
     @exclusivity(unchecked) var options = OptionResults()
     /// Whether the last transfer set options that the next one must not see.
@@ -51,10 +64,19 @@ final class EasyHandle: HeapMember {
     private var hasTakenSessions = false
     /// The index of its endpoint in the transfer's race; -1 without one.
     var raceIndex = -1
+    /// Its index in the ``PinAttempts`` of its pin; -1 when it is not there.
+    var attemptIndex = -1
+    /// Whether it is there among those with a connection of their own.
+    var isListedAsConnecting = false
     /// The end of the race's delay; `Int64.max` without a race, and after the delay.
     var delayedUntil = Int64.max
-    /// The time at which its connection is checked while the request has no response; `Int64.max` without a check.
+    /// The time at which its connection is checked while the request has no response; `Int64.max` without a check at a time of
+    /// its own. See also ``TransportLoop/watched``.
     var livenessCheckAt = Int64.max
+    /// The time since which it is among ``TransportLoop/watched``, and its neighbors there.
+    var watchedSince = Int64.max
+    unowned(unsafe) var previousWatched: EasyHandle?
+    unowned(unsafe) var nextWatched: EasyHandle?
     /// Whether its request was sent once more because its connection became silent.
     var isSentElsewhere = false
     /// The time at which its request is sent once more in parallel; `Int64.max` for never.
@@ -70,6 +92,9 @@ final class EasyHandle: HeapMember {
     /// The connection that is being made for it, and from the pre-request callback on the one that carries its request. `nil`
     /// before that, for a transfer that found a connection or waits for one.
     var connection: Connection?
+    /// The neighbors in the connection's list of transfers, see ``CarriedTransfers``.
+    unowned(unsafe) var previousCarried: EasyHandle?
+    unowned(unsafe) var nextCarried: EasyHandle?
     /// Whether that connection was opened for it.
     var hasOpenedConnection = false
     /// The lists that libcurl does not copy; freed at the end of the transfer.
@@ -121,6 +146,8 @@ final class EasyHandle: HeapMember {
     var socketError: Int32 = 0
     /// The pin of the server's public key, as compared by libcurl.
     var serverKeyPin: String?
+    /// The names in the server's certificate, if the request's name is none of them.
+    var refusedNames: [String] = []
     /// The failure with which a callback stopped the transfer; it takes precedence over libcurl's own code.
     var failure: TransferFailure? {
         didSet { hasFailed = failure != nil }
@@ -144,6 +171,8 @@ final class EasyHandle: HeapMember {
     @exclusivity(unchecked) var chunk: [UInt8] = []
     /// Bytes received in this loop turn.
     var pendingBytes = 0
+    /// Bytes received in the last turn that had any.
+    var lastTurnBytes = 0
     /// The number of unread bytes when the caller's buffer was last checked.
     var unreadBytes = 0
     var bodyBytes = 0
@@ -155,6 +184,9 @@ final class EasyHandle: HeapMember {
     var isSendingPaused = false
     /// The version that TLS negotiated, for the transfer that opened the connection.
     var negotiated: HTTPDNSTransfer.HTTPVersion?
+    /// The durations of the phases before the body, and the number of new connections; read once, when the head is complete.
+    var phaseTimings: HTTPDNSTransfer.Timings?
+    var connects = 0
     /// The number of sent bytes of the request body.
     var sentBytes = 0
     /// Whether the loop knows that there is something to deliver.
@@ -213,10 +245,17 @@ final class EasyHandle: HeapMember {
     func forgetOptions() {
         curl_easy_reset(curl)
         options = OptionResults()
+        noteDefaultOptions()
+    }
+
+    /// Notes that libcurl's handle has the default value of each option.
+    private func noteDefaultOptions() {
         isTracing = false
         repeatsOnlyRefused = false
         isConfigured = false
         configuredFor = nil
+        methodOptions = MethodOptions()
+        readSize = EasyHandle.fullPiece
         connectsFresh = false
     }
 
@@ -225,6 +264,12 @@ final class EasyHandle: HeapMember {
         guard connectsFresh != self.connectsFresh else { return }
         set(CURLOPT_FRESH_CONNECT, connectsFresh ? 1 : 0)
         self.connectsFresh = connectsFresh
+    }
+
+    /// Sets the size of libcurl's reads (LibcurlQuirks.md: the read buffer has one size).
+    func setReadSize(_ size: Int) {
+        guard size != readSize, ccurl_set_long(curl, CURLOPT_BUFFERSIZE, size) == CURLE_OK else { return }
+        readSize = size
     }
 
     /// The failure of an attempt that was too late. Callers never see it.
@@ -242,11 +287,7 @@ final class EasyHandle: HeapMember {
         curl = handle
         giveBackSessions()
         sessions = nil
-        isConfigured = false
-        configuredFor = nil
-        connectsFresh = false
-        isTracing = false
-        repeatsOnlyRefused = false
+        noteDefaultOptions()
     }
 
     /// Clears the last transfer. Connections stay in the loop's pool.
@@ -283,6 +324,7 @@ final class EasyHandle: HeapMember {
         isSuccess = false
         socketError = 0
         serverKeyPin = nil
+        refusedNames = []
         if hasFailed { failure = nil }
         head = []
         status = nil
@@ -293,11 +335,14 @@ final class EasyHandle: HeapMember {
         chunks = []
         chunk = []
         pendingBytes = 0
+        lastTurnBytes = 0
         unreadBytes = 0
         bodyBytes = 0
         isReadingPaused = false
         isSendingPaused = false
         negotiated = nil
+        phaseTimings = nil
+        connects = 0
         sentBytes = 0
         isReadable = false
     }

@@ -8,33 +8,41 @@ package import HTTPTypes
 /// needs few of them and many callers need none.
 package struct ResponseHead: Sendable {
     private enum Content: Sendable {
-        case received(ReceivedFields)
+        case received(ReceivedHead)
         case made(HTTPResponse)
     }
 
     private var content: Content
-    package let status: HTTPResponse.Status
 
-    package init(_ head: HTTPResponse) {
-        content = .made(head)
-        status = head.status
-    }
+    package init(_ head: HTTPResponse) { content = .made(head) }
 
     /// - Throws: ``TransferFailure`` with code `protocolViolation`.
     static func received(_ bytes: [UInt8]) throws(TransferFailure) -> (ResponseHead, HTTPDNSTransfer.HTTPVersion) {
         let (status, version) = try ResponseHeadParser.check(bytes)
-        return (ResponseHead(content: .received(ReceivedFields(bytes)), status: status), version)
+        return (ResponseHead(content: .received(ReceivedHead(status, bytes))), version)
     }
 
-    private init(content: Content, status: HTTPResponse.Status) {
-        self.content = content
-        self.status = status
+    private init(content: Content) { self.content = content }
+
+    package var status: HTTPResponse.Status {
+        switch content {
+        case .received(let head): head.status
+        case .made(let head): head.status
+        }
+    }
+
+    /// The code of the status, without its text.
+    package var statusCode: Int {
+        switch content {
+        case .received(let head): head.status.code
+        case .made(let head): head.status.code
+        }
     }
 
     package var headerFields: HTTPFields {
         get {
             switch content {
-            case .received(let fields): fields.all
+            case .received(let head): head.fields
             case .made(let head): head.headerFields
             }
         }
@@ -44,20 +52,24 @@ package struct ResponseHead: Sendable {
     /// The head with all its fields.
     package var whole: HTTPResponse {
         switch content {
-        case .received(let fields): HTTPResponse(status: status, headerFields: fields.all)
+        case .received(let head): HTTPResponse(status: head.status, headerFields: head.fields)
         case .made(let head): head
         }
     }
 }
 
-/// The fields of a received head, made from its bytes when they are first read.
-private final class ReceivedFields: Sendable {
+/// A received head, whose fields are made from its bytes when they are first read.
+private final class ReceivedHead: Sendable {
+    let status: HTTPResponse.Status
     private let bytes: [UInt8]
     private let made = Lock<HTTPFields?>(nil)
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    init(_ status: HTTPResponse.Status, _ bytes: [UInt8]) {
+        self.status = status
+        self.bytes = bytes
+    }
 
-    var all: HTTPFields {
+    var fields: HTTPFields {
         made.withLock { made in
             if let made { return made }
             let fields = ResponseHeadParser.fields(bytes)

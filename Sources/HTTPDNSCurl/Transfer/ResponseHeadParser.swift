@@ -166,9 +166,9 @@ extension UnsafeRawBufferPointer {
     /// - Parameter name: In lower case, with its colon.
     func value(of name: StaticString) -> Slice<UnsafeRawBufferPointer>? {
         let length = name.utf8CodeUnitCount
-        guard count > length, self[0] | 0x20 == name.utf8Start[0],
-            (1..<length).allSatisfy({ self[$0] | 0x20 == name.utf8Start[$0] })
-        else { return nil }
+        // The colon is in another place in nearly all other fields.
+        guard count > length, self[length - 1] == UInt8(ascii: ":") else { return nil }
+        for index in 0..<(length - 1) where self[index] | 0x20 != name.utf8Start[index] { return nil }
         return self[length...]
     }
 
@@ -196,15 +196,11 @@ extension UnsafeRawBufferPointer {
         return self[..<index]
     }
 
+    /// The characters of a token, one bit for each of the codes 0 to 63 and 64 to 127 (RFC 9110 section 5.6.2).
+    private static var tokens0: UInt64 { 0x03ff_6cfa_0000_0000 }
+    private static var tokens64: UInt64 { 0x57ff_ffff_c7ff_fffe }
+
     private static func isTokenCharacter(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            // "^", "_" and "`" are before the letters.
-            UInt8(ascii: "^")...UInt8(ascii: "z"), UInt8(ascii: "!"), UInt8(ascii: "|"), UInt8(ascii: "~"),
-            UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"),
-            UInt8(ascii: "."):
-            true
-        default: false
-        }
+        byte < 0x80 && (byte < 64 ? tokens0 : tokens64) >> UInt64(byte & 63) & 1 == 1
     }
 }

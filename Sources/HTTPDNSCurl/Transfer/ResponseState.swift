@@ -73,6 +73,8 @@ struct ResponseState {
     }
 
     private var headWaiter: HeadContinuation?
+    /// A head that arrived before its caller waited for it.
+    private var earlyHead: RawHead?
     private var chunkWaiter: ChunkContinuation?
     /// The executor of the waiting task.
     private var waiterPlace = ResumptionTarget.anyThread
@@ -94,10 +96,16 @@ struct ResponseState {
     /// The number of unread bytes.
     var bufferedBytes: Int { chunks.bytes }
 
-    /// Registers the caller that waits for the head. It is called once, before the loop knows of the transfer.
-    mutating func awaitHead(_ continuation: HeadContinuation, at place: ResumptionTarget = .anyThread) {
+    /// Registers the caller that waits for the head. It is called once; the head, or the end, may have come before it.
+    mutating func awaitHead(_ continuation: HeadContinuation, at place: ResumptionTarget = .anyThread) -> Action {
+        if let head = earlyHead {
+            earlyHead = nil
+            return .resumeHead(continuation, .success(head), place)
+        }
+        if case .failure(let error) = end { return .resumeHead(continuation, .failure(error), place) }
         headWaiter = continuation
         waiterPlace = place
+        return .none
     }
 
     /// Receives the data of one loop turn, all of it in one call.
@@ -122,6 +130,7 @@ struct ResponseState {
             }
             return .none
         }
+        if let newHead { earlyHead = newHead }
         guard let waiter = chunkWaiter, let result = nextChunk() else { return .none }
         chunkWaiter = nil
         return .resumeChunk(waiter, result, waiterPlace)

@@ -23,6 +23,60 @@ package struct TransferResponse: Sendable {
     package var body: TransferResponseBody
 }
 
+/// A transfer that the loop has, and whose head its caller waits for.
+package struct TransferInProgress: Sendable {
+    let transfer: Transfer
+    /// The task that reads a streamed request body.
+    let pump: Task<Void, Never>?
+
+    /// Returns at the head of the response. Call it once.
+    /// - Throws: ``TransferFailure``; `CancellationError` when the task is cancelled.
+    package func response() async throws -> TransferResponse {
+        let place = ResumptionTarget.current(#isolation)
+        let rawHead: RawHead
+        do {
+            rawHead = try await withTaskCancellationHandler {
+                try await withUnsafeThrowingContinuation { continuation in
+                    transfer.response.withLock { $0.awaitHead(continuation, at: place) }.run()
+                }
+            } onCancel: {
+                transfer.cancel()
+            }
+        } catch {
+            pump?.cancel()
+            throw error
+        }
+        let body = TransferResponseBody(transfer, pump: pump)
+        do throws(TransferFailure) {
+            let (head, version) = try ResponseHead.received(rawHead.bytes)
+            if transfer.request.versions == .http2Only, version != .http2 {
+                throw TransferFailure(
+                    code: .protocolViolation,
+                    phase: .firstByte,
+                    message: "the server answered with \(version), and HTTP/2 was asked for"
+                )
+            }
+            return TransferResponse(
+                head: head,
+                version: version,
+                endpoint: rawHead.endpoint,
+                failedAttempts: rawHead.failedAttempts,
+                reusedConnection: rawHead.reusedConnection,
+                hedges: rawHead.hedges,
+                peerCertificates: rawHead.peerCertificates,
+                timings: rawHead.timings,
+                body: body
+            )
+        } catch {
+            var failure = error
+            failure.endpoint = rawHead.endpoint
+            failure.attempts = rawHead.failedAttempts
+            failure.requestMayHaveBeenSent = true
+            throw failure
+        }
+    }
+}
+
 /// The facts of a transfer that are known at the end of its body.
 package struct TransferSummary: Hashable, Sendable {
     /// The number of body bytes after decoding.

@@ -15,6 +15,9 @@
 struct CanonicalURLScan {
     let scheme: ParsedURL.Scheme
     let host: Range<Int>
+    /// Whether the host is also a name by the rules of hosts (RFC 1123, RFC 1035): no label begins or ends with a hyphen, or
+    /// has more than 63 bytes, and all together have at most 253.
+    let hasHostName: Bool
     let port: UInt16
     /// The start of the path, which ends with the text unless a query follows it.
     let targetStart: Int
@@ -35,17 +38,21 @@ struct CanonicalURLScan {
 
         let hostStart = place
         var labelStart = place
-        while place < count, bytes[place].isPlainInHost || bytes[place] == UInt8(ascii: ".") {
-            if bytes[place] == UInt8(ascii: ".") {
-                guard place > labelStart else { return nil }
-                labelStart = place + 1
+        var hasHostName = true
+        while true {
+            while place < count, bytes[place].isPlainInHost { place += 1 }
+            guard place > labelStart, place < count else { return nil }
+            let hyphen = UInt8(ascii: "-")
+            if bytes[labelStart] == hyphen || bytes[place - 1] == hyphen || place - labelStart > 63 {
+                hasHostName = false
             }
+            guard bytes[place] == UInt8(ascii: ".") else { break }
             place += 1
+            labelStart = place
         }
-        guard place > labelStart, place < count, UInt8(ascii: "a")...UInt8(ascii: "z") ~= bytes[labelStart] else {
-            return nil
-        }
+        guard UInt8(ascii: "a")...UInt8(ascii: "z") ~= bytes[labelStart] else { return nil }
         host = hostStart..<place
+        self.hasHostName = hasHostName && place - hostStart <= 253
 
         if bytes[place] == UInt8(ascii: ":") {
             place += 1

@@ -85,9 +85,26 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
 
     /// Creates the URL of a canonical and plain text; `nil` for all others.
     package init?(canonical text: String) {
+        var hash: UInt64?
+        self.init(canonical: text, hostHash: &hash) { _ in 0 }
+    }
+
+    /// Creates the URL as ``init(canonical:)`` does.
+    /// - Parameters:
+    ///   - hostHash: Becomes the hash of the host, if that is a canonical name by the rules of hosts and need not be checked
+    ///     again.
+    ///   - hash: A function that returns the hash of a name.
+    package init?(
+        canonical text: String,
+        hostHash: inout UInt64?,
+        _ hash: (UnsafeBufferPointer<UInt8>) -> UInt64
+    ) {
         var text = text
-        let parts = text.withUTF8 { bytes in
-            CanonicalURLScan(bytes).map { ($0, String(decoding: bytes[$0.host], as: UTF8.self)) }
+        let parts = text.withUTF8 { bytes -> (CanonicalURLScan, String)? in
+            guard let scan = CanonicalURLScan(bytes) else { return nil }
+            let host = UnsafeBufferPointer(rebasing: bytes[scan.host])
+            if scan.hasHostName { hostHash = hash(host) }
+            return (scan, String(decoding: host, as: UTF8.self))
         }
         guard let (scan, name) = parts else { return nil }
         scheme = scan.scheme

@@ -78,6 +78,16 @@ struct ClientMistakeTests {
                 """
             ),
             MistakeCase(
+                "Wrong numbers of loops",
+                """
+                version: 1
+                client: { connections: { loops: 65 } }
+                """,
+                """
+                f.yaml:2:33: client.connections.loops: found "65"; allowed: automatic, or a whole number from 1 to 64
+                """
+            ),
+            MistakeCase(
                 "Wrong redirects and retries",
                 """
                 version: 1

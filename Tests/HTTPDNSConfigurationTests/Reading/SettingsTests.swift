@@ -189,7 +189,7 @@ struct SettingsTests {
             client:
               timeouts: { connect: 250ms, tls: 3s, first_byte: none, idle: 2m, response_head: 90s, total: 1h }
               connections: { maximum_per_host: 4, maximum: 9, maximum_streams: 50, maximum_queued: 0, \
-            queue_wait: 2s, maximum_idle: 7 }
+            queue_wait: 2s, maximum_idle: 7, loops: 3 }
               versions: 1.1
               maximum_response_body: 64KiB
             """,
@@ -206,7 +206,7 @@ struct SettingsTests {
         (timeouts.connect, timeouts.tls, timeouts.firstByte) = (.milliseconds(250), .seconds(3), nil)
         (timeouts.idle, timeouts.responseHead, timeouts.total) = (.seconds(120), .seconds(90), .seconds(3600))
         #expect(settings.timeouts == timeouts)
-        #expect(settings.connections.maximumIdle == 7)
+        #expect(settings.connections.maximumIdle == 7 && settings.connections.loops == 3)
         #expect(settings.connections.maximumPerHost == 4 && settings.connections.maximum == 9)
         #expect(settings.connections.maximumStreams == 50)
         #expect(settings.connections.maximumQueued == 0 && settings.connections.queueWait == .seconds(2))

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSConfiguration
+import HTTPDNSCore
 import Testing
 
 struct ValueTextTests {
@@ -26,6 +27,27 @@ struct ValueTextTests {
     )
     func noDurations(text: String) {
         #expect(throws: ValueMistake.self) { try DurationText.parse(text, in: .zero...(.seconds(86_400))) }
+    }
+
+    @Test("A plain key or address is read as by the parser of all forms")
+    func plainRules() throws {
+        let pieces =
+            ["a", "b7", "test", "0", "00", "-", "_", ".", "..", "127", "203.0.113.7", "256", "é", "A", "*", "*.", ":"]
+            + [":80", "/", "[", "]", "::1", "ffff", " ", "@", "%", "0x7f", "system", "~", "null"]
+        var (keys, targets) = (0, 0)
+        for _ in 0..<100_000 {
+            let text = (0..<Int.random(in: 0...5)).map { _ in pieces.randomElement() ?? "a" }.joined()
+            if let target = TargetText.plainTarget(text) {
+                targets += 1
+                #expect(try TargetText.parse(text) == target, "\(text)")
+            }
+            // The key of the core has a parser of its own.
+            if let key = try? HostKeyText.parseMapping(text) {
+                keys += 1
+                #expect(try HTTPDNSMapping.Key(text) == key, "\(text)")
+            }
+        }
+        #expect(keys > 1_000 && targets > 100, "too few texts to say anything")
     }
 
     @Test(

@@ -283,13 +283,18 @@ struct FollowedFileTests {
             return text
         }
         try await withClient(text(1)) { client, folder in
-            try folder.write(text(2), to: "httpdns.yaml")
             let isOver = Lock(false)
+            // One reload is over before a busy machine asks a dozen questions.
             let reload = Task {
                 defer { isOver.withLock { $0 = true } }
-                let begin = ContinuousClock.now
-                try await client.reload()
-                return begin.duration(to: .now)
+                var taken = Duration.zero
+                for octet in [2, 1, 2, 1, 2] {
+                    try folder.write(text(octet), to: "httpdns.yaml")
+                    let begin = ContinuousClock.now
+                    try await client.reload()
+                    taken += begin.duration(to: .now)
+                }
+                return taken
             }
             var (times, answers): ([Duration], [String]) = ([], [])
             while !isOver.withLock({ $0 }) {
@@ -307,7 +312,7 @@ struct FollowedFileTests {
             )
             let slowest = try #require(times.max())
             #expect(slowest < taken / 2, "\(taken), a question \(slowest)")
-            print("10,000 rules: \(taken); \(times.count) questions meanwhile, the slowest \(slowest)")
+            print("10,000 rules, five times: \(taken); \(times.count) questions meanwhile, the slowest \(slowest)")
         }
     }
 }

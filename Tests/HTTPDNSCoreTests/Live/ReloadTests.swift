@@ -276,8 +276,13 @@ struct ReloadTests {
     func epochs() {
         #expect(ResolvingSettings.isNewer(1, than: 0) && !ResolvingSettings.isNewer(0, than: 1))
         #expect(ResolvingSettings.isNewer(0, than: .max) && !ResolvingSettings.isNewer(.max, than: 0))
-        let word = PackedSettingsVersion(generation: 1 << 40, epoch: .max, isPlain: false)
-        #expect(word.generation == 1 << 40 && word.epoch == .max && !word.isPlain)
+        let word = PackedSettingsVersion(generation: 1 << 40, epoch: .max)
+        #expect(word.generation == 1 << 40 && word.epoch == .max)
+        let use = DirectUse(under: word, countsRollout: true, dependsOnKey: false)
+        #expect(use.countsRollout && !use.dependsOnKey && use.holds(under: word))
+        #expect(!use.holds(under: PackedSettingsVersion(generation: 1 << 40 + 1, epoch: .max)))
+        #expect(!use.holds(under: PackedSettingsVersion(generation: 1 << 40, epoch: 0)))
+        #expect(!DirectUse.unknown.holds(under: PackedSettingsVersion(generation: 1, epoch: 0)))
     }
 
     @Test("Lookups are answered while 10,000 rules are replaced")

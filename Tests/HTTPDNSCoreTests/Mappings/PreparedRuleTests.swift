@@ -76,6 +76,26 @@ struct PreparedRuleTests {
         }
     }
 
+    @Test("A policy that refuses an address of a rule decides again after each change")
+    func policies() throws {
+        let fixture = try fixture(ticket: 0, withAddressRules: false)
+        func addresses(denying block: String?) throws -> [String] {
+            var settings = fixture.settings
+            settings.policy.denied = [block.flatMap { HTTPDNSAddressBlock($0) }].compactMap { $0 }
+            _ = try fixture.resolver.reload(settings)
+            return try (0..<3).flatMap { _ in
+                try fixture.immediate("one.test")?.endpoints.map(\.description) ?? []
+            }
+        }
+        let (first, second) = ("203.0.113.1:443", "203.0.113.2:8443")
+        for _ in 0..<2 {
+            #expect(try addresses(denying: nil) == [first, second, first, second, first, second])
+            #expect(try addresses(denying: "203.0.113.1/32") == [second, second, second])
+            #expect(try addresses(denying: "198.51.100.0/24") == [first, second, first, second, first, second])
+            #expect(throws: HTTPDNSResolver.Error.self) { try addresses(denying: "203.0.113.0/24") }
+        }
+    }
+
     @Test("A rule with up to two weights is prepared, and one with more orders is not")
     func whichArePrepared() throws {
         func rule(_ text: String) throws -> IndexedRule {
@@ -93,11 +113,12 @@ struct PreparedRuleTests {
         let mapping = HTTPDNSMapping.weighted(["203.0.113.6": share, "203.0.113.7": 100 - share])
         let rule = IndexedRule(try HTTPDNSMapping.Key("two.test"), mapping, .base)
         let first = (0..<UInt64(100)).filter { ticket in
-            let answer = rule.answer { sum in
+            let isReversed = rule.drawsReverse { sum in
                 #expect(sum == 100)
                 return ticket
             }
-            return answer?.endpoints(port: 443).first?.address == HTTPDNSAddress(v4: 203, 0, 113, 6)
+            let endpoints = rule.endpoints(isReversed: isReversed, port: 443)
+            return endpoints.first?.address == HTTPDNSAddress(v4: 203, 0, 113, 6)
         }
         #expect(first.count == share)
     }

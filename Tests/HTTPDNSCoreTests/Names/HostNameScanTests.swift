@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import HTTPDNSCurl
+import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNSCore
@@ -32,6 +34,45 @@ struct HostNameScanTests {
             #expect(quick == (isCanonical && !beginsWithDigit), "\(text)")
         }
         #expect(canonical > 1_000, "too few names to say anything")
+    }
+
+    @Test("The scan of a URL and that of a name agree about host names")
+    func inURLs() {
+        let pieces =
+            ["a", "z", "b7", "0", "-", "_", ".", "..", "xn--", "0x", "127", "é", "A"]
+            + [31, 63].map { String(repeating: "l", count: $0) } + [String(repeating: "d.", count: 60)]
+        var names = 0
+        for _ in 0..<100_000 {
+            let host = (0..<Int.random(in: 0...6)).map { _ in pieces.randomElement() ?? "a" }.joined()
+            var hash: UInt64?
+            let text = "https://\(host)\(Bool.random() ? ".test" : "")\(Bool.random() ? ":8443" : "")/a?b"
+            let url = ParsedURL(canonical: text, hostHash: &hash, NameHash.hash)
+            guard case .name(let name) = url?.host else { continue }
+            let known = try? HTTPDNSName(name)
+            #expect((hash != nil) == (known?.description == name), "\(text)")
+            if let hash {
+                names += 1
+                #expect(hash == known?.nameHash)
+            }
+        }
+        #expect(names > 1_000, "too few names to say anything")
+    }
+
+    @Test("A plain name is one that nothing else can be read from")
+    func plain() {
+        let pieces =
+            ["a", "z", "b7", "0", "-", "_", ".", "..", "xn--", "0x", "127", "127.0.0.1", "é", "A", "*", "*."]
+            + [":", ":80", "/", "[", "]", "::", "ffff", " ", "@", "%", "", String(repeating: "l", count: 63)]
+        var names = 0
+        for _ in 0..<100_000 {
+            let text = (0..<Int.random(in: 0...6)).map { _ in pieces.randomElement() ?? "a" }.joined()
+            guard let name = HTTPDNSName(plain: text) else { continue }
+            names += 1
+            #expect((try? HTTPDNSName(text)) == name && name.description == text && !name.isAbsolute)
+            #expect((try? HTTPDNSMapping.Key(text)) == HTTPDNSMapping.Key(.exact(name)))
+            #expect(HTTPDNSAddress(text) == nil)
+        }
+        #expect(names > 1_000, "too few names to say anything")
     }
 
     @Test("A name and its text have one hash, in every spelling")

@@ -110,12 +110,12 @@ struct RepetitionTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("No GET arrives more than twice at a server that ends connections at random")
-    func faultyServer() async throws {
+    @Test("No GET arrives more than twice at a server that ends connections at random", arguments: [1, 2, 4])
+    func faultyServer(loops: Int) async throws {
         let (rounds, lanes, perLane) = (ServerRig.hasTime ? 20 : 1, 50, ServerRig.hasTime ? 100 : 50)
         for round in 0..<rounds {
             let server = try RawServer { number in FaultyScript(UInt64(round * 1_000_003 + number)).steps }
-            let fixture = TransportFixture()
+            let fixture = TransportFixture(loops: loops)
             let failures = try await withThrowingTaskGroup(of: Int.self) { group in
                 for lane in 0..<lanes {
                     group.addTask {

@@ -58,7 +58,7 @@ struct StreamQueueTests {
                     pin.streams.decided()
                     if admission == .one { pin.streams.foundRoom(on: free) }
                 } else {
-                    if admission == .one { pin.streams.isFull(at: pin.streams.fullest(of: pin.connections)) }
+                    if admission == .one { pin.streams.isFull(at: pin.connections.counts.fullest) }
                     if admission == .several { pin.streams.opens(besides: pin.connections) }
                     let connection = table.opened(nextDescriptor, for: pin, inode: UInt64(nextDescriptor))
                     nextDescriptor += 1

@@ -161,7 +161,7 @@ private struct RaceModel {
 }
 
 /// SplitMix64: a sequence is known by its seed.
-private struct SeededRandom {
+struct SeededRandom {
     private var state: UInt64
 
     init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }

@@ -21,7 +21,7 @@ struct ResponseStateTests {
     private func waitForHead(_ events: (inout ResponseState) -> [ResponseState.Action]) async throws -> [UInt8] {
         try await withUnsafeThrowingContinuation { (continuation: ResponseState.HeadContinuation) in
             var state = ResponseState()
-            state.awaitHead(continuation)
+            state.awaitHead(continuation).run()
             for action in events(&state) { action.run() }
         }.bytes
     }
@@ -39,6 +39,30 @@ struct ResponseStateTests {
         #expect(chunk(&kept) == [7, 8])
         #expect(chunk(&kept) == [9])
         #expect(chunk(&kept) == nil)
+    }
+
+    @Test("A head that arrives before its caller waits is kept, with its body and its end")
+    func earlyHead() async throws {
+        for end in [Result<TransferSummary, any Error>.success(summary), .failure(failure)] {
+            var state = ResponseState()
+            #expect({ if case .none = state.receive(head: head, chunks: [[7]], end: end) { true } else { false } }())
+            let received = try await withUnsafeThrowingContinuation { continuation in
+                state.awaitHead(continuation).run()
+            }
+            #expect(received === head)
+            #expect(chunk(&state) == [7])
+        }
+    }
+
+    @Test("A failure before the head reaches a caller that waits later")
+    func earlyFailure() async {
+        var state = ResponseState()
+        #expect({ if case .none = state.receive(head: nil, end: .failure(failure)) { true } else { false } }())
+        await #expect(throws: failure) {
+            _ = try await withUnsafeThrowingContinuation { (continuation: ResponseState.HeadContinuation) in
+                state.awaitHead(continuation).run()
+            }
+        }
     }
 
     @Test("A failure before the head reaches the waiting caller, and is final")
@@ -130,7 +154,7 @@ struct ResponseStateTests {
             var places: [ResumptionTarget] = []
             _ = try await withUnsafeThrowingContinuation { (continuation: ResponseState.HeadContinuation) in
                 var state = ResponseState()
-                state.awaitHead(continuation, at: place)
+                state.awaitHead(continuation, at: place).run()
                 let action = state.receive(head: head, end: nil)
                 places.append(action.place)
                 action.run()

@@ -46,10 +46,10 @@ struct TransportAgainstNginxTests {
         #expect(Set(lines.map(\.connection)).count == 1)
     }
 
-    @Test("Sixty-four concurrent requests on two addresses of one name never mix")
-    func twoAddresses() async throws {
+    @Test("Sixty-four concurrent requests on two addresses of one name never mix", arguments: [1, 2, 4])
+    func twoAddresses(loops: Int) async throws {
         let rig = try await ServerRig.shared()
-        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile), loops: loops)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<256 {
                 let address = "127.0.0.\(2 + number % 3)"

@@ -11,13 +11,17 @@ import Testing
 struct TransportFixture {
     let transport: Transport
 
+    /// - Parameter loops: The number of loops, which requests go to in turn.
     init(
         trust: HTTPDNSTrust.Roots = .system,
-        threadName: String = "httpdns-loop"
+        threadName: String = "httpdns-loop",
+        loops: Int = 1
     ) {
         var configuration = TransportConfiguration()
         configuration.trustRoots = trust
         configuration.threadName = threadName
+        configuration.loops = loops
+        configuration.takesLoopsInTurn = loops > 1
         transport = Transport(configuration)
     }
 

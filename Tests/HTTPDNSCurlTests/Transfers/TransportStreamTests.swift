@@ -151,6 +151,26 @@ struct TransportStreamTests {
         #expect(ahead < 64 << 20, "\(ahead) bytes were sent ahead of the reader")
     }
 
+    /// From the second body on libcurl reads larger pieces.
+    @Test("Long bodies arrive whole in chunks of at most 64 KiB, also with a slow reader")
+    func longBodies() async throws {
+        let bytes = (0..<3 << 20).map { UInt8(truncatingIfNeeded: $0 / 251) }
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\n\r\n"
+        let server = try RawServer(.repeatForever([.readHead, .sendText(head), .send(bytes)]))
+        let fixture = TransportFixture()
+        let request = try TransportFixture.request(to: server)
+        for pause in [nil, Duration.milliseconds(1), nil] {
+            var body: [UInt8] = []
+            for try await chunk in try await fixture.send(request).body {
+                #expect(!chunk.isEmpty && chunk.count <= 64 * 1024)
+                body += chunk
+                if let pause { try await Task.sleep(for: pause) }
+            }
+            #expect(body == bytes)
+        }
+        #expect(server.connections.count == 1)
+    }
+
     @Test(
         "A body over HTTP/2 that is not read stops the server at its stream's window",
         .enabled(if: ServerRig.isAvailable([.nginx]))

@@ -177,6 +177,20 @@ struct ConnectionFallbackTests {
         #expect(moved.exchanges.last?.remote.address == HTTPDNSAddress(v4: 203, 0, 113, 8), "mappings move at once")
     }
 
+    @Test("The first request after a change of address goes ahead to the new one")
+    func firstGoesAhead() async throws {
+        let rig = try Rig(timeToLive: .seconds(1)) {
+            $0.resolver.cache.refreshesAhead = false
+            $0.connections.onAddressChange = .warmThenMove
+        }
+        _ = try await rig.client.get("https://one.test/")
+        let moved = HTTPDNSAddress(v4: 203, 0, 113, 7)
+        rig.provider.answer(.answer(.addresses([moved], timeToLive: .seconds(60))), for: try HTTPDNSName("one.test"))
+        rig.clock.advance(by: .seconds(2))
+        let ahead = try await rig.client.get("https://one.test/").exchanges.last
+        #expect(ahead?.remote.address == moved && ahead?.keptPreviousAddress == false)
+    }
+
     /// They do not decide where later requests stay.
     @Test("Requests from before a retirement of connections keep no address")
     func holdAfterRetiring() async throws {

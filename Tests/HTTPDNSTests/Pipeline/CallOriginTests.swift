@@ -43,7 +43,7 @@ struct CallOriginTests {
     }
 
     /// A hook changes the redirect.
-    @Test("A changed redirect counts by the sent URL, and a retry begins at the origin")
+    @Test("A changed redirect counts by the sent URL, and a retry stays where it led")
     func hookAndRetry() async throws {
         let journal = Journal<String>()
         let wire = ScriptedWire { request, number in
@@ -66,7 +66,7 @@ struct CallOriginTests {
         }
         #expect(try await rig.client.get("https://one.test/").status == .ok)
         #expect(
-            journal.all == ["hop https://one.test false", "hop https://one.test true", "hop https://one.test false"]
+            journal.all == ["hop https://one.test false", "hop https://one.test true", "hop https://one.test true"]
         )
     }
 

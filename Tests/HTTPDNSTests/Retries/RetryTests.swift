@@ -105,7 +105,7 @@ struct RetryTests {
         #expect(rig.wire.requests.count == 2 && error?.retries == 1 && error?.requestMayHaveBeenSent == true)
     }
 
-    @Test("A POST that was redirected has been sent, although its next hop was not")
+    @Test("A redirected POST is tried again while its next hop is unsent, and was sent")
     func redirectedPost() async throws {
         let wire = ScriptedWire { request, number in
             if number == 0 { return .redirect(307, to: "/b", from: request) }
@@ -113,7 +113,8 @@ struct RetryTests {
         }
         let rig = try Rig(wire: wire) { $0.retries = Self.atOnce }
         let error = await clientError { try await rig.client.post("https://one.test/", body: .text("x")) }
-        #expect(rig.wire.requests.count == 2 && error?.requestMayHaveBeenSent == true)
+        #expect(rig.wire.requests.map(\.url.target) == ["/", "/b", "/b", "/b"])
+        #expect(error?.requestMayHaveBeenSent == true && error?.retries == 2)
     }
 
     @Test("A sent POST is not sent again when an interceptor's error hides the sending")
@@ -155,34 +156,34 @@ struct RetryTests {
         }
     }
 
-    @Test("A retry repeats redirects, and each try starts at the caller's URL")
+    @Test("A retry repeats its hop, and not the redirect that led to it")
     func withRedirects() async throws {
         let wire = ScriptedWire { request, number in
             switch number {
-            case 0, 2: .redirect(302, to: "https://two.test/b", from: request)
+            case 0: .redirect(302, to: "https://two.test/b", from: request)
             case 1: .ok(from: request, status: .badGateway)
             default: .ok(from: request)
             }
         }
         let rig = try Rig(wire: wire) { $0.retries = Self.atOnce }
         let response = try await rig.client.get("https://one.test/")
-        #expect(response.exchanges.map(\.status.code) == [302, 502, 302, 200])
+        #expect(response.exchanges.map(\.status.code) == [302, 502, 200])
         #expect(
             rig.wire.requests.map(\.url.description) == [
-                "https://one.test/", "https://two.test/b", "https://one.test/", "https://two.test/b",
+                "https://one.test/", "https://two.test/b", "https://two.test/b",
             ]
         )
     }
 
     /// Row 40 of the acceptance list. The hops are numbered, and only the first has a tag.
-    @Test("Two redirects and one retry are one call and six hops")
+    @Test("Two redirects and one retry are one call and four hops")
     func stages() async throws {
         let journal = Journal<String>()
         let wire = ScriptedWire { request, number in
-            switch number % 3 {
+            switch number {
             case 0: .redirect(302, to: "/b", from: request)
             case 1: .redirect(302, to: "/c", from: request)
-            default: .ok(from: request, status: number < 3 ? .serviceUnavailable : .ok)
+            default: .ok(from: request, status: number == 2 ? .serviceUnavailable : .ok)
             }
         }
         let rig = try Rig(wire: wire) {
@@ -202,7 +203,7 @@ struct RetryTests {
         }
         let rewritten = try await rig.client.rewrite("https://one.test/")
         #expect(try await rig.client.execute(rewritten).status == .ok)
-        #expect(journal.all == ["call", "0 tagged", "1", "2", "3", "4", "5"])
+        #expect(journal.all == ["call", "0 tagged", "1", "2", "3"])
     }
 
     /// 200 calls that fail make 20 of them at ten percent.
@@ -332,8 +333,7 @@ struct RetryTests {
         rig.provider.answer(.answer(moved), for: try HTTPDNSName("two.test"))
         let response = try await rig.client.get("https://one.test/")
         #expect(response.exchanges.last?.remote.address == HTTPDNSAddress(v4: 203, 0, 113, 9))
-        // What was asked in the first try is new enough.
-        #expect(rig.provider.queries.count == 3 && rig.wire.requests.count == 4)
+        #expect(rig.provider.queries.count == 3 && rig.wire.requests.count == 3)
     }
 
     @Test("A retry asks the system resolver again where it replaces a provider")

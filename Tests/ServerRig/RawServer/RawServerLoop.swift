@@ -91,11 +91,7 @@ struct RawServerLoop: Sendable {
     private mutating func accept() {
         guard !isStopped, !refuses else { return }
         while true {
-            let socket = spawning.withLock { _ in
-                let socket = Glibc.accept(listener.number, nil, nil)
-                if socket >= 0 { _ = fcntl(socket, F_SETFD, FD_CLOEXEC) }
-                return socket
-            }
+            let socket = acceptedSocket(at: listener.number)
             guard socket >= 0 else { return }
             var one: Int32 = 1
             setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout.size(ofValue: one)))

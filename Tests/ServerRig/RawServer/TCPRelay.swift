@@ -110,19 +110,7 @@ private final class RelayedTraffic: Sendable {
 
     /// Accepts connections on the listener's thread, until the listener is shut down.
     func accept(at listener: FileDescriptor) {
-        while true {
-            var descriptors = [pollfd(fd: listener.number, events: Int16(POLLIN), revents: 0)]
-            guard poll(&descriptors, 1, -1) >= 0 || errno == EINTR else { return }
-            let socket = spawning.withLock { _ in
-                let socket = Glibc.accept(listener.number, nil, nil)
-                if socket >= 0 { _ = fcntl(socket, F_SETFD, FD_CLOEXEC) }
-                return socket
-            }
-            guard socket >= 0 else {
-                if errno == EAGAIN || errno == EINTR { continue }
-                return
-            }
-            let client = FileDescriptor(socket)
+        while let client = listener.nextConnection() {
             guard let upstream = try? server.connectingSocket() else { continue }
             let connection = RelayedConnection(client: client, server: upstream)
             let number = state.withLock { state in

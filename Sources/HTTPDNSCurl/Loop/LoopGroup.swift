@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSPrimitives
+internal import Synchronization
+
+/// The loops of a transport that has several, and the choice between them.
+///
+/// The choice reads two words of the home loop as long as that is not busy and no origin is spread. Only otherwise it reads the
+/// clock and takes a lock.
+final class LoopGroup: Sendable {
+    let mailboxes: [LoopMailbox]
+    private let shared: SharedLoopState
+    private let selection: Lock<LoopSelection>
+    /// The number of started loops in the selection.
+    private let started = Atomic<Int>(1)
+    private let isSpreading = Atomic<Bool>(false)
+    private let takesTurns: Bool
+    private let turn = Atomic<Int>(0)
+
+    /// - Parameter first: The loop that gets requests from the start.
+    init(_ configuration: TransportConfiguration, first: LoopMailbox) {
+        shared = first.shared
+        selection = Lock(LoopSelection(count: configuration.loops))
+        takesTurns = configuration.takesLoopsInTurn
+        mailboxes =
+            [first]
+            + (1..<max(2, configuration.loops)).map { index in
+                var own = configuration
+                own.threadName = "\(configuration.threadName)-\(index)"
+                return LoopMailbox(own, shared: first.shared, index: index)
+            }
+    }
+
+    /// The number of loops that get requests.
+    var startedLoops: Int { takesTurns ? mailboxes.count : started.load(ordering: .relaxed) }
+
+    /// Returns the loop for a request. If its permit is a ``LoopBinding``, that decides.
+    func mailbox(for origin: RaceOrigin, _ permit: (any AnyObject & Sendable)?) -> LoopMailbox {
+        guard let permit, let binding = permit as? any LoopBinding else {
+            return mailboxes[loop(for: origin, preferring: nil)]
+        }
+        let bound = binding.bind { preferred in
+            loop(for: origin, preferring: preferred.flatMap { mailboxes.indices.contains($0) ? $0 : nil })
+        }
+        return mailboxes[mailboxes.indices.contains(bound) ? bound : 0]
+    }
+
+    private func loop(for origin: RaceOrigin, preferring preferred: Int?) -> Int {
+        if takesTurns { return turn.wrappingAdd(1, ordering: .relaxed).oldValue % mailboxes.count }
+        let started = startedLoops
+        var hash: UInt64?
+        if !isSpreading.load(ordering: .relaxed) {
+            let home: Int
+            if let preferred {
+                home = preferred
+            } else if started == 1 {
+                home = 0
+            } else {
+                let own = LoopGroup.hash(origin)
+                hash = own
+                home = LoopSelection.home(of: own, among: started)
+            }
+            if !mailboxes[home].load.activity.mayBeBusy { return home }
+        }
+        let now = SystemTimeSource().now().nanoseconds
+        let own = hash ?? LoopGroup.hash(origin)
+        let (loop, nowStarted, isSpreading) = selection.withLock { selection in
+            let loop = selection.loop(
+                for: own,
+                preferring: preferred,
+                at: now,
+                activity: { mailboxes[$0].load.activity },
+                isConnected: { shared.hasConnection(to: origin, on: $0) }
+            )
+            return (loop, selection.started, selection.isSpreading)
+        }
+        self.started.store(nowStarted, ordering: .relaxed)
+        self.isSpreading.store(isSpreading, ordering: .relaxed)
+        return loop
+    }
+
+    private static func hash(_ origin: RaceOrigin) -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(origin)
+        return UInt64(truncatingIfNeeded: hasher.finalize())
+    }
+}
+
+/// A connection permit that names the loop of its connection, see ``TransferRequest/permit``.
+package protocol LoopBinding: AnyObject, Sendable {
+    /// Binds the permit to a loop. A permit is bound once: later calls return the same loop.
+    /// - Parameter choose: Returns the loop for a new connection. Its parameter is the loop that has an unused connection.
+    /// - Returns: The loop that the request must use.
+    func bind(_ choose: (_ preferred: Int?) -> Int) -> Int
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+/// The choice of the loop for a request: consistent hashing of the origin with bounded loads. A value type: it gets the activity
+/// of the loops and the time with each request.
+///
+/// - Each origin has a home among the started loops (rendezvous hashing), and stays there until that loop is busy.
+/// - From then on the origin is spread: its requests go to the loop with the fewest transfers, and among equals to one that has
+///   a connection to the origin. It returns home once one loop could do the work of all for ``stay``. Without that delay it would
+///   return as soon as the others have taken half of its work, and all of it would move back and forth.
+/// - A loop starts when all started ones are busy. So a program with little traffic has one loop, however many origins it uses.
+struct LoopSelection {
+    /// The time for which an origin stays spread after the last time that one loop could not have done all the work.
+    static let stay: Int64 = 1_000_000_000
+    /// The maximum number of origins that are spread at a time. Others are spread only while their home is busy.
+    static let maximumSpread = 1024
+
+    /// The number of loops that exist, started or not.
+    let count: Int
+    /// The number of loops that get requests.
+    private(set) var started = 1
+    /// The end of the time for which an origin is spread, by its hash.
+    private var spreadUntil: [UInt64: Int64] = [:]
+    /// The last of these ends.
+    private var lastEnd = Int64.min
+    /// The loop of the last request of a spread origin.
+    private var lastSpread = 0
+
+    init(count: Int) { self.count = max(1, count) }
+
+    /// Whether an origin is spread.
+    var isSpreading: Bool { !spreadUntil.isEmpty }
+
+    /// Returns the home of an origin among the first loops: the one with the highest weight (rendezvous hashing). One more loop
+    /// takes its share of the origins from all others, and moves no other origin.
+    static func home(of origin: UInt64, among loops: Int) -> Int {
+        guard loops > 1 else { return 0 }
+        return (0..<loops).max { weight(of: origin, on: $0) < weight(of: origin, on: $1) } ?? 0
+    }
+
+    /// Mixes the bits of an origin's hash and a loop's number (SplitMix64).
+    private static func weight(of origin: UInt64, on loop: Int) -> UInt64 {
+        var bits = origin &+ UInt64(loop + 1) &* 0x9e37_79b9_7f4a_7c15
+        bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
+        return bits ^ (bits >> 31)
+    }
+
+    /// Returns the loop for a request.
+    /// - Parameters:
+    ///   - origin: The hash of the origin.
+    ///   - preferred: The loop that takes the place of the home, since it has an unused connection to the origin.
+    ///   - activity: The activity of a loop.
+    ///   - isConnected: Whether a loop has a connection to the origin.
+    mutating func loop(
+        for origin: UInt64,
+        preferring preferred: Int? = nil,
+        at now: Int64,
+        activity: (Int) -> LoopActivity,
+        isConnected: (Int) -> Bool
+    ) -> Int {
+        let home = preferred ?? LoopSelection.home(of: origin, among: started)
+        let isHomeBusy = activity(home).isBusy(at: now)
+        guard isSpread(origin, at: now) || isHomeBusy else { return home }
+        if preferred != nil, !isHomeBusy { return home }
+        if started < count, (0..<started).allSatisfy({ activity($0).isBusy(at: now) }) { started += 1 }
+        let work = (0..<started).reduce(0) { $0 + activity($1).percent(at: now) }
+        if isHomeBusy || work >= LoopActivity.busyPercent { spread(origin, at: now) }
+        lastSpread = leastUsed(activity, isConnected)
+        return lastSpread
+    }
+
+    /// Returns the loop with the fewest transfers. Equal ones with a connection to the origin take turns.
+    private func leastUsed(_ activity: (Int) -> LoopActivity, _ isConnected: (Int) -> Bool) -> Int {
+        let transfers = (0..<started).map { activity($0).transfers }
+        let least = transfers.min() ?? 0
+        let candidates = (0..<started).filter { transfers[$0] == least }
+        guard candidates.count > 1 else { return candidates.first ?? 0 }
+        let connected = candidates.filter(isConnected)
+        let equal = connected.isEmpty ? candidates : connected
+        return equal.first { $0 > lastSpread } ?? equal[0]
+    }
+
+    private mutating func isSpread(_ origin: UInt64, at now: Int64) -> Bool {
+        guard now < lastEnd else {
+            spreadUntil.removeAll(keepingCapacity: true)
+            return false
+        }
+        guard let end = spreadUntil[origin] else { return false }
+        if now < end { return true }
+        spreadUntil[origin] = nil
+        return false
+    }
+
+    private mutating func spread(_ origin: UInt64, at now: Int64) {
+        if spreadUntil.count >= LoopSelection.maximumSpread, spreadUntil[origin] == nil {
+            spreadUntil = spreadUntil.filter { now < $0.value }
+            guard spreadUntil.count < LoopSelection.maximumSpread else { return }
+        }
+        lastEnd = now + LoopSelection.stay
+        spreadUntil[origin] = lastEnd
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSPrimitives
+internal import Synchronization
+
+/// The state that the loops of one transport share: all that is known of endpoints does not depend on the loop of a request.
+final class SharedLoopState: Sendable {
+    private struct LoopOrigin: Hashable {
+        var origin: RaceOrigin
+        var loop: Int
+    }
+
+    /// The number of loops.
+    let count: Int
+    /// The health of endpoints; the loops write it, any thread reads it.
+    let health = Lock(EndpointHealth())
+    let memory = SharedEndpointMemory()
+    /// The schedule of connections without a request; `nil` for none. Each endpoint is probed by the first loop that is awake
+    /// when it is due.
+    let probing: SharedProbeSchedule?
+    /// The names of pins; `nil` with a single loop.
+    let names: SharedPinNames?
+    /// The activity of each loop.
+    let loads: [LoopLoad]
+    private let hedges = Atomic<Int>(0)
+    private let trust = Lock<Result<TrustMaterial, TransferFailure>?>(nil)
+    /// The number of open connections by origin and loop.
+    private let connections = Lock<[LoopOrigin: Int]>([:])
+
+    init(_ configuration: TransportConfiguration) {
+        count = max(1, configuration.loops)
+        probing = configuration.activeProbing.map { SharedProbeSchedule($0) }
+        names = configuration.loops > 1 ? SharedPinNames() : nil
+        loads = (0..<max(1, configuration.loops)).map { _ in LoopLoad() }
+    }
+
+    /// The number of requests that were sent once more and have no response yet, on all loops.
+    var hedgesRunning: Int { hedges.load(ordering: .relaxed) }
+    func countHedges(_ more: Int) { hedges.wrappingAdd(more, ordering: .relaxed) }
+
+    /// The number of transfers in progress on all loops.
+    var transfers: Int { loads.reduce(0) { $0 + $1.transfers } }
+
+    /// Returns the number of connections that no transfer uses, on all other loops.
+    func idleConnections(besides loop: Int) -> Int {
+        loads.indices.reduce(0) { $0 + ($1 == loop ? 0 : loads[$1].idleConnections) }
+    }
+
+    /// Returns the trust material, which is read once for all loops. It may block during the disk access.
+    func trust(of configuration: TransportConfiguration) -> Result<TrustMaterial, TransferFailure> {
+        if let material = configuration.trustMaterial { return .success(material) }
+        return trust.withLock { trust in
+            if let trust { return trust }
+            let read = Result { () throws(TransferFailure) in try TrustMaterial(configuration.trust) }
+            trust = read
+            return read
+        }
+    }
+
+    // MARK: connections
+
+    /// Notes that a loop opened or closed a connection.
+    func countConnection(of key: PinKey, on loop: Int, _ more: Int) {
+        guard count > 1 else { return }
+        let place = LoopOrigin(origin: RaceOrigin(host: key.host, port: key.port), loop: loop)
+        connections.withLock { connections in
+            let number = (connections[place] ?? 0) + more
+            connections[place] = number > 0 ? number : nil
+        }
+    }
+
+    func hasConnection(to origin: RaceOrigin, on loop: Int) -> Bool {
+        connections.withLock { $0[LoopOrigin(origin: origin, loop: loop)] != nil }
+    }
+}
+
+/// The measurements of endpoints by all loops of a transport, see ``EndpointMemory``.
+final class SharedEndpointMemory: Sendable {
+    private let memory = Lock(EndpointMemory())
+
+    func begins(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin, _ order: EndpointOrder, at now: Int64) {
+        switch order {
+        case .roundRobin, .fastest: memory.withLock { $0.begins(endpoint, origin, order, at: now) }
+        case .given, .adaptive, .random: break
+        }
+    }
+
+    func carried(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin, _ order: EndpointOrder) {
+        guard case .adaptive = order else { return }
+        memory.withLock { $0.carried(endpoint, origin, order) }
+    }
+
+    func answered(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin, in time: Int64, at now: Int64) {
+        memory.withLock { $0.answered(endpoint, origin, in: time, at: now) }
+    }
+
+    func unanswered(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin, for time: Int64, at now: Int64) {
+        memory.withLock { $0.unanswered(endpoint, origin, for: time, at: now) }
+    }
+
+    func lastCarrier(for origin: RaceOrigin) -> HTTPDNSEndpoint? { memory.withLock { $0.lastCarrier(for: origin) } }
+
+    func byTurns(_ endpoints: [HTTPDNSEndpoint], for origin: RaceOrigin) -> [HTTPDNSEndpoint] {
+        memory.withLock { $0.byTurns(endpoints, for: origin) }
+    }
+
+    func byLatency(_ endpoints: [HTTPDNSEndpoint], for origin: RaceOrigin, at now: Int64) -> [HTTPDNSEndpoint] {
+        memory.withLock { $0.byLatency(endpoints, for: origin, at: now) }
+    }
+}
+
+/// The probes of all loops of a transport, see ``ProbeSchedule``. A target is due for one loop only.
+final class SharedProbeSchedule: Sendable {
+    private let schedule: Lock<ProbeSchedule>
+
+    init(_ settings: HTTPDNSTransfer.ActiveProbing) { schedule = Lock(ProbeSchedule(settings)) }
+
+    var nextAt: Int64 { schedule.withLock { $0.nextAt } }
+
+    func used(
+        _ endpoints: [HTTPDNSEndpoint],
+        by request: TransferRequest,
+        at now: Int64,
+        random: @Sendable () -> Double
+    ) {
+        schedule.withLock { $0.used(endpoints, by: request, at: now, random: random) }
+    }
+
+    func due(at now: Int64, random: @Sendable () -> Double) -> [ProbeTarget] {
+        schedule.withLock { $0.due(at: now, random: random) }
+    }
+
+    func ended(_ target: ProbeTarget) { schedule.withLock { $0.ended(target) } }
+}
