@@ -54,6 +54,9 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.TimesTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'LimitOverTheWireTests/leaks'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'CompressedBodyTests/memory'
+	$(call step,operations of a request)
+	@Scripts/count-operations --self-test
+	@Scripts/count-operations
 	$(call step,rules and their tests)
 	@Scripts/check-conformance --self-test
 	@Scripts/check-conformance
@@ -134,9 +137,12 @@ nested: ## Build the examples, beside other packages that a server imports, and 
 	$(call step,the first program of README.md)
 	@Scripts/check-first-program $(NESTED_BUILD)/debug/FirstProgram
 
+# More options of the comparison: make bench BENCH='--json figures.json --check'
+BENCH ?=
+
 .PHONY: bench
-bench: dependencies ## Measure, beside libcurl in C and AsyncHTTPClient (release build)
-	@Benchmarks/run
+bench: dependencies ## Measure all scenarios in one run, beside libcurl in C, AsyncHTTPClient and others (release build)
+	@Benchmarks/run $(BENCH)
 	@Benchmarks/run --scenario resolver --check
 
 .PHONY: fuzz

@@ -212,14 +212,22 @@ let package = Package(
         // A lookup takes less than the call of a process boundary: what measures it is linked with it, and reaches the cache
         // through package access. The rest of Benchmarks/ is a package of its own.
         .target(name: "AllocationCounter", path: "Benchmarks/AllocationCounter"),
+        .target(name: "BenchmarkOrigin", path: "Benchmarks/Origin"),
         .executableTarget(
             name: "httpdns-bench-resolver",
             dependencies: [
-                "AllocationCounter", "CHTTPDNSCurl", "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration",
-                "HTTPDNSPrimitives",
+                "AllocationCounter", "BenchmarkOrigin", "CHTTPDNSCurl", "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS",
+                "HTTPDNSConfiguration", "HTTPDNSPrimitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Benchmarks/Resolver",
+            swiftSettings: settings
+        ),
+        // Counts need a release build of the client alone, which this package makes without what the client is compared with.
+        .executableTarget(
+            name: "httpdns-count-operations",
+            dependencies: ["BenchmarkOrigin", "HTTPDNS"],
+            path: "Benchmarks/Operations",
             swiftSettings: settings
         ),
         .executableTarget(

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Measures the client of the package above beside raw libcurl and AsyncHTTPClient. A package of its own, so that nobody
+// Measures the client of the package above beside raw libcurl, AsyncHTTPClient and others. A package of its own, so that nobody
 // who uses the library fetches what it is compared with.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -25,9 +25,15 @@ let package = Package(
         // Starts the origin and the contenders in turn, and compares. Its own processor time counts nowhere.
         .executableTarget(
             name: "bench",
-            dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "ChildProcess", "DelayedOrigin",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: settings
         ),
+        .target(name: "ChildProcess"),
+        // The same sources are a target of the package above; two targets of one name cannot be in one graph of packages.
+        .target(name: "DelayedOrigin", path: "Origin"),
         // Contenders are processes, so that the processor time of each is its own.
         .systemLibrary(name: "LibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .executableTarget(name: "bench-curl", dependencies: ["LibCurl"]),

@@ -38,6 +38,15 @@ struct Figures: Codable, Sendable {
     var results: [ContenderResult] = []
     var memory: [MemoryResult] = []
     var reload: [ReloadFigures] = []
+    #if YAML
+    var followedFile: FollowedFileFigures?
+    #endif
+
+    func result(_ scenario: String, _ contender: String, _ names: Names.Choice, threads: Int) -> ContenderResult? {
+        results.first {
+            $0.scenario == scenario && $0.contender == contender && $0.names == names.rawValue && $0.threads == threads
+        }
+    }
 }
 
 extension [Double] {

@@ -19,22 +19,6 @@ struct ReloadFigures: Codable, Sendable {
     var lookUp: Double
     var lookUpP99: Double
     var lookUpP999: Double
-
-    /// Milliseconds that a replacement may take: ten times the aim of 50 ms.
-    private static let longestReplacement = 500.0
-    /// Nanoseconds that 99 of 100 look-ups may take meanwhile.
-    private static let longestLookUp = 1_000_000.0
-
-    /// The bound that is missed; nil when none is.
-    var missedBound: String? {
-        if p50 > ReloadFigures.longestReplacement {
-            return "\(way): \(p50) ms, and \(ReloadFigures.longestReplacement) ms are allowed"
-        }
-        if lookUpP99 > ReloadFigures.longestLookUp {
-            return "\(way): look-ups of \(lookUpP99) ns, and \(ReloadFigures.longestLookUp) ns are allowed"
-        }
-        return nil
-    }
 }
 
 enum ReloadScenario {
@@ -112,7 +96,7 @@ enum ReloadScenario {
         _ replacements: Int,
         _ replace: (Int) async throws -> Void
     ) async rethrows -> ReloadFigures {
-        let isOver = Flag()
+        let isOver = StopFlag()
         let lookUps = OneShot<[Int64]>()
         let reader = Thread {
             lookUps.deliver(Self.lookUps(resolver, until: isOver))
@@ -141,7 +125,7 @@ enum ReloadScenario {
         )
     }
 
-    private static func lookUps(_ resolver: HTTPDNSResolver, until isOver: Flag) -> [Int64] {
+    private static func lookUps(_ resolver: HTTPDNSResolver, until isOver: StopFlag) -> [Int64] {
         let names = Names(.mixed, thread: 0)
         var times: [Int64] = []
         times.reserveCapacity(1 << 24)
@@ -161,10 +145,11 @@ enum ReloadScenario {
         }
         return times
     }
+}
 
-    private final class Flag: Sendable {
-        private let value = Atomic(false)
-        var isSet: Bool { value.load(ordering: .relaxed) }
-        func set() { value.store(true, ordering: .relaxed) }
-    }
+/// Set once, from any thread.
+final class StopFlag: Sendable {
+    private let value = Atomic(false)
+    var isSet: Bool { value.load(ordering: .relaxed) }
+    func set() { value.store(true, ordering: .relaxed) }
 }

@@ -10,13 +10,16 @@ internal import HTTPDNSCurl
 /// same text and parts.
 enum StageScenario {
     static func make() async throws -> Scenario {
-        let provider = try await client(Subjects.providerConfiguration())
+        let provider = try await client(Subjects.providerConfiguration(.many))
         try await Subjects.warm(provider.resolver)
-        let mapping = try await client(Subjects.mappingConfiguration())
+        let mapping = try await client(Subjects.mappingConfiguration(.many))
+        let providerOfFew = try await client(Subjects.providerConfiguration(.few))
+        try await Subjects.warm(providerOfFew.resolver)
         return Scenario(
             name: "stage",
             contenders: [
                 contender("cached answer", provider), contender("mapping", mapping),
+                contender("cached, few rules", providerOfFew),
                 Contender("CURLU alone", .synchronous(parse)),
                 step("  URL read by CURLU") { (try? ParsedURL(byCurl: $0)) != nil },
                 step("  URL read in place") { ParsedURL(canonical: $0) != nil },
@@ -28,7 +31,7 @@ enum StageScenario {
                 },
             ],
             choices: [.mixed],
-            threads: [1, 2]
+            threads: [1, 2, 8]
         )
     }
 

@@ -8,7 +8,7 @@ enum Table {
     static func of(_ results: [ContenderResult]) -> String {
         let title = results.first?.scenario ?? ""
         var lines = [
-            "\n" + left(title, 20) + left("names", 7)
+            "\n" + left(title, 22) + left("names", 7)
                 + ["threads", "p50 ns", "p99 ns", "calls/us", "allocations"].map { right($0, 12) }.joined()
         ]
         for result in results {
@@ -17,7 +17,7 @@ enum Table {
                 String(format: "%.2f", result.allocationsPerCall),
             ]
             lines.append(
-                left(result.contender, 20) + left(result.names, 7) + figures.map { right($0, 12) }.joined()
+                left(result.contender, 22) + left(result.names, 7) + figures.map { right($0, 12) }.joined()
             )
         }
         return lines.joined(separator: "\n")
@@ -40,6 +40,33 @@ enum Table {
         for result in results {
             let figures = [result.p50, result.longest, result.lookUp, result.lookUpP99, result.lookUpP999]
             lines.append(left(result.way, 26) + figures.map { right($0.isNaN ? "-" : number($0), 12) }.joined())
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    #if YAML
+    static func of(_ figures: FollowedFileFigures) -> String {
+        let heading = ["CPU ms", "max ms", "request us", "p99 us", "max us"]
+        func row(_ name: String, _ figures: [Double]) -> String {
+            left(name, 26) + figures.map { right($0.isNaN ? "-" : number($0), 12) }.joined()
+        }
+        let title = "followed file, \(ReloadScenario.ruleCount) rules"
+        let unchanged = [Double.nan, .nan, figures.usual, figures.usualP99, figures.usualLongest]
+        let processor = [figures.processorP50, figures.processorLongest]
+        let changed = processor + [figures.meanwhile, figures.meanwhileP99, figures.meanwhileLongest]
+        let lines = [
+            "\n" + left(title, 26) + heading.map { right($0, 12) }.joined(), row("unchanged", unchanged),
+            row("changed", changed),
+        ]
+        return lines.joined(separator: "\n")
+    }
+    #endif
+
+    static func of(_ targets: [Target]) -> String {
+        var lines = ["\n" + left("target", 64) + right("goal", 12) + right("result", 12)]
+        for target in targets {
+            let figures = right(number(target.limit), 12) + right(number(target.result), 12)
+            lines.append(left(target.text, 64) + figures + (target.isMet ? "  met" : "  MISSED"))
         }
         return lines.joined(separator: "\n")
     }

@@ -1,24 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+/// The other figures of a contender, beside those of its own requests.
+public struct Insight: Sendable {
+    /// The number of responses to slow requests so far. They count as requests.
+    public var slowResponses: @Sendable () -> Int = { 0 }
+    /// The number of open connections.
+    public var connections: (@Sendable () -> Int)?
+    /// The CPU seconds of each loop thread so far, by its number. A loop may start during the measurement.
+    public var loopSeconds: (@Sendable () -> [Int: Double])?
+
+    /// Creates an insight without figures.
+    public init() {}
+}
+
 /// Sends the ordered requests through `send` from ordinary tasks, one task for each that may be in flight, and writes the
 /// figures of the measured part to standard output as one line of JSON.
 ///
 /// - Parameters:
-///   - orders: What to send, and what must come back.
+///   - orders: The requests, and the expected responses.
+///   - insight: The contender's other figures.
 ///   - send: One request, its body read to the end.
 /// - Throws: The first failure of `send`, or an ``UnexpectedAnswer``: figures of failed requests are worth nothing.
-public func measure(_ orders: Orders, send: @escaping @Sendable () async throws -> Answer) async throws {
+public func measure(
+    _ orders: Orders,
+    insight: Insight = Insight(),
+    send: @escaping @Sendable () async throws -> Answer
+) async throws {
     try await run(orders.warmUp, orders, send)
+    let slowAtStart = insight.slowResponses()
+    let loopsAtStart = insight.loopSeconds?() ?? [:]
     let start = Usage.now()
     try await run(orders.requests, orders, send)
     let end = Usage.now()
-    let processorSeconds = end.processorSeconds - start.processorSeconds
-    print(
-        """
-        {"requests":\(orders.requests),"seconds":\(end.seconds - start.seconds),"processorSeconds":\(processorSeconds)}
-        """
-    )
+    let requests = orders.requests + insight.slowResponses() - slowAtStart
+    var figures = [
+        "\"requests\":\(requests)", "\"seconds\":\(end.seconds - start.seconds)",
+        "\"processorSeconds\":\(end.processorSeconds - start.processorSeconds)",
+    ]
+    if let connections = insight.connections { figures.append("\"connections\":\(connections())") }
+    let loops = (insight.loopSeconds?() ?? [:]).map { $1 - loopsAtStart[$0, default: 0] }
+    if let busiest = loops.max(), busiest > 0 { figures.append("\"busiestLoop\":\(busiest / loops.reduce(0, +))") }
+    print("{\(figures.joined(separator: ","))}")
 }
 
 private func run(_ requests: Int, _ orders: Orders, _ send: @escaping @Sendable () async throws -> Answer) async throws

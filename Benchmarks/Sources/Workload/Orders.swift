@@ -29,6 +29,16 @@ public struct Orders: Sendable {
     public var silent = 0
     /// The URL that never responds.
     public var silentURL = ""
+    /// The number of other requests in flight, to a URL that responds late; each is sent again when its response is there.
+    public var slow = 0
+    /// The URL that responds late.
+    public var slowURL = ""
+    /// The length of the body that each request sends in a POST; 0 for GETs.
+    public var postBytes = 0
+    /// The number of mappings of other names.
+    public var otherMappings = 0
+    /// The number of the client's loops; 0 leaves the default.
+    public var loops = 0
     /// Whether the tasks run on the client's own thread.
     public var isOnLoop = false
 
@@ -52,6 +62,11 @@ public struct Orders: Sendable {
             case "--discard": discards = try Self.count(value, flag, from: 0) > 0
             case "--silent": silent = try Self.count(value, flag, from: 1)
             case "--silent-url": silentURL = value
+            case "--slow": slow = try Self.count(value, flag, from: 1)
+            case "--slow-url": slowURL = value
+            case "--post": postBytes = try Self.count(value, flag, from: 1)
+            case "--other-mappings": otherMappings = try Self.count(value, flag, from: 1)
+            case "--loops": loops = try Self.count(value, flag, from: 1)
             case "--on-loop": isOnLoop = try Self.count(value, flag, from: 0) > 0
             default: throw OrdersError("\(flag) is unknown")
             }
@@ -68,6 +83,9 @@ public struct Orders: Sendable {
     public func otherURL(_ number: Int) -> String {
         url.replacing("://\(host)", with: "://\(otherHost(number))", maxReplacements: 1)
     }
+
+    /// The body of each POST.
+    public var postBody: [UInt8] { [UInt8](repeating: UInt8(ascii: "x"), count: postBytes) }
 
     private static func count(_ text: String, _ flag: String, from minimum: Int) throws(OrdersError) -> Int {
         guard let number = Int(text), number >= minimum else {

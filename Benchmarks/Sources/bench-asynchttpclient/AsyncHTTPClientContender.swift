@@ -15,6 +15,10 @@ struct AsyncHTTPClientContender {
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration(orders))
         var template = HTTPClientRequest(url: orders.url)
         template.headers = ["Accept": "*/*", "User-Agent": "bench"]
+        if orders.postBytes > 0 {
+            template.method = .POST
+            template.body = .bytes(ByteBuffer(bytes: orders.postBody))
+        }
         let request = template
         try await measure(orders) {
             let response = try await client.execute(request, timeout: .seconds(30))

@@ -12,18 +12,33 @@ struct ClientContender {
         let client = try await HTTPDNSClient(configuration: configuration(orders))
         try await touchOtherNames(orders, client)
         let silent = await inSilence(orders, client)
-        if orders.isOnLoop {
-            try await withTaskExecutorPreference(client.executor) { try await measure(orders, client) }
-        } else {
-            try await measure(orders, client)
+        let slow = SlowRequests()
+        try await slow.start(orders, client)
+        var insight = Insight()
+        insight.slowResponses = { slow.responseCount }
+        if orders.loops > 0 {
+            insight.connections = { client.status().connections.open }
+            insight.loopSeconds = LoopThreads.processorSeconds
         }
+        if orders.isOnLoop {
+            try await withTaskExecutorPreference(client.executor) { try await measure(orders, insight, client) }
+        } else {
+            try await measure(orders, insight, client)
+        }
+        slow.stop()
         for request in silent { request.cancel() }
         try await client.shutdown()
     }
 
-    private static func measure(_ orders: Orders, _ client: HTTPDNSClient) async throws {
-        try await Workload.measure(orders) {
-            let response = try await client.get(orders.url, headerFields: headerFields)
+    private static func measure(_ orders: Orders, _ insight: Insight, _ client: HTTPDNSClient) async throws {
+        let body = orders.postBytes > 0 ? HTTPDNSClient.Request.Body.bytes(orders.postBody) : nil
+        try await Workload.measure(orders, insight: insight) {
+            let response =
+                if let body {
+                    try await client.post(orders.url, headerFields: headerFields, body: body)
+                } else {
+                    try await client.get(orders.url, headerFields: headerFields)
+                }
             let bytes =
                 orders.discards
                 ? try await response.body.reduce(0) { $0 + $1.count }
@@ -46,11 +61,13 @@ struct ClientContender {
         return requests
     }
 
-    private static let headerFields: HTTPFields = [.accept: "*/*", .userAgent: "bench"]
+    static let headerFields: HTTPFields = [.accept: "*/*", .userAgent: "bench"]
 
     private static func configuration(_ orders: Orders) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings = [try HTTPDNSMapping.Key(orders.host): .addresses(orders.addresses)]
+        if orders.loops > 0 { configuration.connections.loops = .count(orders.loops) }
+        if orders.otherMappings > 0 { try OtherRules.add(orders.otherMappings, to: &configuration.resolver) }
         if orders.silent > 0 {
             // They are to be silent to the end.
             configuration.timeouts.firstByte = nil

@@ -11,6 +11,10 @@
 #include <string.h>
 #include <time.h>
 
+// The length from which on a body is read in larger pieces, and the length of those pieces.
+#define LONG_BODY (256L * 1024)
+#define LONG_READ (128L * 1024)
+
 struct bytes {
     char *start;
     size_t count;
@@ -30,6 +34,7 @@ struct contender {
     struct curl_slist *header_lines;
     struct curl_slist *connect_to;
     struct curl_slist *resolve;
+    char *post_body;
     long unstarted;
     long unfinished;
 };
@@ -120,6 +125,15 @@ static void start(struct transfer *transfer) {
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+    if (contender->post_body) {
+        // libcurl does not copy the body.
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, orders->post_bytes);
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, contender->post_body);
+    }
+    if (orders->body_bytes >= LONG_BODY && !orders->certificate_file) {
+        // As the client does: the default is 16 KiB.
+        curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, LONG_READ);
+    }
     if (orders->certificate_file) {
         curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
         curl_easy_setopt(easy, CURLOPT_CAINFO, orders->certificate_file);
@@ -225,6 +239,13 @@ int main(int argc, char **argv) {
     }
     struct contender contender = {.orders = read_orders(argc, argv), .loop = loop_create()};
     contender.header_lines = line(line(NULL, "Accept: */*"), "User-Agent: bench");
+    if (contender.orders.post_bytes > 0) {
+        contender.header_lines = line(contender.header_lines, "Content-Type:");
+        if (!(contender.post_body = malloc(contender.orders.post_bytes))) {
+            fail("out of memory");
+        }
+        memset(contender.post_body, 'x', contender.orders.post_bytes);
+    }
     make_pin(&contender);
     long in_flight = contender.orders.in_flight;
     struct transfer *transfers = calloc(in_flight, sizeof *transfers);
@@ -248,6 +269,7 @@ int main(int argc, char **argv) {
         curl_easy_cleanup(transfers[i].easy);
     }
     free(transfers);
+    free(contender.post_body);
     loop_destroy(contender.loop);
     curl_slist_free_all(contender.header_lines);
     curl_slist_free_all(contender.connect_to);

@@ -16,6 +16,8 @@ struct orders {
     long requests;
     long warm_up;
     long body_bytes;
+    // The length of the body of each POST; 0 for GETs.
+    long post_bytes;
     bool http2;
     bool discard;
     long silent;

@@ -4,18 +4,26 @@
 internal import ArgumentParser
 internal import Foundation
 
-/// Compares the client with raw libcurl, AsyncHTTPClient and URLSession, all in one run.
+/// Compares the client with raw libcurl, AsyncHTTPClient, Go and URLSession, all in one run.
 @main
 struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "The same requests through swift-httpdns, libcurl in C, AsyncHTTPClient and URLSession, interleaved.",
+        abstract: "The same requests through swift-httpdns, libcurl in C, AsyncHTTPClient and others, interleaved.",
         discussion: """
-            Figures are medians over the rounds; every round runs all contenders of a scenario in random order. What counts
-            are the ratios of one run: absolute figures belong to the machine and to what else it does.
+            Figures are medians over the rounds, ratios are medians of the ratios of each round. Every round runs all \
+            scenarios, and the contenders of each in a random order. The ratios of one run count: absolute figures belong \
+            to the machine and its other work.
 
             Exit: 0 done (also when a target is missed, unless --check), 1 a contender or the origin failed, 64 usage.
-            """
+            """,
+        subcommands: [Measure.self, Tables.self, KeepBusy.self, AnswerLate.self],
+        defaultSubcommand: Measure.self
     )
+}
+
+/// Measures, and prints the tables.
+struct Measure: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Measure and print the tables (the default).")
 
     @Option(help: ArgumentHelp("Measured rounds, after one that is thrown away.", valueName: "number"))
     var rounds = 7
@@ -32,8 +40,14 @@ struct Bench: ParsableCommand {
     @Option(help: ArgumentHelp("Also write every figure of every round to this file, as JSON.", valueName: "file"))
     var json: String?
 
-    @Flag(help: "Exit 1 when a binding target is missed.")
+    @Flag(help: "Exit 1 when a binding goal is missed.")
     var check = false
+
+    @Option(help: ArgumentHelp("Where the contenders with a static Swift runtime are.", visibility: .hidden))
+    var staticFolder: String?
+
+    @Option(help: ArgumentHelp("The contender that go build made.", visibility: .hidden))
+    var goProgram: String?
 
     mutating func validate() throws {
         if rounds < 1 { throw ValidationError("--rounds takes a number from 1.") }
@@ -46,29 +60,56 @@ struct Bench: ParsableCommand {
     func run() throws {
         let scenarios = names.isEmpty ? Scenario.all : Scenario.all.filter { names.contains($0.name) }
         let cores = Cores.ofThisMachine()
+        let programs = Programs(
+            staticFolder: staticFolder.map { URL(fileURLWithPath: $0) },
+            go: goProgram.map { URL(fileURLWithPath: $0) }
+        )
         let origin = try Origin.start(on: cores)
         defer { origin.stop() }
-        let interrupt = Interrupt { origin.stop() }
+        let unpinnedOrigin = try Origin.start(on: cores.unpinned)
+        defer { unpinnedOrigin.stop() }
+        let interrupt = Interrupt {
+            origin.stop()
+            unpinnedOrigin.stop()
+        }
         defer { interrupt.disarm() }
 
-        print(header(cores))
         DescriptorLimit.raise()
-        let rig = Rig(origin: origin, cores: cores)
-        let results = try scenarios.map { scenario in
-            let result = try rig.measure(scenario, rounds: rounds)
-            print(ResultTable(result).text)
-            return result
+        var identity = RunIdentity(rounds: rounds, cores: cores)
+        let busyCores = try BusyCores(cores)
+        let rig = Rig(origin: origin, unpinnedOrigin: unpinnedOrigin, cores: cores, programs: programs)
+        let results = try rig.measure(scenarios, rounds: rounds, run: identity.id) { round in
+            FileHandle.standardError.write(
+                Data("round \(round) of \(rounds)\(round == 0 ? ", unmeasured" : "")\n".utf8)
+            )
         }
-        if let json { try ResultFile(results, rounds: rounds).write(to: json) }
-        if check, results.contains(where: \.missesBindingTarget) { throw ExitCode.failure }
-    }
+        withExtendedLifetime(busyCores) {}
+        identity.end()
 
-    private func header(_ cores: Cores) -> String {
-        let placement =
-            cores.arePinned
-            ? "nginx on core \(cores.origin), contenders on core \(cores.contender)"
-            : "cores not separated: expect scatter"
-        return
-            "GET of 1 KiB, where nothing else is said, from nginx on loopback. \(placement). Medians of \(rounds) rounds, CPU is user + system."
+        let absences = scenarios.flatMap(\.contenders).compactMap { contender in
+            programs.absence(of: contender).map { (contender.name, $0) }
+        }
+        let leftOut = Dictionary(absences) { first, _ in first }
+        let report = try Report(identity, results, leftOut: leftOut)
+        print(report.text)
+        if let json { try ResultFile(report).write(to: json) }
+        if check, report.missesGoal { throw ExitCode.failure }
+    }
+}
+
+/// Prints the tables of an earlier run.
+struct Tables: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Print the tables of a run from its JSON file.")
+
+    @Argument(help: ArgumentHelp("A file that --json wrote. Figures of two runs are refused.", valueName: "file"))
+    var files: [String]
+
+    @Flag(help: "Exit 1 when a binding goal is missed.")
+    var check = false
+
+    func run() throws {
+        let report = try Report(files: files)
+        print(report.text)
+        if check, report.missesGoal { throw ExitCode.failure }
     }
 }

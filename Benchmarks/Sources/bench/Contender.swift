@@ -3,25 +3,52 @@
 
 /// A process that sends the requests and reports its figures.
 struct Contender: Hashable {
-    /// As it stands in the table.
+    /// The build that its executable comes from.
+    enum Build: Hashable {
+        /// Beside the runner's executable.
+        case ordinary
+        /// The same program with the Swift runtime linked into it.
+        case staticRuntime
+        /// Built by `go build`.
+        case go
+    }
+
+    /// The name in tables.
     var name: String
-    /// Its executable, beside the runner's.
     var executable: String
-    /// How many other names it touches on each address beforehand.
+    var build = Build.ordinary
+    /// The number of other names that it requests on each address beforehand.
     var otherNames = 0
-    /// How many requests without an answer it has under way besides.
+    /// The number of mappings of other names that its client has; with any, it has six routes, a policy and a rollout too.
+    var otherMappings = 0
+    /// The number of requests without a response that it has in flight besides.
     var silent = 0
+    /// The number of requests with a late response that it has in flight besides, all the time.
+    var slow = 0
+    /// The number of its client's loops; 0 leaves the default.
+    var loops = 0
     /// Whether its tasks run on the client's loop thread.
     var isOnLoop = false
-    /// Which part of the scenario's requests it sends: a slow one would make the run long.
+    /// The share of the scenario's requests that it sends: a slow one would make the run long.
     var share = 1.0
-    /// Whether the URL must have the address: it has no way to be told where a name is.
+    /// Whether the URL must have the address: it has no option for the address of a name.
     var needsAddress = false
 
     static let curl = Contender(name: "libcurl in C", executable: "bench-curl")
     static let client = Contender(name: "swift-httpdns", executable: "bench-client")
     static let clientOnLoop = Contender(name: "client.executor", executable: "bench-client", isOnLoop: true)
+    static let clientStatic = Contender(
+        name: "swift-httpdns, static runtime",
+        executable: "bench-client",
+        build: .staticRuntime
+    )
     static let asyncHTTPClient = Contender(name: "AsyncHTTPClient", executable: "bench-asynchttpclient")
+    static let asyncHTTPClientStatic = Contender(
+        name: "AsyncHTTPClient, static",
+        executable: "bench-asynchttpclient",
+        build: .staticRuntime
+    )
+    static let go = Contender(name: "Go net/http", executable: "bench-go", build: .go)
     static let urlSession = Contender(
         name: "URLSession",
         executable: "bench-urlsession",
@@ -29,6 +56,14 @@ struct Contender: Hashable {
         needsAddress: true
     )
     static let clientAmongNames = Contender(name: "after 5,000 x 4", executable: "bench-client", otherNames: 5000)
-    static let clientBesideSilent = Contender(name: "beside 2,000", executable: "bench-client", silent: 2000)
-    static let curlBesideSilent = Contender(name: "C beside 2,000", executable: "bench-curl", silent: 2000)
+    static let clientAmongMappings = Contender(
+        name: "swift-httpdns, 10,000 mappings",
+        executable: "bench-client",
+        otherMappings: 10_000
+    )
+    static let clientBesideSilent = Contender(name: "beside 2,000 silent", executable: "bench-client", silent: 2000)
+    static let curlBesideSilent = Contender(name: "C beside 2,000 silent", executable: "bench-curl", silent: 2000)
+    static let clientBesideSlow = Contender(name: "with 2,000 slow", executable: "bench-client", slow: 2000)
+    static let clientWithOneLoop = Contender(name: "one loop", executable: "bench-client", loops: 1)
+    static let clientWithTwoLoops = Contender(name: "two loops", executable: "bench-client", loops: 2)
 }

@@ -9,6 +9,8 @@ internal import Foundation
 struct Cores {
     var origin: Int
     var contender: Int
+    /// The cores of a run; all that this process may use when they are not separated.
+    var all: [Int]
     var arePinned: Bool
 
     /// The first two cores that this process may use, if there are two and `taskset` can bind to them.
@@ -22,10 +24,18 @@ struct Cores {
             return Array(first...last)
         }
         guard allowed.count > 1, FileManager.default.isExecutableFile(atPath: "/usr/bin/taskset") else {
-            return Cores(origin: 0, contender: 0, arePinned: false)
+            return Cores(origin: 0, contender: 0, all: allowed, arePinned: false)
         }
-        return Cores(origin: allowed[0], contender: allowed[1], arePinned: true)
+        return Cores(
+            origin: allowed[0],
+            contender: allowed[1],
+            all: Array(allowed[..<2]),
+            arePinned: true
+        )
     }
+
+    /// The same cores for processes that may run on any of them.
+    var unpinned: Cores { Cores(origin: origin, contender: contender, all: all, arePinned: false) }
 
     /// The command line that runs `command` on `core`.
     func bind(_ command: [String], to core: Int) -> [String] {

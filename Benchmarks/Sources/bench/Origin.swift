@@ -118,6 +118,8 @@ final class Origin: Sendable {
                 ssl_protocols TLSv1.2 TLSv1.3;
                 ssl_session_cache shared:sessions:4m;
                 root .;
+                # A POST to a file is refused with 405; it is answered as a GET of the file is.
+                error_page 405 =200 $uri;
                 default_type application/octet-stream;
                 server {
             \(listen.joined(separator: "\n"))

@@ -3,53 +3,107 @@
 
 internal import Foundation
 
-/// Runs contenders against the origin.
+/// Runs contenders against the origins.
 struct Rig {
     let origin: Origin
+    /// The same server on no particular core, for scenarios that do not separate cores.
+    let unpinnedOrigin: Origin
     let cores: Cores
+    let programs: Programs
 
-    /// Runs all contenders of a scenario `rounds` times, in another order each time, after one round that does not count.
-    func measure(_ scenario: Scenario, rounds: Int) throws -> ScenarioResult {
-        var samples: [Contender: Samples] = [:]
+    /// Runs all contenders of all scenarios `rounds` times, after one round that does not count.
+    ///
+    /// Each round has all scenarios, and the contenders of each in a random order, so that other work of the machine affects
+    /// a round of all of them and not one scenario.
+    /// - Parameter report: Called with the number of each round that begins.
+    func measure(
+        _ scenarios: [Scenario],
+        rounds: Int,
+        run: RunIdentity.ID,
+        report: (Int) -> Void
+    ) throws -> [ScenarioResult] {
+        var results = scenarios.map { ScenarioResult(run: run, scenario: $0) }
         for round in 0...rounds {
-            for contender in scenario.contenders.shuffled() {
-                let sample = try run(contender, scenario)
-                if round > 0 { samples[contender, default: Samples()].append(sample) }
+            report(round)
+            for place in results.indices {
+                let scenario = results[place].scenario
+                for contender in scenario.contenders.filter(programs.has).shuffled() {
+                    let sample = try self.run(contender, scenario)
+                    if round > 0 { results[place].samples[contender, default: Samples()].append(sample) }
+                }
             }
         }
-        return ScenarioResult(scenario: scenario, samples: samples)
+        return results
     }
 
     private func run(_ contender: Contender, _ scenario: Scenario) throws -> Sample {
+        let cores = scenario.separatesCores ? cores : cores.unpinned
+        let origin = scenario.separatesCores ? origin : unpinnedOrigin
         let host = contender.needsAddress ? Origin.addresses[0] : Origin.host
         let requests = max(1, Int(Double(scenario.requests) * contender.share))
-        var command = [executable(contender)]
+        guard let program = programs.path(of: contender) else { throw BenchError("there is no \(contender.name)") }
+        var command = [program]
         command += ["--url", origin.url(scenario.wire, host, scenario.resource), "--host", Origin.host]
         command += ["--addresses", Origin.addresses.joined(separator: ",")]
         command += ["--in-flight", "\(scenario.inFlight)", "--requests", "\(requests)"]
-        // A tenth, so that connections stand, pools are filled and the allocator has its pages.
+        // A tenth, so that connections are open, pools are filled and the allocator has its pages.
         command += ["--warm-up", "\(max(1, requests / 10))", "--body-bytes", "\(scenario.resource.bytes)"]
+        command += ["--http-version", scenario.wire == .http2TLS ? "2" : "1.1"]
+        if scenario.wire != .http1 { command += ["--cacert", origin.certificateFile] }
         if scenario.resource == .large { command += ["--discard", "1"] }
-        // One for each run: what a run leaves there stays, because nobody accepts it.
+        if scenario.bodyBytes > 0 { command += ["--post", "\(scenario.bodyBytes)"] }
+        if contender.otherNames > 0 { command += ["--other-names", "\(contender.otherNames)"] }
+        if contender.otherMappings > 0 { command += ["--other-mappings", "\(contender.otherMappings)"] }
+        if contender.loops > 0 { command += ["--loops", "\(contender.loops)"] }
+        if contender.isOnLoop { command += ["--on-loop", "1"] }
+        // One for each run: what a run leaves there stays, because its connections are never accepted.
         let silentOrigin = contender.silent > 0 ? try SilentOrigin() : nil
-        defer { withExtendedLifetime(silentOrigin) {} }
         if let silentOrigin {
             command += ["--silent", "\(contender.silent)", "--silent-url", silentOrigin.url]
         }
-        if contender.isOnLoop { command += ["--on-loop", "1"] }
-        command += ["--http-version", scenario.wire == .http2TLS ? "2" : "1.1"]
-        if scenario.wire != .http1 { command += ["--cacert", origin.certificateFile] }
-        if contender.otherNames > 0 { command += ["--other-names", "\(contender.otherNames)"] }
-        let output = try Child.run(cores.bind(command, to: cores.contender))
+        let slowOrigin = contender.slow > 0 ? try SlowOrigin(on: cores, core: cores.origin) : nil
+        if let slowOrigin { command += ["--slow", "\(contender.slow)", "--slow-url", slowOrigin.url] }
+        defer { withExtendedLifetime((silentOrigin, slowOrigin)) {} }
+        // A contender that hangs would hang the run; it ends with 124 then.
+        let limited = ["/usr/bin/timeout", "300"] + command
+        let output = try Child.run(cores.bind(limited, to: cores.contender))
         do {
             return try JSONDecoder().decode(Sample.self, from: output)
         } catch {
             throw BenchError("\(contender.executable) reported no figures: \(String(decoding: output, as: UTF8.self))")
         }
     }
+}
 
-    private func executable(_ contender: Contender) -> String {
-        let runner = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        return runner.deletingLastPathComponent().appendingPathComponent(contender.executable).path
+/// The executables of the contenders.
+struct Programs {
+    /// The folder of the contenders with the Swift runtime linked into them; nil when they were not built.
+    var staticFolder: URL?
+    /// The program that `go build` made; nil without Go.
+    var go: URL?
+
+    func has(_ contender: Contender) -> Bool { path(of: contender) != nil }
+
+    /// The path of a contender's program; nil when it is not there.
+    func path(of contender: Contender) -> String? {
+        let path: URL? =
+            switch contender.build {
+            case .ordinary:
+                OwnProcess.executable.deletingLastPathComponent().appendingPathComponent(contender.executable)
+            case .staticRuntime: staticFolder?.appendingPathComponent(contender.executable)
+            case .go: go
+            }
+        guard let path = path?.path, FileManager.default.isExecutableFile(atPath: path) else { return nil }
+        return path
+    }
+
+    /// The reason why a contender is left out, for tables; nil when it is not.
+    func absence(of contender: Contender) -> String? {
+        guard !has(contender) else { return nil }
+        switch contender.build {
+        case .ordinary: return "not built"
+        case .staticRuntime: return "not built, see Benchmarks/run"
+        case .go: return "not installed, see --peers"
+        }
     }
 }

@@ -1,26 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import Foundation
-
-/// What a contender reports of one round.
+/// The report of a contender about one round.
 struct Sample: Codable {
+    /// The completed requests, late ones of the `slow` scenario included.
     var requests: Int
     var seconds: Double
     var processorSeconds: Double
+    /// The connections that were open at the end, where the contender can tell.
+    var connections: Int?
+    /// The CPU time of the busiest loop thread over that of all loop threads.
+    var busiestLoop: Double?
 
     var requestsPerSecond: Double { Double(requests) / seconds }
     var processorMicroseconds: Double { processorSeconds / Double(requests) * 1e6 }
+
+    func figure(_ quantity: Target.Quantity) -> Double {
+        switch quantity {
+        case .processorTime: processorMicroseconds
+        case .rate: requestsPerSecond
+        case .connections: connections.map(Double.init) ?? .nan
+        case .busiestLoop: busiestLoop ?? .nan
+        }
+    }
 }
 
 /// The figures of one contender in one scenario, round by round.
-struct Samples {
+struct Samples: Codable {
     private(set) var rounds: [Sample] = []
 
     mutating func append(_ sample: Sample) { rounds.append(sample) }
-
-    var requestsPerSecond: Double { Self.median(rounds.map(\.requestsPerSecond)) }
-    var processorMicroseconds: Double { Self.median(rounds.map(\.processorMicroseconds)) }
 
     /// The least and the greatest processor time per request of any round, in microseconds.
     var processorSpread: ClosedRange<Double> {
@@ -28,16 +37,20 @@ struct Samples {
         return (figures.min() ?? 0)...(figures.max() ?? 0)
     }
 
-    func median(of quantity: Target.Quantity) -> Double {
-        switch quantity {
-        case .processorTime: processorMicroseconds
-        case .rate: requestsPerSecond
-        }
-    }
+    func median(of quantity: Target.Quantity) -> Double { rounds.map { $0.figure(quantity) }.median }
 
-    private static func median(_ figures: [Double]) -> Double {
-        let sorted = figures.sorted()
+    /// The median of the ratios to another contender's figure of the same round.
+    ///
+    /// Other work of the machine that lasts longer than a round affects both figures of it, and so leaves its ratio alone.
+    func ratioPerRound(_ quantity: Target.Quantity, to others: Samples) -> Double {
+        zip(rounds, others.rounds).map { $0.figure(quantity) / $1.figure(quantity) }.median
+    }
+}
+
+extension [Double] {
+    var median: Double {
+        let sorted = sorted()
         guard !sorted.isEmpty else { return .nan }
-        return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
+        return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2
     }
 }

@@ -1,20 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-/// What came out of a scenario.
+/// The figures of a scenario in one run.
 struct ScenarioResult {
+    /// The run that measured them.
+    var run: RunIdentity.ID
     var scenario: Scenario
-    var samples: [Contender: Samples]
+    var samples: [Contender: Samples] = [:]
 
-    /// The figure of one contender over that of another, both medians of the same rounds.
+    /// The contenders with figures, in the order of the scenario.
+    var contenders: [Contender] { scenario.contenders.filter { samples[$0] != nil } }
+
+    /// The median of the ratios of each round; NaN without figures.
     func ratio(_ quantity: Target.Quantity, _ contender: Contender, to reference: Contender) -> Double {
+        guard let figures = samples[contender], let others = samples[reference] else { return .nan }
+        return figures.ratioPerRound(quantity, to: others)
+    }
+
+    /// The ratio of the medians of all rounds; NaN without figures.
+    func ratioOfMedians(_ quantity: Target.Quantity, _ contender: Contender, to reference: Contender) -> Double {
         guard let figures = samples[contender], let others = samples[reference] else { return .nan }
         return figures.median(of: quantity) / others.median(of: quantity)
     }
 
-    func ratio(_ target: Target) -> Double { ratio(target.quantity, target.contender, to: target.reference) }
+    /// The figure that a target is about; nil when its contender was left out.
+    func figure(_ target: Target) -> Double? {
+        guard let figures = samples[target.contender], samples[target.reference] != nil else { return nil }
+        return target.quantity == .busiestLoop
+            ? figures.median(of: .busiestLoop) : ratio(target.quantity, target.contender, to: target.reference)
+    }
 
-    func isMet(_ target: Target) -> Bool { target.bounds.contains(ratio(target)) }
-
-    var missesBindingTarget: Bool { scenario.targets.contains { $0.isBinding && !isMet($0) } }
+    var missesGoal: Bool {
+        scenario.targets.contains { target in figure(target).map { target.verdict($0) == .missed } ?? false }
+    }
 }

@@ -1,58 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-/// A ratio to reach.
+/// A bound for a contender's figure, which is a multiple of another contender's.
 struct Target {
-    /// What is compared.
     enum Quantity: String {
         case processorTime = "CPU per request"
         case rate = "requests per second"
+        case connections = "open connections"
+        /// Not a multiple: the CPU time of the busiest loop thread over that of all of them.
+        case busiestLoop = "busiest loop's share of the loops' CPU"
+    }
+
+    enum Verdict: String {
+        case met
+        /// The goal is met, or there is none; the aim is not.
+        case aimMissed = "aim missed"
+        case missed = "MISSED"
     }
 
     var contender: Contender
     var quantity: Quantity
     var reference: Contender
-    var bounds: ClosedRange<Double>
-    /// Whether `--check` insists on it. The others are aims, of later work.
-    var isBinding: Bool
+    /// Whether the bounds are the least that the figure may be; otherwise they are the most.
+    var isLeast: Bool
+    /// The binding bound, which `--check` insists on.
+    var goal: Double?
+    /// The bound of later work.
+    var aim: Double?
 
     init(
         _ contender: Contender,
         _ quantity: Quantity,
-        atMost maximum: Double,
-        of reference: Contender,
-        isBinding: Bool = false
+        atMost goal: Double?,
+        aim: Double? = nil,
+        of reference: Contender
     ) {
-        self.init(contender, quantity, 0...maximum, reference, isBinding)
+        self.init(contender: contender, quantity: quantity, reference: reference, isLeast: false, goal: goal, aim: aim)
     }
 
     init(
         _ contender: Contender,
         _ quantity: Quantity,
-        atLeast minimum: Double,
-        of reference: Contender,
-        isBinding: Bool = false
+        atLeast goal: Double?,
+        aim: Double? = nil,
+        of reference: Contender
     ) {
-        self.init(contender, quantity, minimum...(.infinity), reference, isBinding)
+        self.init(contender: contender, quantity: quantity, reference: reference, isLeast: true, goal: goal, aim: aim)
     }
 
     private init(
-        _ contender: Contender,
-        _ quantity: Quantity,
-        _ bounds: ClosedRange<Double>,
-        _ reference: Contender,
-        _ isBinding: Bool
+        contender: Contender,
+        quantity: Quantity,
+        reference: Contender,
+        isLeast: Bool,
+        goal: Double?,
+        aim: Double?
     ) {
         self.contender = contender
         self.quantity = quantity
-        self.bounds = bounds
         self.reference = reference
-        self.isBinding = isBinding
+        self.isLeast = isLeast
+        self.goal = goal
+        self.aim = aim
     }
 
-    /// `CPU per request at most 1.6 x libcurl in C`.
-    var text: String {
-        let bound = bounds.upperBound.isFinite ? "at most \(bounds.upperBound)" : "at least \(bounds.lowerBound)"
-        return "\(quantity.rawValue) \(bound) x \(reference.name)"
+    func verdict(_ figure: Double) -> Verdict {
+        if let goal, !isWithin(goal, figure) { return .missed }
+        if let aim, !isWithin(aim, figure) { return .aimMissed }
+        return .met
     }
+
+    /// `swift-httpdns: CPU per request, x libcurl in C`.
+    var text: String {
+        quantity == .busiestLoop
+            ? "\(contender.name): \(quantity.rawValue)"
+            : "\(contender.name): \(quantity.rawValue), x \(reference.name)"
+    }
+
+    /// `<= 1.3`; `-` without a bound.
+    func text(of bound: Double?) -> String { bound.map { "\(isLeast ? ">=" : "<=") \($0)" } ?? "-" }
+
+    /// A figure that could not be measured is no figure within a bound.
+    private func isWithin(_ bound: Double, _ figure: Double) -> Bool { isLeast ? figure >= bound : figure <= bound }
 }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import BenchmarkOrigin
+internal import Glibc
+internal import HTTPDNS
+
+/// The program whose operations `Scripts/count-operations` counts: GETs of 1 KiB with the rules of a client in use, and the
+/// origin, which is a process of its own so that its work is not counted.
+///
+/// usage: `httpdns-count-operations origin`, then `httpdns-count-operations PORT REQUESTS IN-FLIGHT PLANTED`
+@main
+struct CountedRequests {
+    private static let bodyBytes = 1024
+
+    static func main() async throws {
+        let arguments = CommandLine.arguments.dropFirst()
+        if arguments.elementsEqual(["origin"]) {
+            serve()
+        }
+        let numbers = arguments.compactMap { Int($0) }
+        guard numbers.count == 4, numbers.count == arguments.count else {
+            fatalError("usage: httpdns-count-operations origin | PORT REQUESTS IN-FLIGHT PLANTED")
+        }
+        try await send(port: numbers[0], requests: numbers[1], inFlight: numbers[2], planted: numbers[3])
+    }
+
+    private static func serve() -> Never {
+        var port: Int32 = 0
+        let listener = benchmark_origin_listen("127.0.0.1", &port)
+        guard listener >= 0 else { fatalError("nothing can listen on 127.0.0.1") }
+        print(port)
+        fflush(nil)
+        benchmark_origin_serve(listener, 0, Int32(bodyBytes))
+        fatalError("the origin failed: \(String(cString: strerror(errno)))")
+    }
+
+    /// - Parameter planted: The number of objects that each request makes for nothing: a difference that must be found.
+    private static func send(port: Int, requests: Int, inFlight: Int, planted: Int) async throws {
+        let client = try await HTTPDNSClient(configuration: configuration())
+        let url = "http://counted.example:\(port)/1k"
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<inFlight {
+                // The remainder goes to the first tasks, one request each.
+                let share = requests / inFlight + (task < requests % inFlight ? 1 : 0)
+                group.addTask {
+                    for _ in 0..<share {
+                        let response = try await client.get(url, headerFields: [.accept: "*/*", .userAgent: "counted"])
+                        let bytes = try await response.body.collect(upTo: .mebibytes(1)).count
+                        guard response.status == .ok, bytes == bodyBytes else {
+                            fatalError("a response of \(response.status) with \(bytes) bytes")
+                        }
+                        for _ in 0..<planted { plant() }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await client.shutdown()
+    }
+
+    /// Mappings of other names, six routes, an address policy and a rollout: nothing may be cheap only without them.
+    private static func configuration() throws -> HTTPDNSClient.Configuration {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key("counted.example"): .addresses(["127.0.0.1"])]
+        for number in 0..<1000 {
+            let key = try HTTPDNSMapping.Key("rule\(number).example")
+            configuration.resolver.mappings[key] = .addresses(["203.0.113.7"])
+        }
+        configuration.resolver.providers = [UnusedProvider()]
+        for number in 0..<6 {
+            var route = HTTPDNSRoute(
+                .suffix(try HTTPDNSName("zone\(number).example")),
+                .providers(["unused"], fallback: .system)
+            )
+            if number == 5 { route.rollout = HTTPDNSRoute.Rollout(percent: 50, by: .key) }
+            configuration.resolver.routes.append(route)
+        }
+        configuration.resolver.policy.denied = [HTTPDNSAddressBlock("198.51.100.0/24")].compactMap(\.self)
+        return configuration
+    }
+
+    private final class Planted {}
+
+    /// Makes an object and frees it, by a pointer: an object that is not passed on would be made on the stack.
+    @inline(never)
+    private static func plant() {
+        let pointer = Unmanaged.passRetained(Planted()).toOpaque()
+        Unmanaged<Planted>.fromOpaque(pointer).release()
+    }
+}
+
+/// The provider that the routes name. The counted name is on none of them.
+private final class UnusedProvider: HTTPDNSProvider {
+    let name = "unused"
+
+    func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+        fatalError("the provider was asked for \(query.host)")
+    }
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+extension Scenario {
+    /// All scenarios, in the order of a run.
+    static let all: [Scenario] = plain + tls + http2 + largeBodies + manyInFlight + severalLoops
+
+    private static let three: [Contender] = [.curl, .client, .asyncHTTPClient]
+    private static let withStaticRuntime: [Contender] = [.clientStatic, .asyncHTTPClientStatic]
+
+    /// The target of the client's CPU per request.
+    private static func client(atMost goal: Double, aim: Double) -> Target {
+        Target(.client, .processorTime, atMost: goal, aim: aim, of: .curl)
+    }
+
+    private static let plain: [Scenario] = [
+        Scenario(
+            name: "http1-1",
+            title: "HTTP/1.1, 1 in flight",
+            wire: .http1,
+            inFlight: 1,
+            requests: 8_000,
+            contenders: three + [.clientOnLoop, .go, .urlSession] + withStaticRuntime,
+            targets: [
+                client(atMost: 1.6, aim: 1.3),
+                Target(.client, .rate, atLeast: nil, aim: 1.6, of: .asyncHTTPClient),
+            ]
+        ),
+        Scenario(
+            name: "http1-2",
+            title: "HTTP/1.1, 2 in flight",
+            wire: .http1,
+            inFlight: 2,
+            requests: 10_000,
+            contenders: three + [.clientOnLoop],
+            targets: [client(atMost: 1.7, aim: 1.3)]
+        ),
+        Scenario(
+            name: "http1-4",
+            title: "HTTP/1.1, 4 in flight",
+            wire: .http1,
+            inFlight: 4,
+            requests: 15_000,
+            contenders: three
+        ),
+        Scenario(
+            name: "http1-8",
+            title: "HTTP/1.1, 8 in flight",
+            wire: .http1,
+            inFlight: 8,
+            requests: 20_000,
+            contenders: three
+        ),
+        Scenario(
+            name: "http1-16",
+            title: "HTTP/1.1, 16 in flight",
+            wire: .http1,
+            inFlight: 16,
+            requests: 25_000,
+            contenders: three
+        ),
+        Scenario(
+            name: "http1-64",
+            title: "HTTP/1.1, 64 in flight",
+            wire: .http1,
+            inFlight: 64,
+            requests: 30_000,
+            contenders: three + [.clientOnLoop, .go, .urlSession, .clientAmongMappings] + withStaticRuntime,
+            targets: [
+                client(atMost: 1.3, aim: 1.05),
+                Target(.clientOnLoop, .processorTime, atMost: 1.15, of: .curl),
+                Target(.clientAmongMappings, .processorTime, atMost: nil, aim: 1.05, of: .client),
+                Target(.client, .rate, atLeast: nil, aim: 1.3, of: .asyncHTTPClient),
+            ]
+        ),
+        Scenario(
+            name: "http1-512",
+            title: "HTTP/1.1, 512 in flight",
+            wire: .http1,
+            inFlight: 512,
+            requests: 30_000,
+            contenders: three + [.clientOnLoop, .go],
+            targets: [client(atMost: 1.3, aim: 1.1)]
+        ),
+    ]
+
+    private static let tls: [Scenario] = [
+        Scenario(
+            name: "http1-tls-1",
+            title: "HTTP/1.1 over TLS, 1 in flight",
+            wire: .http1TLS,
+            inFlight: 1,
+            requests: 6_000,
+            contenders: three
+        ),
+        Scenario(
+            name: "http1-tls-64",
+            title: "HTTP/1.1 over TLS, 64 in flight",
+            wire: .http1TLS,
+            inFlight: 64,
+            requests: 20_000,
+            contenders: three + [.clientOnLoop, .go],
+            targets: [client(atMost: 1.3, aim: 1.1)]
+        ),
+        Scenario(
+            name: "http1-tls-512",
+            title: "HTTP/1.1 over TLS, 512 in flight",
+            wire: .http1TLS,
+            inFlight: 512,
+            requests: 20_000,
+            contenders: three
+        ),
+        Scenario(
+            name: "http1-tls-new",
+            title: "HTTP/1.1 over TLS, a new connection for each request, 16 in flight",
+            wire: .http1TLSClosing,
+            inFlight: 16,
+            requests: 1_000,
+            contenders: three + [.go],
+            targets: [client(atMost: 1.05, aim: 1)]
+        ),
+        Scenario(
+            name: "post-tls-64",
+            title: "POST of 1 KiB, HTTP/1.1 over TLS, 64 in flight",
+            wire: .http1TLS,
+            inFlight: 64,
+            requests: 20_000,
+            bodyBytes: 1024,
+            contenders: three + [.go]
+        ),
+    ]
+
+    private static let http2: [Scenario] = [
+        Scenario(
+            name: "http2-tls-1",
+            title: "HTTP/2 over TLS, 1 in flight",
+            wire: .http2TLS,
+            inFlight: 1,
+            requests: 6_000,
+            contenders: three + [.go],
+            targets: [client(atMost: 1.6, aim: 1.3)]
+        ),
+        Scenario(
+            name: "http2-tls-64",
+            title: "HTTP/2 over TLS, 64 in flight",
+            wire: .http2TLS,
+            inFlight: 64,
+            requests: 20_000,
+            contenders: three + [.clientOnLoop, .go] + withStaticRuntime,
+            targets: [
+                client(atMost: 1.25, aim: 1.1),
+                Target(.client, .rate, atLeast: nil, aim: 1.3, of: .asyncHTTPClient),
+                Target(.client, .processorTime, atMost: nil, aim: 0.55, of: .asyncHTTPClient),
+            ]
+        ),
+        Scenario(
+            name: "http2-tls-512",
+            title: "HTTP/2 over TLS, 512 in flight",
+            wire: .http2TLS,
+            inFlight: 512,
+            requests: 20_000,
+            contenders: three + [.go],
+            targets: [client(atMost: 1.3, aim: 1.1)]
+        ),
+    ]
+
+    private static let largeBodies: [Scenario] = [
+        Scenario(
+            name: "download",
+            title: "100 MB over HTTP/1.1, one after the other, read chunk by chunk",
+            wire: .http1,
+            inFlight: 1,
+            requests: 4,
+            resource: .large,
+            contenders: three + [.go],
+            targets: [client(atMost: 1.15, aim: 1.05)]
+        )
+    ]
+
+    private static let manyInFlight: [Scenario] = [
+        Scenario(
+            name: "silent",
+            title: "HTTP/1.1, 16 in flight, beside 2,000 requests without a response",
+            wire: .http1,
+            inFlight: 16,
+            requests: 20_000,
+            contenders: [.client, .clientBesideSilent, .curl, .curlBesideSilent],
+            targets: [Target(.clientBesideSilent, .processorTime, atMost: 1.3, aim: 1.1, of: .client)]
+        ),
+        Scenario(
+            name: "slow",
+            title: "HTTP/1.1, 64 in flight, with 2,000 more whose responses take 400 ms; CPU per request of both kinds",
+            wire: .http1,
+            inFlight: 64,
+            requests: 20_000,
+            contenders: [.client, .clientBesideSlow],
+            targets: [Target(.clientBesideSlow, .processorTime, atMost: 1.3, aim: 1.1, of: .client)]
+        ),
+        Scenario(
+            name: "names",
+            title: "one hot name, HTTP/1.1, 64 in flight, after 5,000 other names on 4 addresses",
+            wire: .http1,
+            inFlight: 64,
+            requests: 20_000,
+            contenders: [.client, .clientAmongNames],
+            targets: [Target(.clientAmongNames, .processorTime, atMost: 1.3, of: .client)]
+        ),
+    ]
+
+    private static let severalLoops: [Scenario] = [
+        Scenario(
+            name: "loops-64",
+            title: "two loops beside one, HTTP/1.1, 64 in flight, cores not separated",
+            wire: .http1,
+            inFlight: 64,
+            requests: 30_000,
+            separatesCores: false,
+            contenders: [.clientWithOneLoop, .clientWithTwoLoops],
+            targets: [
+                Target(.clientWithTwoLoops, .processorTime, atMost: 1.1, of: .clientWithOneLoop),
+                Target(.clientWithTwoLoops, .rate, atLeast: 1, of: .clientWithOneLoop),
+                Target(.clientWithTwoLoops, .busiestLoop, atMost: 0.6, of: .clientWithOneLoop),
+            ]
+        ),
+        Scenario(
+            name: "loops-4",
+            title: "two loops beside one, HTTP/1.1, 4 in flight, cores not separated",
+            wire: .http1,
+            inFlight: 4,
+            requests: 15_000,
+            separatesCores: false,
+            contenders: [.clientWithOneLoop, .clientWithTwoLoops],
+            targets: [Target(.clientWithTwoLoops, .connections, atMost: 1, of: .clientWithOneLoop)]
+        ),
+    ]
+}
