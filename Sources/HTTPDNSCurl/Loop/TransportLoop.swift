@@ -420,7 +420,8 @@ final class TransportLoop {
         guard let transfer = handle.transfer, transfer.handle === handle else { return }
         var head: RawHead?
         if handle.isHeadComplete, !handle.isHeadDelivered, let endpoint = handle.pin?.key.endpoint {
-            let whole = (try? end?.get())?.timings
+            // This comes first, because it also reads the number of connections.
+            let timings = (try? end?.get())?.timings ?? handle.timings(isComplete: end != nil)
             head = RawHead(
                 bytes: handle.head,
                 endpoint: endpoint,
@@ -428,7 +429,7 @@ final class TransportLoop {
                 reusedConnection: handle.connects == 0,
                 hedges: transfer.hedges,
                 peerCertificates: configuration.keepsPeerCertificates ? handle.connection?.chain ?? [] : [],
-                timings: whole ?? handle.timings(isComplete: end != nil)
+                timings: timings
             )
             handle.isHeadDelivered = true
             handle.noteVersionOfHead()

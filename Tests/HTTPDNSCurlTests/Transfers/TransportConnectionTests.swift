@@ -38,6 +38,25 @@ struct TransportConnectionTests {
         try await server.awaitConnections { $0[1].isClosedByClient }
     }
 
+    /// The body comes after the head was read, so that no later turn of the loop can correct what the head says.
+    @Test("A head that comes before its body says whether the connection is new")
+    func newConnection() async throws {
+        let hasHead = (0..<2).map { _ in Gate() }
+        let steps = hasHead.flatMap { gate -> [RawServer.Step] in
+            [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"), .wait(gate), .sendText("ok")]
+        }
+        let server = try RawServer { _ in steps }
+        let fixture = TransportFixture()
+        for (number, gate) in hasHead.enumerated() {
+            let response = try await fixture.send(TransportFixture.request(to: server))
+            #expect(response.reusedConnection == (number > 0))
+            #expect((response.timings.connect == nil) == (number > 0))
+            gate.open()
+            for try await _ in response.body {}
+        }
+        #expect(server.connections.count == 1)
+    }
+
     /// The rule also holds on a loop that never ran.
     @Test("A task that is cancelled before it begins sends nothing")
     func cancelledBefore() async throws {
