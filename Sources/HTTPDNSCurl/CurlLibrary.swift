@@ -20,13 +20,6 @@ package enum CurlLibrary {
         return (0x075800..<0x080000).contains(information.pointee.version_num)
     }()
 
-    /// Whether libcurl checks for each piece of a body whether to decode it (7.88.1), and not once, in the head.
-    /// LibcurlQuirks.md: decoding is decided per piece.
-    static let decodesByThePiece: Bool = {
-        guard let information = curl_version_info(CURLVERSION_FIRST) else { return false }
-        return information.pointee.version_num < 0x080000
-    }()
-
     /// Whether libcurl loses an HTTP/2 response whose stream the server resets (RST_STREAM), when it reads both together
     /// (corrected in 8.1). LibcurlQuirks.md: early response, lost.
     package static let losesResponseBeforeReset: Bool = {

@@ -35,9 +35,8 @@ package struct TransportConfiguration: Sendable {
     package var keepsPeerCertificates = false
     /// The ejection of endpoints that respond with errors, which are then tried last for a while; `nil` for none.
     package var ejection: HTTPDNSTransfer.OutlierEjection?
-    /// Whether libcurl decodes the content codings that ``Inflater`` does not know; otherwise only gzip and deflate are
-    /// requested. LibcurlQuirks.md: decoding is decided per piece.
-    var decodesByThePiece = CurlLibrary.decodesByThePiece
+    /// The libraries that decode content codings; codings without their library are not requested.
+    var codingLibraries = CodingLibraries.system
     /// The settings of connections without a request; `nil` for none.
     package var activeProbing: HTTPDNSTransfer.ActiveProbing?
     package var logger: Logger?

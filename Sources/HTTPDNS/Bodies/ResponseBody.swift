@@ -17,6 +17,7 @@ extension HTTPDNSClient.Response {
             case transfer(TransferResponseBody, HopRecord)
             case chunks(any AsyncSequence<[UInt8], any Error> & Sendable, HopRecord?, SinglePass)
             case bytes([UInt8], SinglePass)
+            case decoded(DecodedBody, HopRecord)
         }
 
         private let source: Source
@@ -36,6 +37,10 @@ extension HTTPDNSClient.Response {
             case .transfer(let body): self.init(.transfer(body, hop), length: length)
             case .chunks(let chunks): self.init(.chunks(chunks, hop, SinglePass()), length: length)
             }
+        }
+
+        init(_ body: DecodedBody, of hop: HopRecord, length: BodyLength) {
+            self.init(.decoded(body, hop), length: length)
         }
 
         /// Returns a body of these bytes.
@@ -87,6 +92,9 @@ extension HTTPDNSClient.Response {
                 case .bytes(let all, let pass):
                     if pass.take() { bytes = all.isEmpty ? nil : all } else { isRefused = true }
                     hop = nil
+                case .decoded(let body, let hop):
+                    chunks = body.makeAsyncIterator()
+                    self.hop = hop
                 }
             }
 
@@ -168,9 +176,16 @@ extension HTTPDNSClient.Response {
             }
         }
 
-        /// The byte counts and timings; nil until the body has ended on the wire, and for bodies from other sources.
+        /// The byte counts and timings; nil until the body has ended on the wire, and for bodies from other sources. A body
+        /// whose content coding is decoded has them once it was read to its end.
         public var summary: HTTPDNSClient.Response.BodySummary? {
-            guard case .transfer(let body, _) = source, let summary = body.summary else { return nil }
+            let summary: TransferSummary? =
+                switch source {
+                case .transfer(let body, _): body.summary
+                case .decoded(let body, _): body.summary
+                case .chunks, .bytes: nil
+                }
+            guard let summary else { return nil }
             return HTTPDNSClient.Response.BodySummary(
                 bodyBytes: summary.bodyBytes,
                 wireBytes: summary.wireBytes,
@@ -180,7 +195,7 @@ extension HTTPDNSClient.Response {
 
         var hop: HopRecord? {
             switch source {
-            case .transfer(_, let hop): hop
+            case .transfer(_, let hop), .decoded(_, let hop): hop
             case .chunks(_, let hop, _): hop
             case .bytes: nil
             }

@@ -120,8 +120,8 @@ extension HTTPDNSClient.Request {
         public var withoutHeaders: Set<HTTPField.Name> = []
         /// The longest response body, after decoding.
         public var maximumResponseBody = HTTPDNSClient.ByteLimit.inherited
-        /// Whether the client requests the content codings that libcurl supports (gzip, deflate, br and zstd on Debian
-        /// 12) and decodes the body. When false, it requests none, and the body arrives as it was sent, such as a
+        /// Whether the client requests content codings (gzip and deflate, and br and zstd where libbrotlidec and libzstd are
+        /// installed) and decodes the body. An `Accept-Encoding` field of the request replaces the client's. When false, it requests none, and the body arrives as it was sent, such as a
         /// `.tar.gz` that the server labels with a content coding. A request with a `Range` field never requests any:
         /// its response is a part of the coded body.
         public var decodesBody = true

@@ -149,11 +149,7 @@ extension Pipeline {
         return HTTPDNSClient.Response(
             answer.head,
             answer.version,
-            HTTPDNSClient.Response.Body(
-                answer.body,
-                of: hop,
-                length: BodyLength(declaredBy: answer.head, to: request.method, decodes: fixed.isDecoded)
-            ),
+            body(of: answer, to: request.method, fixed, hop),
             [exchange]
         )
     }

@@ -45,7 +45,7 @@ final class LoopMailbox: Sendable {
 
     private let state = Lock(State())
     private let isAsleep = Atomic<Bool>(false)
-    private let configuration: TransportConfiguration
+    let configuration: TransportConfiguration
     /// The state that the loop shares with the others of its transport.
     let shared: SharedLoopState
     /// The number of the loop among those of its transport.

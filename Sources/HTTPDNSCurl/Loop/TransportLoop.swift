@@ -65,8 +65,8 @@ final class TransportLoop {
     /// The time of the next sweep; `Int64.max` when there is nothing to check.
     var sweepAt = Int64.max
     var uncounted = UncountedConnections()
-    /// Created with the first body that needs it.
-    private(set) lazy var decodingRoom = DecodeBuffer()
+    /// The line with the content codings that are decoded, which the header lists of transfers end with; freed with the loop.
+    let acceptedCodings: UnsafeMutablePointer<curl_slist>?
     /// Whether the last jobs included callers' tasks.
     @exclusivity(unchecked) private var hasRunTasks = false
     private(set) var isDraining = false
@@ -117,9 +117,12 @@ final class TransportLoop {
         probing = mailbox.shared.probing
         trust = mailbox.shared.trust(of: configuration)
         hasCertificate = configuration.trust.clientCertificate != nil
+        acceptedCodings = curl_slist_append(nil, "Accept-Encoding: \(configuration.codingLibraries.acceptEncoding)")
         now = TransportLoop.clock()
         if mailbox.shared.count > 1 { meter = LoopMeter(at: now) }
     }
+
+    deinit { curl_slist_free_all(acceptedCodings) }
 
     private static func clock() -> Int64 { SystemTimeSource().now().nanoseconds }
 
@@ -358,7 +361,6 @@ final class TransportLoop {
             }
             return .failure(failure(.protocolViolation, .firstByte, "the answer has no complete head", handle))
         }
-        if let failure = handle.cutShort { return .failure(completed(failure, handle)) }
         return .success(handle.summary)
     }
 
@@ -427,6 +429,7 @@ final class TransportLoop {
                 endpoint: endpoint,
                 failedAttempts: transfer.race?.trail ?? [],
                 reusedConnection: handle.connects == 0,
+                declaresCoding: handle.declaresCoding,
                 hedges: transfer.hedges,
                 peerCertificates: configuration.keepsPeerCertificates ? handle.connection?.chain ?? [] : [],
                 timings: timings

@@ -40,7 +40,7 @@ extension EasyHandle {
                 head.reserveCapacity(512)
                 status = EasyHandle.status(in: line)
             }
-            if letter == UInt8(ascii: "e") { declaredCoding.read(line) }
+            if letter == UInt8(ascii: "e"), line.value(of: "content-encoding:") != nil { declaresCoding = true }
             head.append(contentsOf: line)
         }
         if phase == .receiving || !isInterim {
@@ -67,10 +67,10 @@ extension EasyHandle {
                 head.removeAll(keepingCapacity: true)
                 status = nil
                 declaredLength = DeclaredLength()
-                declaredCoding = DeclaredCoding()
+                declaresCoding = false
             } else {
                 isHeadComplete = true
-                beginDecoding()
+                if declaresCoding { raiseLimitOfCodedBody() }
                 loop.markReadable(self)
                 if isSendingPaused { loop.noteEarlyAnswer(self) }
             }
@@ -93,7 +93,15 @@ extension EasyHandle {
         return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// Receives bytes of the body, as far as libcurl decodes it.
+    /// Raises the limit for a body whose decoded bytes its reader counts. A coding makes no body twice as long, so a longer
+    /// one consists of bytes that mean nothing, such as the comments of endless gzip members.
+    private func raiseLimitOfCodedBody() {
+        guard transfer?.request.decodes == true, maximumBodyBytes != .max else { return }
+        let (limit, overflow) = maximumBodyBytes.addingReportingOverflow(maximumBodyBytes + EasyHandle.maximumChunk)
+        maximumBodyBytes = overflow ? .max : limit
+    }
+
+    /// Receives bytes of the body as they were sent: libcurl decodes no content coding unless it is asked to.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard isHeadComplete else {
             failure = TransferFailure(
@@ -116,7 +124,7 @@ extension EasyHandle {
             }
         }
         markActive(.receiving)
-        guard decode(bytes) else { return 0 }
+        guard takeBody(bytes) else { return 0 }
         loop.markReadable(self)
         return bytes.count
     }
@@ -136,16 +144,12 @@ extension EasyHandle {
         curl_easy_pause(curl, CURLPAUSE_RECV | (isSendingPaused ? CURLPAUSE_SEND : 0))
     }
 
-    /// Takes decoded bytes of the body.
+    /// Takes bytes of the body.
     /// - Returns: Whether more may follow.
-    func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bodyBytes += bytes.count
         if bodyBytes > maximumBodyBytes {
-            failure = EasyHandle.tooLong(maximumBodyBytes)
-            return false
-        }
-        if isDecodingTooMuch {
-            failure = EasyHandle.decodesTooLong
+            failure = EasyHandle.tooLong(transfer?.limits.maximumResponseBytes ?? maximumBodyBytes)
             return false
         }
         if chunk.count + bytes.count > EasyHandle.maximumChunk, !chunk.isEmpty {

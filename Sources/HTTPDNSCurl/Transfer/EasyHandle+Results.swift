@@ -166,15 +166,6 @@ extension EasyHandle {
         case CURLE_HTTP2 where mayHaveBeenSent && (!isHeadBegun || connection?.lastStream != nil):
             // The session has no streams left, usually after a GOAWAY.
             return failure(.connectionLost, phaseOfFailure, "the server ended the HTTP/2 connection")
-        case CURLE_BAD_CONTENT_ENCODING:
-            return failure(.undecodable, .body, curlText ?? "the answer's content coding cannot be taken off")
-        case CURLE_WRITE_ERROR:
-            // The write callback always sets a reason when it refuses data, so the error comes from one of libcurl's decoders.
-            return failure(.undecodable, .body, EasyHandle.goesOn)
-        case CURLE_OUT_OF_MEMORY where isReadingPaused:
-            // libcurl's own bound for the decoded data of one read while the reader waits (7.88: DYN_PAUSE_BUFFER, 64 MiB).
-            if let limit = transfer?.limits.maximumResponseBytes, limit <= 64 << 20 { return EasyHandle.tooLong(limit) }
-            return failure(.undecodable, .body, "the answer grows by more than 64 MiB while its reader is busy")
         case CURLE_HTTP2, CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
             return failure(.protocolViolation, phaseOfFailure, curlText ?? "the answer breaks HTTP's rules")
         case CURLE_URL_MALFORMAT:

@@ -32,7 +32,6 @@ extension EasyHandle {
             set(CURLOPT_FORBID_REUSE, 1)
             set(CURLOPT_PIPEWAIT, 0)
         }
-        if transfer.request.decodes != requestsCodings { setRequestsCodings(transfer.request.decodes) }
         // OpenSSL returns at most one record of 16 KiB for a read, and HTTP/2 has no reads of its own.
         let readsLong = pin.hadLongBody && scheme == .http && versions != .http2Only
         setReadSize(readsLong ? EasyHandle.longRead : EasyHandle.fullPiece)
@@ -50,7 +49,8 @@ extension EasyHandle {
             transfer.request.headerFields,
             host: transfer.request.hostHeader,
             hasBody: transfer.hasBody,
-            saysEmpty: transfer.request.saysEmpty
+            saysEmpty: transfer.request.saysEmpty,
+            tail: transfer.request.decodes ? loop.acceptedCodings : nil
         )
         set(CURLOPT_HTTPHEADER, list: headerList)
         if transfer.request.stopsBeforeSending, !transfer.request.keepsConnection {
@@ -115,7 +115,8 @@ extension EasyHandle {
         // If unset, the environment's `no_proxy` applies, which would bypass a proxy of the settings.
         set(CURLOPT_NOPROXY, "")
         set(CURLOPT_FOLLOWLOCATION, 0)
-        setRequestsCodings(true)
+        // libcurl takes truncated bodies for whole (LibcurlQuirks.md: truncated bodies pass).
+        set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         set(CURLOPT_TCP_NODELAY, 1)
         configureConnections()
         options.note(ccurl_set_string(curl, CURLOPT_ERRORBUFFER, errorBuffer), CURLOPT_ERRORBUFFER)
@@ -294,12 +295,16 @@ private let closeSocketCallback: ccurl_close_socket_function = { pointer, descri
 
 /// The encoding of a request's header fields as lines for libcurl (CURLOPT_HTTPHEADER).
 enum HeaderLines {
+    /// Returns the lines of a request; `nil` for none.
+    /// - Parameter tail: The line with the codings that are decoded, which the list ends with unless the request has its own
+    ///   `Accept-Encoding`. It stays the caller's: a list must be freed without it.
     /// - Throws: ``TransferFailure`` with code `invalidRequest` for CR, LF or NUL in a value.
     static func list(
         _ fields: HTTPFields,
         host: String?,
         hasBody: Bool,
-        saysEmpty: Bool = false
+        saysEmpty: Bool = false,
+        tail: UnsafeMutablePointer<curl_slist>? = nil
     ) throws(TransferFailure) -> UnsafeMutablePointer<curl_slist>? {
         var list: UnsafeMutablePointer<curl_slist>?
         var cookies: [UInt8] = []
@@ -333,6 +338,10 @@ enum HeaderLines {
             curl_slist_free_all(list)
             throw error
         }
+        guard let tail, !fields.contains(.acceptEncoding) else { return list }
+        guard var last = list else { return tail }
+        while let next = last.pointee.next { last = next }
+        last.pointee.next = tail
         return list
     }
 

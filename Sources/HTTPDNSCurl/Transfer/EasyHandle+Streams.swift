@@ -116,8 +116,7 @@ extension EasyHandle {
         replaceHandle(with: next)
         closeStream()
         use(nil, isOpenedHere: false)
-        curl_slist_free_all(headerList)
-        headerList = nil
+        freeHeaderList()
         freeRemovalList()
         errorBuffer[0] = 0
         if mayHaveBeenSent { transfer?.sendings -= 1 }

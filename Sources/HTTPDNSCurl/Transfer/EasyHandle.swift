@@ -44,8 +44,6 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
     var methodOptions = MethodOptions()
     /// The size of libcurl's reads.
     private(set) var readSize = EasyHandle.fullPiece
-    /// Whether the current options request content codings.
-    var requestsCodings = false
     /// The results of setting options.
     @exclusivity(unchecked) var options = OptionResults()
     /// Whether the last transfer set options that the next one must not see.
@@ -97,7 +95,8 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
     unowned(unsafe) var nextCarried: EasyHandle?
     /// Whether that connection was opened for it.
     var hasOpenedConnection = false
-    /// The lists that libcurl does not copy; freed at the end of the transfer.
+    /// The header lines of the request, which libcurl does not copy; freed at the end of the transfer. The last node may be
+    /// the loop's ``TransportLoop/acceptedCodings``.
     var headerList: UnsafeMutablePointer<curl_slist>?
     /// The RESOLVE lines before the pin's own; the last node points into the pin's list.
     var removalList: UnsafeMutablePointer<curl_slist>?
@@ -162,9 +161,8 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
     var status: Int?
     var isHeadComplete = false
     @exclusivity(unchecked) var declaredLength = DeclaredLength()
-    @exclusivity(unchecked) var declaredCoding = DeclaredCoding()
-    /// The decoder of the body's content coding; `nil` if libcurl decodes it, or there is none.
-    var inflater: Inflater?
+    /// Whether the head has a `Content-Encoding`. Its codings are decoded when the body is read.
+    @exclusivity(unchecked) var declaresCoding = false
     var isHeadDelivered = false
     /// The full chunks of this loop turn; the current one is separate.
     var chunks: [[UInt8]] = []
@@ -296,8 +294,7 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
             forgetOptions()
             needsReset = false
         }
-        curl_slist_free_all(headerList)
-        headerList = nil
+        freeHeaderList()
         freeRemovalList()
         errorBuffer[0] = 0
         giveBackSessions()
@@ -330,7 +327,7 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
         status = nil
         isHeadComplete = false
         declaredLength = DeclaredLength()
-        endDecoding()
+        declaresCoding = false
         isHeadDelivered = false
         chunks = []
         chunk = []
@@ -365,17 +362,29 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
     }
 
     func freeRemovalList() {
-        var last = removalList
         // The tail belongs to the pin.
+        EasyHandle.free(removalList, before: pin?.resolve)
+        removalList = nil
+    }
+
+    func freeHeaderList() {
+        // The tail belongs to the loop.
+        EasyHandle.free(headerList, before: loop.acceptedCodings)
+        headerList = nil
+    }
+
+    /// Frees the nodes of a list before a tail that belongs to another object.
+    private static func free(_ list: UnsafeMutablePointer<curl_slist>?, before tail: UnsafeMutablePointer<curl_slist>?) {
+        guard list != tail else { return }
+        var last = list
         while let node = last {
-            if node.pointee.next == pin?.resolve {
+            if node.pointee.next == tail {
                 node.pointee.next = nil
                 break
             }
             last = node.pointee.next
         }
-        curl_slist_free_all(removalList)
-        removalList = nil
+        curl_slist_free_all(list)
     }
 
     // MARK: options

@@ -17,9 +17,12 @@ package struct ResponseHead: Sendable {
     package init(_ head: HTTPResponse) { content = .made(head) }
 
     /// - Throws: ``TransferFailure`` with code `protocolViolation`.
-    static func received(_ bytes: [UInt8]) throws(TransferFailure) -> (ResponseHead, HTTPDNSTransfer.HTTPVersion) {
+    static func received(
+        _ bytes: [UInt8],
+        declaresCoding: Bool = false
+    ) throws(TransferFailure) -> (ResponseHead, HTTPDNSTransfer.HTTPVersion) {
         let (status, version) = try ResponseHeadParser.check(bytes)
-        return (ResponseHead(content: .received(ReceivedHead(status, bytes))), version)
+        return (ResponseHead(content: .received(ReceivedHead(status, bytes, declaresCoding: declaresCoding))), version)
     }
 
     private init(content: Content) { self.content = content }
@@ -28,6 +31,14 @@ package struct ResponseHead: Sendable {
         switch content {
         case .received(let head): head.status
         case .made(let head): head.status
+        }
+    }
+
+    /// Whether there is a `Content-Encoding` field. Most responses have none, and their fields need not be made for this.
+    package var declaresCoding: Bool {
+        switch content {
+        case .received(let head): head.declaresCoding
+        case .made(let head): head.headerFields.contains(.contentEncoding)
         }
     }
 
@@ -61,11 +72,13 @@ package struct ResponseHead: Sendable {
 /// A received head, whose fields are made from its bytes when they are first read.
 private final class ReceivedHead: Sendable {
     let status: HTTPResponse.Status
+    let declaresCoding: Bool
     private let bytes: [UInt8]
     private let made = Lock<HTTPFields?>(nil)
 
-    init(_ status: HTTPResponse.Status, _ bytes: [UInt8]) {
+    init(_ status: HTTPResponse.Status, _ bytes: [UInt8], declaresCoding: Bool) {
         self.status = status
+        self.declaresCoding = declaresCoding
         self.bytes = bytes
     }
 

@@ -11,6 +11,8 @@ final class RawHead: Sendable {
     /// The earlier attempts that failed.
     let failedAttempts: [TransferAttempt]
     let reusedConnection: Bool
+    /// Whether the head has a `Content-Encoding`.
+    let declaresCoding: Bool
     /// The number of times that the request was sent again in parallel, because it had no response in time.
     let hedges: Int
     /// The server's certificates from the handshake, as far as they are kept.
@@ -22,6 +24,7 @@ final class RawHead: Sendable {
         endpoint: HTTPDNSEndpoint,
         failedAttempts: [TransferAttempt] = [],
         reusedConnection: Bool,
+        declaresCoding: Bool = false,
         hedges: Int = 0,
         peerCertificates: [HTTPDNSTransfer.PeerCertificate] = [],
         timings: HTTPDNSTransfer.Timings
@@ -30,6 +33,7 @@ final class RawHead: Sendable {
         self.endpoint = endpoint
         self.failedAttempts = failedAttempts
         self.reusedConnection = reusedConnection
+        self.declaresCoding = declaresCoding
         self.hedges = hedges
         self.peerCertificates = peerCertificates
         self.timings = timings

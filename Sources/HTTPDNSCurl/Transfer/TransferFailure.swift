@@ -36,7 +36,7 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
         case connectionLost
         /// The response is not HTTP, or violates its rules.
         case protocolViolation
-        /// The response's content coding is unknown, or its bytes do not match it.
+        /// The response's content coding is unknown, its bytes do not match it, or it is incomplete.
         case undecodable
         /// The response is longer than ``TransferLimits/maximumResponseBytes``.
         case responseTooLarge
@@ -119,6 +119,12 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
                 "the kernel does not watch the socket: \(systemErrorText(number)); raise fs.epoll.max_user_watches (sysctl)"
         )
     }
+
+    static let bodyConsumedTwice = TransferFailure(
+        code: .bodyConsumedTwice,
+        phase: .body,
+        message: "the body of a response can be read once; keep its bytes if they are needed again"
+    )
 
     static let shutDown = TransferFailure(code: .shutDown, phase: .queue, message: "the transport is shut down")
 

@@ -33,7 +33,8 @@ package struct TransferRequest: Sendable {
     package var stopsBeforeSending = false
     /// Whether the client's own certificate is withheld from the server. Such a transfer shares no connection with others.
     package var withholdsCertificate = false
-    /// Whether content codings that libcurl knows are requested and decoded (CURLOPT_ACCEPT_ENCODING).
+    /// Whether content codings are requested, with an `Accept-Encoding` field unless the request has its own, and decoded by a
+    /// ``DecodedBody``.
     package var decodes = true
     /// A callback with the bytes of a streamed body that libcurl has taken: 0 when a connection is established for it, then
     /// increasing numbers, and once more at the end. It runs in the task that reads the stream.

@@ -48,7 +48,10 @@ package struct TransferInProgress: Sendable {
         }
         let body = TransferResponseBody(transfer, pump: pump)
         do throws(TransferFailure) {
-            let (head, version) = try ResponseHead.received(rawHead.bytes)
+            let (head, version) = try ResponseHead.received(
+                rawHead.bytes,
+                declaresCoding: rawHead.declaresCoding
+            )
             if transfer.request.versions == .http2Only, version != .http2 {
                 throw TransferFailure(
                     code: .protocolViolation,
@@ -79,14 +82,15 @@ package struct TransferInProgress: Sendable {
 
 /// The facts of a transfer that are known at the end of its body.
 package struct TransferSummary: Hashable, Sendable {
-    /// The number of body bytes after decoding.
+    /// The number of delivered body bytes: as they were received, or of a ``DecodedBody`` those after decoding.
     package var bodyBytes: Int
     /// The number of received body bytes, before decoding.
     package var wireBytes: Int
     package var timings: HTTPDNSTransfer.Timings
 }
 
-/// The body of a response: a single-pass sequence of chunks of at most 64 KiB. Dropping it, or its iterator, cancels the
+/// The body of a response as it was sent: a single-pass sequence of chunks of at most 64 KiB. ``DecodedBody`` decodes its content
+/// codings. Dropping it, or its iterator, cancels the
 /// transfer.
 package struct TransferResponseBody: AsyncSequence, Sendable {
     package typealias Element = [UInt8]
@@ -136,11 +140,7 @@ package struct TransferResponseBody: AsyncSequence, Sendable {
         /// - Throws: ``TransferFailure``, `CancellationError`.
         package mutating func next() async throws -> [UInt8]? {
             guard let transfer = reader?.transfer else {
-                throw TransferFailure(
-                    code: .bodyConsumedTwice,
-                    phase: .body,
-                    message: "the body of a response can be read once; keep its bytes if they are needed again"
-                )
+                throw TransferFailure.bodyConsumedTwice
             }
             switch transfer.response.withLock({ $0.take(below: Transfer.window) }) {
             case .now(let result, let resumesReading):
@@ -175,6 +175,14 @@ package struct TransferResponseBody: AsyncSequence, Sendable {
     package func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(owner)
     }
+
+    /// Whether content codings were requested, and are to be decoded.
+    var isDecoded: Bool { owner.transfer.request.decodes }
+    /// The maximum number of delivered bytes, after decoding.
+    var maximumBytes: Int? { owner.transfer.limits.maximumResponseBytes }
+    var codingLibraries: CodingLibraries { owner.transfer.mailbox.configuration.codingLibraries }
+    /// The proxy of the egress path, without its login.
+    var proxy: String? { owner.transfer.request.egressPath?.proxy?.description }
 
     /// The byte counts and timings; `nil` until the body has ended on the wire.
     package var summary: TransferSummary? {

@@ -63,14 +63,14 @@ package struct UpstreamTransportExchange: UpstreamExchanging {
         guard reply.status == 200 else {
             guard readsRefusals else { return reply }
             do {
-                for try await chunk in response.body { reply.body += chunk }
+                reply.body = try await response.readDecoded()
             } catch is TransferFailure {
                 // The status is sufficient, and more useful than a body that is too long or incomplete.
                 reply.body = []
             }
             return reply
         }
-        for try await chunk in response.body { reply.body += chunk }
+        reply.body = try await response.readDecoded()
         return reply
     }
 

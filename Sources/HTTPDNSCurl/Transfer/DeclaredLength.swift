@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+/// The length that a response head declares for its body, once or several times.
+///
+/// libcurl reads a `Content-Length` as `strtol` reads a number: `12abc` and `+12` are 12, `0xC` is 0. Of two fields it uses the
+/// last. Both are errors (RFC 9110 section 8.6, RFC 9112 section 6.3): a recipient with another reading finds the next response
+/// on the connection at another offset.
+struct DeclaredLength {
+    enum Violation {
+        case notDecimal, differs
+    }
+
+    /// The length; `nil` when there is none. A larger number becomes the largest `UInt64`, which no response reaches.
+    private(set) var length: UInt64?
+
+    /// Reads a line of the head, including its end.
+    /// - Returns: The rule that the line breaks; `nil` when it breaks none, or is another field.
+    mutating func read(_ line: UnsafeRawBufferPointer) -> Violation? {
+        guard let value = line.value(of: DeclaredLength.name) else { return nil }
+        var member = Member()
+        for byte in value {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                guard !member.isClosed else { return .notDecimal }
+                // libcurl does not accept an overflowing number as a length.
+                let (tenfold, isTooLarge) = (member.number ?? 0).multipliedReportingOverflow(by: 10)
+                let (number, overflow) = tenfold.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))
+                member.number = isTooLarge || overflow ? .max : number
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"):
+                member.isClosed = member.number != nil
+            case UInt8(ascii: ","), UInt8(ascii: "\n"):
+                guard let number = member.number else { return .notDecimal }
+                if let length, length != number { return .differs }
+                length = number
+                member = Member()
+            default:
+                return .notDecimal
+            }
+        }
+        return nil
+    }
+
+    /// A number between two commas, as far as it has been read.
+    private struct Member {
+        var number: UInt64?
+        /// Whether white space follows the number.
+        var isClosed = false
+    }
+
+    private static let name: StaticString = "content-length:"
+}
