@@ -46,6 +46,24 @@ struct HeaderLinesTests {
         #expect(try lines([:], hasBody: true) == ["Expect:"])
     }
 
+    @Test("The line of the accepted codings ends the list, unless the request has its own")
+    func tail() throws {
+        let tail = try #require(curl_slist_append(nil, "Accept-Encoding: x"))
+        defer { curl_slist_free_all(tail) }
+        #expect(try HeaderLines.list([:], host: nil, hasBody: false, tail: tail) == tail)
+        #expect(try HeaderLines.list([:], host: nil, hasBody: false) == nil)
+        for hasOwn in [false, true] {
+            var fields: HTTPFields = [.accept: "a", .userAgent: "b"]
+            if hasOwn { fields[.acceptEncoding] = "c" }
+            let list = try #require(try HeaderLines.list(fields, host: nil, hasBody: false, tail: tail))
+            var last = list
+            while let next = last.pointee.next, next != tail { last = next }
+            #expect((last.pointee.next == tail) == !hasOwn)
+            last.pointee.next = nil
+            curl_slist_free_all(list)
+        }
+    }
+
     @Test("CR, LF and NUL never reach libcurl", arguments: ["a\r\nX: y", "a\nb", "a\0b"])
     func injection(value: String) {
         let failure = #expect(throws: TransferFailure.self) { try lines([:], host: value) }

@@ -66,13 +66,11 @@ struct TransportFixture {
         try await transport.execute(request)
     }
 
-    /// Sends, reads the body to its end and gives it.
+    /// Sends, reads the body to its end and gives it without its content codings.
     @discardableResult
     func fetch(_ request: TransferRequest) async throws -> (response: TransferResponse, body: [UInt8]) {
         let response = try await send(request)
-        var body: [UInt8] = []
-        for try await chunk in response.body { body += chunk }
-        return (response, body)
+        return (response, try await response.readDecoded())
     }
 
     /// The failure that sending and reading ends with.

@@ -207,9 +207,11 @@ struct SavingTests {
     /// It has the total where that is known.
     @Test("Progress begins at 0, grows and ends with the exact number")
     func progress() async throws {
-        for (length, coding) in [("5", nil), (nil, nil), ("5", "gzip")] as [(String?, String?)] {
+        for (length, coding) in [("5", nil), (nil, nil), ("15", "deflate")] as [(String?, String?)] {
             let wire = ScriptedWire { request, _ in
-                var answer = HopAnswer.ok(from: request, chunks: [[1, 2], [3, 4, 5]])
+                // Stored blocks of deflate (RFC 1951 section 3.2.4), the last one with the second chunk.
+                let stored: [[UInt8]] = [[0, 2, 0, 0xfd, 0xff, 1, 2], [1, 3, 0, 0xfc, 0xff, 3, 4, 5]]
+                var answer = HopAnswer.ok(from: request, chunks: coding == nil ? [[1, 2], [3, 4, 5]] : stored)
                 answer.head.headerFields[.contentLength] = length
                 answer.head.headerFields[.contentEncoding] = coding
                 return answer

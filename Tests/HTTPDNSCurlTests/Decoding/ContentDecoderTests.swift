@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNSCurl
+
+/// The decoder alone, without a transfer.
+@Suite("Content decoder", .timeLimit(.minutes(10)))
+struct ContentDecoderTests {
+    /// Codings as in a `Content-Encoding` field; `raw` is deflate without zlib's header.
+    static let chains = [
+        "gzip", "deflate", "raw", "br", "zstd", "gzip,br", "br,zstd", "zstd,gzip", "deflate,br",
+        "zstd,deflate,br,gzip,zstd",
+    ]
+
+    private static let text = ContentEncoder.text(4096)
+
+    /// Decodes a body that arrives in pieces.
+    private func decoded(
+        _ body: [UInt8],
+        _ codings: String,
+        pieces: Int = 64 * 1024,
+        libraries: CodingLibraries = .system,
+        limit: Int? = nil
+    ) throws(TransferFailure) -> [UInt8] {
+        let value = codings.replacing("raw", with: "deflate")
+        let decoder = ContentDecoder(
+            DeclaredCodings([.contentEncoding: value]),
+            libraries: libraries,
+            limit: limit
+        )
+        var bytes: [UInt8] = []
+        for start in stride(from: 0, to: body.count, by: pieces) {
+            try decoder.add(Array(body[start..<min(start + pieces, body.count)]))
+            while let chunk = try decoder.next() {
+                #expect(!chunk.isEmpty && chunk.count <= ContentDecoder.maximumChunk)
+                bytes += chunk
+            }
+            #expect(decoder.needsInput)
+        }
+        try decoder.finish()
+        #expect(decoder.decodedBytes == bytes.count)
+        return bytes
+    }
+
+    /// The tools of the same names are the source.
+    @Test("A body is decoded whole, in whatever pieces it arrives", arguments: chains)
+    func whole(codings: String) throws {
+        for (text, sizes) in [(Self.text, [1, 2, 3, 100]), (ContentEncoder.text(3_000_000), [5000, 64 * 1024])] {
+            let body = try ContentEncoder.encoded(text, codings)
+            for pieces in sizes { #expect(try decoded(body, codings, pieces: pieces) == text, "\(pieces)") }
+        }
+        #expect(try decoded([], codings) == [])
+        let none = try ContentEncoder.encoded([], codings)
+        #expect(try decoded(none, codings) == [])
+    }
+
+    @Test("A body of 4 KiB that ends at any earlier byte is never taken for whole", arguments: chains)
+    func truncated(codings: String) throws {
+        let body = try ContentEncoder.encoded(Self.text, codings)
+        for pieces in [1, 64 * 1024] {
+            for count in 1..<body.count {
+                let failure = #expect(throws: TransferFailure.self, "\(count) of \(body.count)") {
+                    try decoded(Array(body.prefix(count)), codings, pieces: pieces)
+                }
+                #expect(failure?.code == .undecodable && failure?.message.contains("ends in the middle") == true)
+            }
+        }
+    }
+
+    /// Of deflate without a header up to four bytes may follow: servers send zlib's checksum there.
+    @Test("Bytes after the end of the coding are an error", arguments: chains)
+    func trailing(codings: String) throws {
+        let body = try ContentEncoder.encoded(Self.text, codings)
+        for pieces in [1, 64 * 1024] {
+            let failure = #expect(throws: TransferFailure.self) {
+                try decoded(body + Array("garbage".utf8), codings, pieces: pieces)
+            }
+            #expect(failure?.code == .undecodable && failure?.message.contains("continues after the end") == true)
+        }
+    }
+
+    /// A checksum finds changed bytes in gzip and zlib; the others need not notice.
+    @Test("A changed byte makes no decoder fail otherwise than by its typed error", arguments: chains)
+    func changed(codings: String) throws {
+        let body = try ContentEncoder.encoded(Self.text, codings)
+        for index in body.indices {
+            var changed = body
+            changed[index] ^= 0x55
+            do throws(TransferFailure) {
+                let bytes = try decoded(changed, codings, limit: 1 << 20)
+                if codings == "gzip" || codings == "deflate" { #expect(bytes == Self.text) }
+            } catch {
+                #expect(error.code == .undecodable || error.code == .responseTooLarge, "\(error)")
+            }
+        }
+    }
+
+    @Test("Members of gzip and frames of zstd follow each other", arguments: ["gzip", "zstd"])
+    func members(coding: String) throws {
+        let body = try ContentEncoder.encoded(Self.text, coding)
+        #expect(try decoded(body + body + body, coding, pieces: 7) == Self.text + Self.text + Self.text)
+    }
+
+    @Test(
+        "Names are read without case, and a list may be in several fields",
+        arguments: [
+            (["gzip"], [.gzip]), (["X-GZip , DEFLATE"], [.gzip, .deflate]), (["gzip", "br"], [.gzip, .brotli]),
+            (["identity, zstd,"], [.zstandard]), (["none"], []), ([" "], []), (["Zip"], [.unknown("zip")]),
+        ] as [([String], [DeclaredCodings.Coding])]
+    )
+    func names(values: [String], codings: [DeclaredCodings.Coding]) {
+        var fields = HTTPFields()
+        for value in values { fields.append(HTTPField(name: .contentEncoding, value: value)) }
+        #expect(DeclaredCodings(fields).codings == codings)
+    }
+
+    @Test("Five codings are decoded, and six are refused before a byte is")
+    func tooMany() throws {
+        let body = try ContentEncoder.encoded(Self.text, "gzip,gzip,gzip,gzip,gzip")
+        #expect(try decoded(body, "gzip,gzip,gzip,gzip,gzip") == Self.text)
+        let failure = #expect(throws: TransferFailure.self) { try decoded(body, "gzip,gzip,gzip,gzip,gzip,gzip") }
+        #expect(failure?.code == .undecodable && failure?.message.contains("more than 5") == true)
+    }
+
+    @Test("A coding whose library is absent is neither offered nor decoded", arguments: ["br", "zstd"])
+    func absent(coding: String) throws {
+        let name = "libhttpdns-no-such-library.so.1"
+        let libraries = coding == "br" ? CodingLibraries(brotli: name) : CodingLibraries(zstandard: name)
+        #expect(CodingLibraries.system.acceptEncoding == "deflate, gzip, br, zstd")
+        #expect(libraries.acceptEncoding == "deflate, gzip, \(coding == "br" ? "zstd" : "br")")
+        let body = try ContentEncoder.encoded(Self.text, coding)
+        let failure = #expect(throws: TransferFailure.self) { try decoded(body, coding, libraries: libraries) }
+        #expect(failure?.code == .undecodable && failure?.message.contains("coding \(coding)") == true)
+        #expect(try decoded([], coding, libraries: libraries) == [])
+    }
+
+    /// libc has none of their functions.
+    @Test("A library without the functions counts as absent")
+    func otherLibrary() {
+        let libraries = CodingLibraries(brotli: "libc.so.6", zstandard: "libc.so.6")
+        #expect(libraries.acceptEncoding == "deflate, gzip")
+    }
+
+    @Test("A bomb ends at the limit, and without one at its ratio", arguments: ["gzip", "deflate", "br", "zstd"])
+    func bomb(coding: String) throws {
+        let body = try ContentEncoder.encoded(Array(repeating: 0, count: 32 << 20), coding)
+        for limit in [1 << 20, nil] {
+            let decoder = ContentDecoder(DeclaredCodings([.contentEncoding: coding]), limit: limit)
+            try decoder.add(body)
+            var count = 0
+            let failure = #expect(throws: TransferFailure.self) {
+                while let chunk = try decoder.next() { count += chunk.count }
+            }
+            #expect(failure?.code == .responseTooLarge)
+            #expect(count <= max(1 << 20, limit == nil ? body.count * 201 : 0), "\(count)")
+        }
+        #expect(try decoded(body, coding, limit: 32 << 20).count == 32 << 20)
+    }
+
+    /// RFC 9659 section 3. The frame's window is 16 MiB, and its block one byte.
+    @Test("A zstd window above 8 MiB is refused")
+    func window() throws {
+        let frame: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd, 0, 14 << 3, 9, 0, 0, 1]
+        #expect(throws: TransferFailure.self) { try decoded(frame, "zstd") }
+        var allowed = frame
+        allowed[5] = 13 << 3
+        #expect(try decoded(allowed, "zstd") == [1])
+    }
+}
