@@ -217,7 +217,7 @@ let package = Package(
             name: "httpdns-bench-resolver",
             dependencies: [
                 "AllocationCounter", "BenchmarkOrigin", "CHTTPDNSCurl", "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS",
-                "HTTPDNSConfiguration", "HTTPDNSPrimitives",
+                "HTTPDNSConfiguration", "HTTPDNSPrimitives", "ServerRig",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Benchmarks/Resolver",

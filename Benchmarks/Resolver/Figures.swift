@@ -38,6 +38,7 @@ struct Figures: Codable, Sendable {
     var results: [ContenderResult] = []
     var memory: [MemoryResult] = []
     var reload: [ReloadFigures] = []
+    var decoding: [DecodingFigures] = []
     #if YAML
     var followedFile: FollowedFileFigures?
     #endif

@@ -11,7 +11,7 @@ struct ResolverBenchmark: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "httpdns-bench-resolver",
         abstract:
-            "The cache, the resolver and the rewriter on a hit, beside a dictionary; rules that are replaced.",
+            "The cache, the resolver and the rewriter on a hit, beside a dictionary; rules that are replaced; decoding.",
         discussion: """
             Nanoseconds per call are those of batches of 200 calls between two readings of the clock: p50 is the median \
             batch, p99 the hundredth from the top, both as medians of the rounds. With more threads than processors a batch \
@@ -21,7 +21,7 @@ struct ResolverBenchmark: AsyncParsableCommand {
             """
     )
 
-    private static let scenarios = ["cache", "resolver", "stage", "memory", "reload", "file"]
+    private static let scenarios = ["cache", "resolver", "stage", "memory", "reload", "file", "decoding"]
 
     @Option(help: "Measured rounds.")
     var rounds = 7
@@ -70,6 +70,10 @@ struct ResolverBenchmark: AsyncParsableCommand {
             print(Table.of(result))
         }
         #endif
+        if wants("decoding") {
+            figures.decoding = try await DecodingScenario.run(rounds: rounds)
+            print(Table.of(figures.decoding))
+        }
         let targets = Target.all(figures)
         if !targets.isEmpty { print(Table.of(targets)) }
         if let json {

@@ -62,6 +62,16 @@ enum Table {
     }
     #endif
 
+    static func of(_ results: [DecodingFigures]) -> String {
+        let heading = ["MiB/s", "libcurl's", "ratio"]
+        var lines = ["\n" + left("decoded body", 26) + heading.map { right($0, 12) }.joined()]
+        for result in results {
+            let figures = [number(result.own), number(result.libcurl), String(format: "%.2f", result.ratio)]
+            lines.append(left(result.coding, 26) + figures.map { right($0, 12) }.joined())
+        }
+        return lines.joined(separator: "\n")
+    }
+
     static func of(_ targets: [Target]) -> String {
         var lines = ["\n" + left("target", 64) + right("goal", 12) + right("result", 12)]
         for target in targets {

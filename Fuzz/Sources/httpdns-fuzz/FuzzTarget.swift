@@ -11,6 +11,7 @@ struct FuzzTarget: Sendable {
     static let all: [FuzzTarget] = [
         .alibaba,
         .controlRequest,
+        .decoding,
         .diskSnapshot,
         .dnsResponse,
         .jsonDNS,

@@ -99,6 +99,24 @@ struct ContentDecoderTests {
         }
     }
 
+    @Test("The inputs of the fuzzer are decoded equally in any pieces")
+    func corpus() throws {
+        let chains = [
+            "gzip", "deflate", "br", "zstd", "gzip, br", "zstd, deflate", "br, zstd, gzip", "identity", "zip",
+        ]
+        let inputs = try Repository.corpus("decoding")
+        #expect(inputs.count >= 15)
+        for (name, bytes) in inputs {
+            let chain = chains[Int(try #require(bytes.first)) % chains.count]
+            let outcomes = [1, 3, 64 * 1024].map { pieces in
+                try? decoded(Array(bytes.dropFirst()), chain, pieces: pieces, limit: 1 << 20)
+            }
+            #expect(Set(outcomes).count == 1, "\(name)")
+            let isRefused = ["gzip-cut", "br-trailing", "zstd-zeros", "unknown"].contains(name)
+            #expect((outcomes[0] == nil) == isRefused, "\(name)")
+        }
+    }
+
     @Test("Members of gzip and frames of zstd follow each other", arguments: ["gzip", "zstd"])
     func members(coding: String) throws {
         let body = try ContentEncoder.encoded(Self.text, coding)
