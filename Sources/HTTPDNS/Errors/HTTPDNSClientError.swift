@@ -46,7 +46,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let protocolViolation = Code(description: "protocol-violation")
         /// The response is longer than allowed.
         public static let responseTooLarge = Code(description: "response-too-large")
-        /// The body cannot be decoded: its content coding is unknown or corrupt, or it is not the requested JSON.
+        /// The body cannot be decoded: its content coding is unknown, corrupt or incomplete, or it is not the requested JSON.
         public static let decodingFailed = Code(description: "decoding-failed")
         /// A body cannot be saved to its file.
         public static let fileFailed = Code(description: "file-failed")

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import HTTPDNSPrimitives
-
 /// A decompressor of one content coding, whose input arrives in pieces.
 protocol CodingDecoder: AnyObject {
     /// Whether the coding is complete, so that the body may end here.
@@ -26,8 +24,10 @@ enum DecodingFault: Error, Hashable {
     /// Bytes follow the end of the coding.
     case continuesAfterEnd
     case noMemory
-    /// No decoder for a coding of this name is known, or its library is absent.
-    case unknown(String)
+    /// The coding has no decoder here.
+    case unknown
+    /// The library of a known coding is absent. The text is the coding's name.
+    case absent(String)
 }
 
 /// A decoder of a body with one or several content codings.
@@ -149,13 +149,13 @@ final class ContentDecoder {
                 case .deflate:
                     decoder = Inflater(.deflate)
                 case .brotli:
-                    guard let library = libraries.brotli else { throw .unknown("br") }
+                    guard let library = libraries.brotli else { throw .absent("br") }
                     decoder = try BrotliDecoder(library)
                 case .zstandard:
-                    guard let library = libraries.zstandard else { throw .unknown("zstd") }
+                    guard let library = libraries.zstandard else { throw .absent("zstd") }
                     decoder = try ZstandardDecoder(library)
-                case .unknown(let name):
-                    throw .unknown(name)
+                case .unknown:
+                    throw .unknown
                 }
             } catch {
                 throw failure(error)
@@ -191,11 +191,15 @@ final class ContentDecoder {
             return ContentDecoder.undecodable("the response continues after the end of its content coding")
         case .noMemory:
             return ContentDecoder.undecodable("there is no memory for decoding the response")
-        case .unknown(let name):
-            // The name is the server's.
-            let name = name.escaped(limit: 40)
+        case .unknown:
+            // The name is the server's, which may repeat a secret of the request.
             return ContentDecoder.undecodable(
-                "the response has the content coding \(name), and this client decodes \(libraries.acceptEncoding)"
+                "the response has another content coding than those that this client decodes: \(libraries.acceptEncoding)"
+            )
+        case .absent(let name):
+            return ContentDecoder.undecodable(
+                "the response has the content coding \(name), whose library is not installed; "
+                    + "this client decodes \(libraries.acceptEncoding)"
             )
         }
     }

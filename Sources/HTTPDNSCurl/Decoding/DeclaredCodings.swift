@@ -8,8 +8,8 @@ struct DeclaredCodings: Hashable, Sendable {
     /// A content coding (RFC 9110 section 8.4.1, RFC 7932, RFC 8878).
     enum Coding: Hashable, Sendable {
         case gzip, deflate, brotli, zstandard
-        /// A coding of another name, in lower case.
-        case unknown(String)
+        /// A coding of another name.
+        case unknown
     }
 
     /// The maximum number of codings. It is libcurl's (`MAX_ENCODE_STACK`); servers apply one.
@@ -30,7 +30,7 @@ struct DeclaredCodings: Hashable, Sendable {
                 case "deflate": codings.append(.deflate)
                 case "br": codings.append(.brotli)
                 case "zstd": codings.append(.zstandard)
-                default: codings.append(.unknown(name))
+                default: codings.append(.unknown)
                 }
                 if codings.count > DeclaredCodings.maximum { return }
             }

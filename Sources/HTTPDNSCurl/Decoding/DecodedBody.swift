@@ -31,7 +31,9 @@ package final class DecodedBody: AsyncSequence, Sendable {
         ) {
             self.endpoint = endpoint
             self.failedAttempts = failedAttempts
-            elapsed = [timings.race, timings.connect, timings.tls, timings.firstByte].reduce(.zero) { $0 + ($1 ?? .zero) }
+            elapsed = [timings.race, timings.connect, timings.tls, timings.firstByte].reduce(.zero) {
+                $0 + ($1 ?? .zero)
+            }
         }
     }
 

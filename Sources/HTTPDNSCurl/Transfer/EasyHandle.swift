@@ -374,7 +374,8 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
     }
 
     /// Frees the nodes of a list before a tail that belongs to another object.
-    private static func free(_ list: UnsafeMutablePointer<curl_slist>?, before tail: UnsafeMutablePointer<curl_slist>?) {
+    private static func free(_ list: UnsafeMutablePointer<curl_slist>?, before tail: UnsafeMutablePointer<curl_slist>?)
+    {
         guard list != tail else { return }
         var last = list
         while let node = last {

@@ -31,7 +31,10 @@ struct TruncatedBodyTests {
             for count in [1, 2, 8, 100, body.count / 2, body.count - 5, body.count - 1] {
                 try Data(body.prefix(count)).write(to: URL(filePath: path))
                 let response = try await client.get(url)
-                #expect(response.version == (isHTTP1 ? .http11 : .http2) && response.headerFields[.contentEncoding] == codings)
+                #expect(
+                    response.version == (isHTTP1 ? .http11 : .http2)
+                        && response.headerFields[.contentEncoding] == codings
+                )
                 let error = try await refusal { _ = try await response.body.collect(upTo: .mebibytes(1)) }
                 #expect(error.code == .decodingFailed && error.host == "one.test", "\(count): \(error)")
                 #expect(error.attempts.count == 1 && error.requestMayHaveBeenSent && error.hint != nil)

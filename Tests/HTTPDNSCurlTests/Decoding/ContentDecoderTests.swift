@@ -127,7 +127,7 @@ struct ContentDecoderTests {
         "Names are read without case, and a list may be in several fields",
         arguments: [
             (["gzip"], [.gzip]), (["X-GZip , DEFLATE"], [.gzip, .deflate]), (["gzip", "br"], [.gzip, .brotli]),
-            (["identity, zstd,"], [.zstandard]), (["none"], []), ([" "], []), (["Zip"], [.unknown("zip")]),
+            (["identity, zstd,"], [.zstandard]), (["none"], []), ([" "], []), (["Zip"], [.unknown]),
         ] as [([String], [DeclaredCodings.Coding])]
     )
     func names(values: [String], codings: [DeclaredCodings.Coding]) {

@@ -131,7 +131,8 @@ struct DecodingTests {
     func absentLibrary(coding: String) async throws {
         let name = "libhttpdns-no-such-library.so.1"
         var configuration = TransportConfiguration()
-        configuration.codingLibraries = coding == "br" ? CodingLibraries(brotli: name) : CodingLibraries(zstandard: name)
+        configuration.codingLibraries =
+            coding == "br" ? CodingLibraries(brotli: name) : CodingLibraries(zstandard: name)
         let bytes = Array(Self.text.utf8)
         let server = try server(coding, coding == "br" ? Self.brotli(bytes) : Self.zstd(bytes))
         let fixture = TransportFixture(Transport(configuration))

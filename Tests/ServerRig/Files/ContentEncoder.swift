@@ -47,7 +47,9 @@ package enum ContentEncoder {
 
     private static func zlib(_ bytes: [UInt8]) throws -> [UInt8] {
         typealias Compress =
-            @convention(c) (UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<UInt>, UnsafePointer<UInt8>?, UInt, Int32)
+            @convention(c) (
+                UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<UInt>, UnsafePointer<UInt8>?, UInt, Int32
+            )
             -> Int32
         let compress = try function("compress2", of: "libz.so.1", as: Compress.self)
         return try filled(bytes) { output, input in
@@ -94,7 +96,9 @@ package enum ContentEncoder {
         return output
     }
 
-    private static func function<Function>(_ name: String, of library: String, as type: Function.Type) throws -> Function {
+    private static func function<Function>(_ name: String, of library: String, as type: Function.Type) throws
+        -> Function
+    {
         guard let handle = dlopen(library, RTLD_NOW | RTLD_LOCAL), let address = dlsym(handle, name) else {
             throw Failure(text: "\(library) has no \(name), or is missing")
         }
