@@ -13,19 +13,32 @@ package enum CurlLibrary {
         return String(cString: text)
     }
 
+    /// The version as libcurl encodes it (LIBCURL_VERSION_NUM): `0x080E01` is 8.14.1.
+    private static let versionNumber = curl_version_info(CURLVERSION_FIRST)?.pointee.version_num ?? 0
+
     /// Whether a connection can carry only one request over HTTP/2 in clear text (7.88; corrected in 8.0). LibcurlQuirks.md: a
     /// second request in clear text.
-    package static let limitsClearTextHTTP2: Bool = {
-        guard let information = curl_version_info(CURLVERSION_FIRST) else { return false }
-        return (0x075800..<0x080000).contains(information.pointee.version_num)
-    }()
+    package static let limitsClearTextHTTP2 = (0x075800..<0x080000).contains(versionNumber)
 
     /// Whether libcurl loses an HTTP/2 response whose stream the server resets (RST_STREAM), when it reads both together
     /// (corrected in 8.1). LibcurlQuirks.md: early response, lost.
-    package static let losesResponseBeforeReset: Bool = {
-        guard let information = curl_version_info(CURLVERSION_FIRST) else { return false }
-        return information.pointee.version_num < 0x080100
-    }()
+    package static let losesResponseBeforeReset = versionNumber < 0x080100
+
+    /// The value of CURLOPT_DNS_CACHE_TIMEOUT, in seconds, with which entries never expire. 7.88.1 takes -1. Version 8.14.1
+    /// removes all entries then, and 8.16.0 refuses it. LibcurlQuirks.md: entries without a time limit.
+    static let endlessEntries = versionNumber < 0x080000 ? -1 : Int(Int32.max)
+
+    /// Whether libcurl leaves out the `?` of an empty query, both in a URL's parts and in the request line (8.8 and later).
+    /// LibcurlQuirks.md: empty queries are dropped.
+    package static let dropsEmptyQuery = versionNumber >= 0x080800
+
+    /// Whether a request that allows HTTP/2 waits for, or passes over, a kept connection without a response so far (8.14.1).
+    /// LibcurlQuirks.md: connections without a response.
+    package static let avoidsUnusedConnections = versionNumber >= 0x080000
+
+    /// Whether libcurl closes an idle connection that has unread TLS 1.3 session tickets (8.14.1). LibcurlQuirks.md: unread
+    /// session tickets.
+    package static let closesWithUnreadTickets = versionNumber >= 0x080000
 }
 
 /// The results of setting libcurl's options, with the first refused one. A transfer requires all of its options. Without a key

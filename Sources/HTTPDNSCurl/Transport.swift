@@ -37,6 +37,8 @@ package struct TransportConfiguration: Sendable {
     package var ejection: HTTPDNSTransfer.OutlierEjection?
     /// The libraries that decode content codings; codings without their library are not requested.
     var codingLibraries = CodingLibraries.system
+    /// The time after which libcurl may drop an entry of its host table (CURLOPT_DNS_CACHE_TIMEOUT), in seconds.
+    var entrySeconds = CurlLibrary.endlessEntries
     /// The settings of connections without a request; `nil` for none.
     package var activeProbing: HTTPDNSTransfer.ActiveProbing?
     package var logger: Logger?

@@ -228,7 +228,7 @@ final class IdleConnectionReaper {
         _ = ccurl_set_resolver_start_function(curl, refuseLookup)
         _ = ccurl_set_long(curl, CURLOPT_NOSIGNAL, 1)
         // Otherwise it would remove the pins' entries from libcurl's table when they are a minute old.
-        _ = ccurl_set_long(curl, CURLOPT_DNS_CACHE_TIMEOUT, -1)
+        _ = ccurl_set_long(curl, CURLOPT_DNS_CACHE_TIMEOUT, CurlLibrary.endlessEntries)
         _ = ccurl_set_long(curl, CURLOPT_MAXAGE_CONN, configuration.idleSeconds)
         _ = ccurl_set_long(curl, CURLOPT_MAXLIFETIME_CONN, configuration.lifeSeconds)
     }

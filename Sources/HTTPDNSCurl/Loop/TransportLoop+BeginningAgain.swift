@@ -14,10 +14,15 @@ extension TransportLoop {
         return beginAgainWithEntry(handle)
     }
 
-    /// Begins a transfer again with its own entry, after libcurl's table lost the one that it relied on. Nothing was sent:
-    /// libcurl had not even looked for a connection.
+    /// Begins a transfer again with its own entry, after libcurl's table lost the one that it relied on. Usually nothing was sent:
+    /// libcurl had not even looked for a connection. When libcurl was about to repeat a request, the rules of a second sending
+    /// apply.
     private func beginAgainWithEntry(_ handle: EasyHandle) -> Bool {
         guard let pin = handle.pin, !handle.bringsEntry, !handle.hasFailed else { return false }
+        if handle.mayHaveBeenSent {
+            if handle.refusesSecondSending() { return handle.isUnprocessed && sendUnprocessed(handle) }
+            if handle.mayHaveBeenSent { (handle.isRepeated, handle.countsFromZero) = (true, true) }
+        }
         curl_multi_remove_handle(multi, handle.curl)
         pin.isEntered = false
         handle.setResolveList(removals: [], pin)

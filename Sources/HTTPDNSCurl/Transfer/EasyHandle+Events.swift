@@ -232,7 +232,7 @@ extension EasyHandle {
 
     /// Returns whether to refuse a second sending. After a reused connection died without a byte of a response, or the server
     /// refused the stream, libcurl would send any request once more.
-    private func refusesSecondSending() -> Bool {
+    func refusesSecondSending() -> Bool {
         guard mayHaveBeenSent, !takesSendingBack() else { return false }
         if noteRepetition() { return true }
         guard transfer?.mayBeSentTwice == false || repeatsLastSending else { return false }
@@ -257,7 +257,7 @@ extension EasyHandle {
     /// Returns whether the first `send` on a kept connection failed: the request then counts as never sent.
     private func takesSendingBack() -> Bool {
         // Over HTTP/2 the size is that of the data that libcurl has buffered for the stream.
-        guard isSentOverHTTP1, long(CURLINFO_REQUEST_SIZE) == 0, sentBytes == 0 else { return false }
+        guard isSentOverHTTP1, !countsFromZero, long(CURLINFO_REQUEST_SIZE) == 0, sentBytes == 0 else { return false }
         mayHaveBeenSent = false
         transfer?.sendings -= 1
         return true
@@ -337,10 +337,13 @@ extension EasyHandle {
             if hasOpenedConnection, transfer.isOverTLS, let connection {
                 loop.uncounted.append(connection, at: loop.now)
             }
+            if transfer.request.keepsConnection, isOverHTTP1, let connection { pin.connections.madeAhead(connection) }
             return transfer.request.keepsConnection && endsWithoutSending()
         }
         if !hasOpenedConnection { limitUnacknowledgedTime() }
         mayHaveBeenSent = true
+        countsFromZero = false
+        if pin.connections.unused > 0, let connection { pin.connections.used(connection) }
         pin.requests?.add()
         transfer.sendings += 1
         isSentOverHTTP1 = isOverHTTP1

@@ -148,7 +148,7 @@ extension EasyHandle {
                 return failure(.tlsFailed, .tls, "the connection broke during the TLS handshake")
             }
             // libcurl has no code of its own for a chunk without a size.
-            if code == CURLE_RECV_ERROR, let text = curlText, text.hasSuffix("in chunked-encoding") {
+            if code == CURLE_RECV_ERROR, let text = curlText, EasyHandle.isAboutChunks(text) {
                 return failure(.protocolViolation, .body, text)
             }
             if let alert = tlsAlert { return failure(.tlsFailed, .tls, alert) }
@@ -173,6 +173,12 @@ extension EasyHandle {
         default:
             return failure(.transport, phaseOfFailure, String(cString: curl_easy_strerror(code)))
         }
+    }
+
+    /// Returns whether libcurl's text is about a chunk without a size. The first is that of 7.88.1, the others are those of 8.14.1
+    /// (`http_chunks.c`).
+    private static func isAboutChunks(_ text: String) -> Bool {
+        text.hasSuffix("in chunked-encoding") || text.hasPrefix("chunk hex-length") || text.hasPrefix("invalid chunk size")
     }
 
     /// Returns whether the head is beyond libcurl's limits, for which it has no code: an overlong line is reported as out of

@@ -21,7 +21,15 @@ extension EasyHandle {
             needsReset = true
         }
         if !isConfigured { configure() }
-        let (scheme, versions) = (transfer.request.url.scheme, transfer.request.versions)
+        let scheme = transfer.request.url.scheme
+        var versions = transfer.request.versions
+        // Without HTTP/2 among the versions, libcurl takes the connection that was made ahead (LibcurlQuirks.md: connections
+        // without a response).
+        if pin.connections.unused > 0, scheme == .https, CurlLibrary.avoidsUnusedConnections, versions != .http2Only,
+            versions != .http10Only
+        {
+            versions = .http1Only
+        }
         if configuredFor?.scheme != scheme || configuredFor?.versions != versions {
             try configure(for: scheme, versions)
         }
@@ -37,6 +45,9 @@ extension EasyHandle {
         setReadSize(readsLong ? EasyHandle.longRead : EasyHandle.fullPiece)
         if transfer.limits.mayConnectLongerThanLibcurl { liftConnectLimit() }
         try setURL(transfer.request.url.description)
+        if CurlLibrary.dropsEmptyQuery, transfer.request.url.description.utf8.last == UInt8(ascii: "?") {
+            try setTargetWithEmptyQuery(of: transfer.request)
+        }
         try set(pin, removals: removals)
         try setMethod(of: transfer.request)
         // Over HTTP/1.x the second sending is the last: libcurl would repeat one on a kept connection. Requests whose shared
@@ -121,7 +132,7 @@ extension EasyHandle {
         configureConnections()
         options.note(ccurl_set_string(curl, CURLOPT_ERRORBUFFER, errorBuffer), CURLOPT_ERRORBUFFER)
         // Only the loop removes entries from libcurl's table.
-        set(CURLOPT_DNS_CACHE_TIMEOUT, -1)
+        set(CURLOPT_DNS_CACHE_TIMEOUT, loop.configuration.entrySeconds)
         options.note(ccurl_set_resolver_start_function(curl, refuseLookup), CURLOPT_RESOLVER_START_FUNCTION)
         set(CURLOPT_WRITEFUNCTION, function: receiveBodyCallback)
         set(CURLOPT_WRITEDATA, pointer: me)
@@ -157,7 +168,9 @@ extension EasyHandle {
         }
         switch versions.kind {
         case .automatic, .inherited:
-            set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+            // In clear text both mean HTTP/1.1. libcurl 8 would pass over a connection without a response for a request that
+            // allows HTTP/2.
+            set(CURLOPT_HTTP_VERSION, scheme == .https ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
             // Many first requests to one server wait for the first connection, which will carry them all.
             set(CURLOPT_PIPEWAIT, scheme == .https ? 1 : 0)
         case .http1Only:
@@ -194,6 +207,20 @@ extension EasyHandle {
         }
         guard isSet else { throw EasyHandle.refusal("a URL of \(text.utf8.count) bytes") }
         set(CURLOPT_CURLU, pointer: isParsed ? UnsafeMutableRawPointer(urlParts) : nil)
+    }
+
+    /// Sets the request line's target for a URL with an empty query (CURLOPT_REQUEST_TARGET). LibcurlQuirks.md: empty queries are
+    /// dropped.
+    private func setTargetWithEmptyQuery(of request: TransferRequest) throws(TransferFailure) {
+        needsReset = true
+        let proxy = request.egressPath?.proxy
+        // A proxy without a tunnel gets the whole URL (RFC 9112 section 3.2.2).
+        let isForwarded = proxy?.kind.isHTTP == true && proxy?.tunnels(request.url.scheme, request.versions) == false
+        try setText(
+            CURLOPT_REQUEST_TARGET,
+            isForwarded ? request.url.description : request.url.target,
+            of: "request target"
+        )
     }
 
     /// Sets an option that must not keep the value of the transfer before.

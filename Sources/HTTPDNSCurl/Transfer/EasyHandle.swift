@@ -118,6 +118,8 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
     /// The time at which the pin last got the information that its server responds.
     var heardAt: Int64 = 0
     var mayHaveBeenSent = false
+    /// Whether libcurl has begun the transfer again after its request was sent, and counts sent bytes from zero.
+    var countsFromZero = false
     /// Whether it was sent over HTTP/1.x.
     var isSentOverHTTP1 = false
     /// Whether libcurl always makes a new connection.
@@ -314,6 +316,7 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
         heardAt = 0
         phase = .connecting
         mayHaveBeenSent = false
+        countsFromZero = false
         isSentOverHTTP1 = false
         closeStream()
         setTracing(false)

@@ -126,7 +126,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         let (host, isAbsolute) = try ParsedURL.host(in: handle, of: text, shape: shape)
         let port = try ParsedURL.port(in: handle, shape: shape)
         let path = ParsedURL.part(CURLUPART_PATH, of: handle) ?? "/"
-        let query = shape.hasQuery ? ParsedURL.part(CURLUPART_QUERY, of: handle) : nil
+        let query = shape.hasQuery ? ParsedURL.part(CURLUPART_QUERY, of: handle, flags: ParsedURL.keepsEmptyParts) : nil
         let fragment = shape.hasFragment ? ParsedURL.part(CURLUPART_FRAGMENT, of: handle) : nil
         var credential: Credential?
         if shape.hasUserInformation {
@@ -249,6 +249,10 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         return port
     }
 
+    /// CURLU_GET_EMPTY of 8.8 and later, which the headers of 7.88 lack: libcurl returns an empty query as one. Older versions
+    /// ignore the flag and always do.
+    private static let keepsEmptyParts: UInt32 = 1 << 14
+
     private static func part(_ part: CURLUPart, of handle: OpaquePointer, flags: UInt32 = 0) -> String? {
         var text: UnsafeMutablePointer<CChar>?
         guard curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text else { return nil }
@@ -300,7 +304,7 @@ extension ParsedURL {
         if code == CURLUE_OK { code = curl_url_set(handle, CURLUPART_URL, reference, UInt32(CURLU_URLENCODE)) }
         guard code == CURLUE_OK else { throw ParsedURL.failure(code) }
         var text: UnsafeMutablePointer<CChar>?
-        guard curl_url_get(handle, CURLUPART_URL, &text, 0) == CURLUE_OK, let text else {
+        guard curl_url_get(handle, CURLUPART_URL, &text, ParsedURL.keepsEmptyParts) == CURLUE_OK, let text else {
             throw URLFailure(.malformed, "the reference leads to no URL")
         }
         defer { curl_free(text) }
