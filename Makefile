@@ -54,6 +54,7 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.TimesTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'LimitOverTheWireTests/leaks'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'CompressedBodyTests/memory'
+	@$(MAKE) --no-print-directory libcurl8
 	$(call step,operations of a request)
 	@Scripts/count-operations --self-test
 	@Scripts/count-operations
@@ -63,6 +64,19 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	$(call step,documentation comments and public symbols)
 	@Scripts/check-api
 	@$(MAKE) --no-print-directory nested bare
+
+# The tests that are built already, with the libcurl that most systems have. The first suite fails when another one is loaded. The
+# transport and the end-to-end tests run whole; of the client's tests those that send, receive, save and resume bodies.
+LIBCURL8 = HTTPDNS_TEST_SERVERS=required Scripts/libcurl8 run swift test $(TRAITS) --skip-build
+
+.PHONY: libcurl8
+libcurl8: ## The built tests of the transport, of bodies and end to end, with libcurl 8 from Debian's backports
+	$(call step,libcurl 8)
+	@Scripts/libcurl8
+	$(LIBCURL8) --filter '^HTTPDNSCurlTests.CurlLibraryTests'
+	$(LIBCURL8) --filter '^HTTPDNSCurlTests\.'
+	$(LIBCURL8) --filter '^EndToEndTests\.'
+	$(LIBCURL8) --filter '^HTTPDNSTests\.(Saving|RequestBody|ResponseBody)Tests'
 
 .PHONY: lint
 lint: ## Check the format, the words, the license headers, and the paths and links of the documentation

@@ -313,6 +313,9 @@ extension HTTPDNSClient.Configuration {
         }
         try validateEgress()
         for trust in [trust] + trustByHost.values {
+            if let refusal = TLSBackend.refusal(of: trust) {
+                throw .configuration(refusal, hint: TLSBackend.hint)
+            }
             guard case .file(let path) = trust.roots.source, access(path, R_OK) != 0 else { continue }
             let reason = String(cString: strerror(errno))
             throw .configuration(

@@ -13,6 +13,42 @@ package enum CurlLibrary {
         return String(cString: text)
     }
 
+    /// The protocols, such as `http` and `https`, in libcurl's order.
+    package static var protocols: [String] { texts(curl_version_info(CURLVERSION_FIRST)?.pointee.protocols) }
+
+    /// The features by libcurl's names, such as `HTTP2` and `AsynchDNS`, in libcurl's order (`feature_names`, 7.87).
+    package static var features: [String] {
+        guard let information = curl_version_info(CURLVERSION_FIRST),
+            information.pointee.age.rawValue >= CURLVERSION_ELEVENTH.rawValue
+        else { return [] }
+        return texts(information.pointee.feature_names)
+    }
+
+    /// The library for HTTP/2 with its version, such as `nghttp2/1.52.0`; `nil` when libcurl has no HTTP/2.
+    package static var http2: String? {
+        guard let text = curl_version_info(CURLVERSION_FIRST)?.pointee.nghttp2_version else { return nil }
+        return "nghttp2/\(String(cString: text))"
+    }
+
+    /// The resolver that libcurl was built with: `c-ares` with its version, or `threads`. The client never uses it.
+    package static var resolver: String {
+        guard let text = curl_version_info(CURLVERSION_FIRST)?.pointee.ares else {
+            return features.contains("AsynchDNS") ? "threads" : "blocking"
+        }
+        return "c-ares/\(String(cString: text))"
+    }
+
+    /// Reads a list that ends with a null pointer.
+    private static func texts(_ list: UnsafePointer<UnsafePointer<CChar>?>?) -> [String] {
+        guard var next = list else { return [] }
+        var texts: [String] = []
+        while let text = next.pointee {
+            texts.append(String(cString: text))
+            next += 1
+        }
+        return texts
+    }
+
     /// The version as libcurl encodes it (LIBCURL_VERSION_NUM): `0x080E01` is 8.14.1.
     private static let versionNumber = curl_version_info(CURLVERSION_FIRST)?.pointee.version_num ?? 0
 
@@ -32,13 +68,17 @@ package enum CurlLibrary {
     /// LibcurlQuirks.md: empty queries are dropped.
     package static let dropsEmptyQuery = versionNumber >= 0x080800
 
-    /// Whether a request that allows HTTP/2 waits for, or passes over, a kept connection without a response so far (8.14.1).
-    /// LibcurlQuirks.md: connections without a response.
-    package static let avoidsUnusedConnections = versionNumber >= 0x080000
-
-    /// Whether libcurl closes an idle connection that has unread TLS 1.3 session tickets (8.14.1). LibcurlQuirks.md: unread
-    /// session tickets.
+    /// Whether libcurl closes an idle connection that has unread TLS 1.3 session tickets (8.14.1), and therefore uses no connection
+    /// that was made ahead over HTTP/1.1 with TLS 1.3. LibcurlQuirks.md: unread session tickets.
     package static let closesWithUnreadTickets = versionNumber >= 0x080000
+
+    /// Whether libcurl finds a kept connection to a proxy whatever the login (8.14.1). LibcurlQuirks.md: one name for an HTTPS
+    /// proxy.
+    package static let matchesProxyWithoutLogin = versionNumber >= 0x080000
+
+    /// Whether the window of an HTTP/2 stream, up to which a server sends ahead of a slow reader, is 32 MiB (7.88) and not less.
+    /// LibcurlQuirks.md: a pause is not exact.
+    package static let hasLargeStreamWindow = versionNumber < 0x080000
 }
 
 /// The results of setting libcurl's options, with the first refused one. A transfer requires all of its options. Without a key

@@ -23,6 +23,7 @@ extension HTTPDNSClient {
         return HTTPDNSClient.Status(
             library: LibraryVersion.current,
             libcurl: CurlLibrary.version,
+            libcurlCapabilities: .ofThisProcess,
             uptimeSeconds: (now - madeAt).inSeconds,
             killSwitch: HTTPDNSClient.Status.Switch(killSwitch, at: now),
             lastReload: HTTPDNSClient.Status.Reload(reloads, at: initial.resolver.wallClock.now()),

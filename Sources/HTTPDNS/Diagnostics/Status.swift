@@ -14,6 +14,8 @@ extension HTTPDNSClient {
         public var library: String
         /// The version of libcurl in use.
         public var libcurl: String
+        /// The capabilities of libcurl; nil in the status of an older version of this library.
+        public var libcurlCapabilities: LibcurlCapabilities?
         /// The time since the client was made.
         public var uptimeSeconds: Double
         /// The state of the kill switch.
@@ -42,7 +44,8 @@ extension HTTPDNSClient {
         public var counters: [String: Int]
 
         private enum CodingKeys: String, CodingKey {
-            case version, library, libcurl, uptimeSeconds, lastReload, mappings, cache, routes, providers
+            case version, library, libcurl, libcurlCapabilities, uptimeSeconds, lastReload, mappings, cache, routes,
+                providers
             case connections, pools, endpoints, limits, counters
             case killSwitch = "switch"
         }

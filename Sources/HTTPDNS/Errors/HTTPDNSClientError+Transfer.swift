@@ -128,6 +128,7 @@ extension HTTPDNSClientError {
         case .responseTooLarge: "set a higher maximumResponseBody if the server is trusted with that much"
         case .bodyConsumedTwice: readOnceHint
         case .limitReached: "wait for answers before sending more, or raise maximumRequestsInFlight"
+        case .trustUnsupported: TLSBackend.hint
         case .clientCertificateUnusable: "trust.clientCertificate wants PEM files that belong together"
         case .shutDown: shutDownHint
         case .undecodable: "options.decodesBody = false asks for no content coding, and gives the body as it is sent"
@@ -180,7 +181,7 @@ extension HTTPDNSClientError.Code {
     fileprivate init(_ failure: TransferFailure) {
         switch failure.code {
         case .invalidRequest: self = .invalidRequest
-        case .trustRootsMissing, .clientCertificateUnusable: self = .configuration
+        case .trustRootsMissing, .trustUnsupported, .clientCertificateUnusable: self = .configuration
         case .limitReached: self = .limitReached
         case .connectFailed, .tlsFailed, .wrongPeer, .lookupDenied: self = .connectFailed
         case .proxyUnreachable: self = .proxyUnreachable
@@ -205,7 +206,7 @@ extension HTTPDNSClientError.Phase {
     fileprivate init(_ failure: TransferFailure) {
         switch failure.code {
         case .invalidRequest: self = .request
-        case .trustRootsMissing, .clientCertificateUnusable: self = .configuration
+        case .trustRootsMissing, .trustUnsupported, .clientCertificateUnusable: self = .configuration
         default:
             switch failure.reached ?? failure.phase {
             case .queue: self = .queue

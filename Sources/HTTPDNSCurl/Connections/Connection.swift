@@ -54,8 +54,6 @@ final class Connection: HeapMember {
     /// The number of unread bytes that are legitimate when a request is about to be sent. On a preconnected TLS 1.3 connection
     /// they are session tickets; `nil` until they are counted. After a response there are none.
     var expectedBytes: Int32? = 0
-    /// Whether the connection was made ahead over HTTP/1.x, and no request has been sent on it.
-    fileprivate var isUnused = false
     /// The number of the loop's wait after which the connection was found without unread bytes.
     fileprivate var emptyInWait = UInt64.max
     /// The index among the connections of the pin.
@@ -159,8 +157,6 @@ struct PinConnections {
     private(set) var lastVersion: HTTPDNSTransfer.HTTPVersion?
     /// The connection with that version.
     private var newest: Connection?
-    /// The number of connections that were made ahead over HTTP/1.x, and on which no request has been sent.
-    private(set) var unused = 0
     /// The last certificate chain. The next connection nearly always has an equal one, and shares its memory.
     private var lastChain: [HTTPDNSTransfer.PeerCertificate] = []
 
@@ -181,7 +177,6 @@ struct PinConnections {
     }
 
     mutating func closed(_ connection: Connection) {
-        used(connection)
         connection.descriptor = -1
         connection.pin = nil
         let last = all.removeLast()
@@ -245,20 +240,6 @@ struct PinConnections {
         guard version == .http2 else { return }
         multiplexed.insert(connection, at: connection.openedAt)
         multiplexedSince = min(multiplexedSince, connection.openedAt)
-    }
-
-    /// Notes that a connection over HTTP/1.x was made ahead of its first request.
-    mutating func madeAhead(_ connection: Connection) {
-        guard !connection.isUnused, connection.version != .http2 else { return }
-        connection.isUnused = true
-        unused += 1
-    }
-
-    /// Notes that a request is sent on a connection, or that the connection is closed.
-    mutating func used(_ connection: Connection) {
-        guard connection.isUnused else { return }
-        connection.isUnused = false
-        unused -= 1
     }
 
     /// Notes the certificates of a connection's server.

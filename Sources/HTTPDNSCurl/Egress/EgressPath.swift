@@ -135,12 +135,13 @@ package struct ProxyTrust: Hashable, Sendable {
     }
 
     /// - Parameter serverAuthorities: The CA file for servers on the same handle; `nil` for none.
-    /// - Throws: ``TransferFailure`` with code `trustRootsMissing`.
+    /// - Throws: ``TransferFailure`` with code `trustRootsMissing` or `trustUnsupported`.
     func apply(
         to curl: UnsafeMutableRawPointer,
         besides serverAuthorities: String?,
         _ options: inout OptionResults
     ) throws(TransferFailure) {
+        try TLSBackend.check(nil)
         if let authorityFile = try authorityFile() {
             options.set(CURLOPT_PROXY_CAINFO, authorityFile, of: curl)
             if authorityFile != serverAuthorities {

@@ -46,7 +46,10 @@ extension TransportLoop {
         guard let transfer = handle.transfer, let old = handle.pin, !handle.hasFailed, handle.isBodyAtHand else {
             return false
         }
-        let isStream = handle.stream?.isRefused == true
+        // libcurl reports a stream beyond a GOAWAY as refused, too.
+        let isStream =
+            handle.stream?.isRefused == true
+            && handle.stream?.isPastGoAway(lastStream: handle.connection?.lastStream) != true
         guard transfer.refusals.add(isStream: isStream, isServerHeard: old.heardAt >= handle.sentAt) else {
             return false
         }
@@ -113,6 +116,8 @@ struct RefusalCount {
 
     private var inRow = 0
     private var streams = 0
+    /// Whether no connection has refused the request.
+    private(set) var isEmpty = true
 
     /// - Parameters:
     ///   - isStream: Whether the stream was refused, rather than the rest of the connection (GOAWAY).
@@ -120,6 +125,7 @@ struct RefusalCount {
     ///     process a few requests on each connection.
     /// - Returns: Whether to send the request again.
     mutating func add(isStream: Bool, isServerHeard: Bool) -> Bool {
+        isEmpty = false
         inRow = isServerHeard ? 0 : inRow + 1
         if isStream { streams += 1 }
         return inRow <= RefusalCount.maximumInRow && streams <= RefusalCount.maximumStreams

@@ -28,8 +28,9 @@ final class TrustMaterial: @unchecked Sendable {
     private let password: String
 
     /// Reads the files. It blocks during the disk access.
-    /// - Throws: ``TransferFailure`` with code `trustRootsMissing` or `clientCertificateUnusable`.
+    /// - Throws: ``TransferFailure`` with code `trustRootsMissing`, `clientCertificateUnusable` or `trustUnsupported`.
     init(_ settings: HTTPDNSTrust, isWatched: Bool = false) throws(TransferFailure) {
+        try TLSBackend.check(settings)
         self.settings = settings
         self.isWatched = isWatched
         authorityFile =

@@ -337,13 +337,11 @@ extension EasyHandle {
             if hasOpenedConnection, transfer.isOverTLS, let connection {
                 loop.uncounted.append(connection, at: loop.now)
             }
-            if transfer.request.keepsConnection, isOverHTTP1, let connection { pin.connections.madeAhead(connection) }
             return transfer.request.keepsConnection && endsWithoutSending()
         }
         if !hasOpenedConnection { limitUnacknowledgedTime() }
         mayHaveBeenSent = true
         countsFromZero = false
-        if pin.connections.unused > 0, let connection { pin.connections.used(connection) }
         pin.requests?.add()
         transfer.sendings += 1
         isSentOverHTTP1 = isOverHTTP1

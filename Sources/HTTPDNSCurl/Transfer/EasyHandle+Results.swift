@@ -178,7 +178,8 @@ extension EasyHandle {
     /// Returns whether libcurl's text is about a chunk without a size. The first is that of 7.88.1, the others are those of 8.14.1
     /// (`http_chunks.c`).
     private static func isAboutChunks(_ text: String) -> Bool {
-        text.hasSuffix("in chunked-encoding") || text.hasPrefix("chunk hex-length") || text.hasPrefix("invalid chunk size")
+        text.hasSuffix("in chunked-encoding") || text.hasPrefix("chunk hex-length")
+            || text.hasPrefix("invalid chunk size")
     }
 
     /// Returns whether the head is beyond libcurl's limits, for which it has no code: an overlong line is reported as out of

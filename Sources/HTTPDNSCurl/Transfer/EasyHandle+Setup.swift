@@ -21,15 +21,7 @@ extension EasyHandle {
             needsReset = true
         }
         if !isConfigured { configure() }
-        let scheme = transfer.request.url.scheme
-        var versions = transfer.request.versions
-        // Without HTTP/2 among the versions, libcurl takes the connection that was made ahead (LibcurlQuirks.md: connections
-        // without a response).
-        if pin.connections.unused > 0, scheme == .https, CurlLibrary.avoidsUnusedConnections, versions != .http2Only,
-            versions != .http10Only
-        {
-            versions = .http1Only
-        }
+        let (scheme, versions) = (transfer.request.url.scheme, transfer.request.versions)
         if configuredFor?.scheme != scheme || configuredFor?.versions != versions {
             try configure(for: scheme, versions)
         }
@@ -168,8 +160,8 @@ extension EasyHandle {
         }
         switch versions.kind {
         case .automatic, .inherited:
-            // In clear text both mean HTTP/1.1. libcurl 8 would pass over a connection without a response for a request that
-            // allows HTTP/2.
+            // In clear text both mean HTTP/1.1. libcurl 8 passes over connections that were made ahead for a request that allows
+            // HTTP/2 (LibcurlQuirks.md: connections without a response).
             set(CURLOPT_HTTP_VERSION, scheme == .https ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
             // Many first requests to one server wait for the first connection, which will carry them all.
             set(CURLOPT_PIPEWAIT, scheme == .https ? 1 : 0)

@@ -74,7 +74,8 @@ extension EasyHandle {
         stream = RequestStream()
         transfer?.wasSentOverHTTP2 = true
         repeatOnlyRefused(true)
-        if mustNotBeRepeated {
+        // libcurl 8 may put a request on one ending connection after another. The trace tells a GOAWAY from a refused stream.
+        if mustNotBeRepeated || transfer?.refusals.isEmpty == false {
             isCounted = true
             connection.unrepeatable += 1
             if connection.unrepeatable == 1 { loop.trace(connection) }
@@ -199,7 +200,11 @@ struct RequestStream {
     /// POST may be sent again.
     /// - Parameter lastStream: The last stream in the GOAWAY on its connection.
     func isUnprocessed(lastStream: UInt32?) -> Bool {
-        if isRefused { return true }
+        isRefused || isPastGoAway(lastStream: lastStream)
+    }
+
+    /// Returns whether the stream is beyond those that the server still processes before it ends the connection.
+    func isPastGoAway(lastStream: UInt32?) -> Bool {
         guard let number, let lastStream else { return false }
         return number > lastStream || isAfterGoAway
     }

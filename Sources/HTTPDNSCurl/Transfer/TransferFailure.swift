@@ -10,6 +10,8 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
         case invalidRequest
         /// The trust roots could not be found or read.
         case trustRootsMissing
+        /// The TLS library of libcurl may ignore trust settings, see ``TLSBackend``.
+        case trustUnsupported
         /// The client's own certificate, its key or the key's password cannot be read, or do not belong together.
         case clientCertificateUnusable
         /// A proxy cannot be connected to, including its TLS, or breaks off the connection.

@@ -34,7 +34,7 @@ struct DumpReport {
         var lines = [
             (
                 "service",
-                "\(diagnostics.library), libcurl \(diagnostics.libcurl)   up \(lifetime(diagnostics.uptimeSeconds))"
+                "\(diagnostics.library), libcurl \(libcurl)   up \(lifetime(diagnostics.uptimeSeconds))"
             ),
             ("switch", isOn ? style.good(word) : style.bad(PrintableText.line(word))),
             ("mappings", "generation \(mappings.generation)\(layers ?? "")   \(Self.count(mappings.count, "rule"))"),
@@ -55,6 +55,13 @@ struct DumpReport {
         if let queue { lines.append(("queue", queue)) }
         if let reload = diagnostics.lastReload { lines.insert(("reload", Self.text(of: reload)), at: 2) }
         return lines.map { "\($0.0.padded(to: 11))\($0.1)\n" }.joined()
+    }
+
+    /// `7.88.1 (OpenSSL/3.0.19, nghttp2/1.52.0)`; a service with an older version of this library reports the version alone.
+    private var libcurl: String {
+        guard let capabilities = diagnostics.libcurlCapabilities else { return diagnostics.libcurl }
+        let parts = [capabilities.tls ?? "no TLS", capabilities.http2 ?? "no HTTP/2"]
+        return "\(diagnostics.libcurl) (\(parts.joined(separator: ", ")))"
     }
 
     /// Healthy endpoints need no line: `--json` has all.

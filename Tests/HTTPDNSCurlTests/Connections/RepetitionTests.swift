@@ -74,6 +74,45 @@ struct RepetitionTests {
         await fixture.transport.shutdown()
     }
 
+    /// A kept connection to a server that ends it two seconds after the second request. By then libcurl's entry of the pin is
+    /// too old, so libcurl cannot connect again on its own.
+    private func repeatedWithoutEntry(_ method: HTTPRequest.Method, body: RequestBodySource) async throws -> (
+        RawServer, Result<[UInt8], any Error>
+    ) {
+        // The limit counts whole seconds of the calendar's time.
+        let server = try RawServer { number in
+            number == 0 ? [.readHead, .respond("ok"), .readHead, .pause(.milliseconds(2100))] : [.serve("ok")]
+        }
+        var configuration = TransportConfiguration()
+        configuration.entrySeconds = 1
+        let fixture = TransportFixture(Transport(configuration))
+        try await fixture.fetch(request(server))
+        let again = try TransportFixture.request(to: server, "/again", method: method, body: body)
+        let result: Result<[UInt8], any Error>
+        do {
+            result = .success(try await fixture.fetch(again).body)
+        } catch {
+            result = .failure(error)
+        }
+        await fixture.transport.shutdown()
+        return (server, result)
+    }
+
+    @Test("An empty POST is sent once when libcurl has lost the address of its repetition")
+    func lostEntryUnderPOST() async throws {
+        let (server, result) = try await repeatedWithoutEntry(.post, body: .bytes([]))
+        let failure = try #require(throws: TransferFailure.self) { try result.get() }
+        #expect(failure.code == .connectionLost && failure.requestMayHaveBeenSent, "\(failure)")
+        #expect(arrivals(server, .post, "/again") == 1)
+    }
+
+    @Test("A GET is sent twice when libcurl has lost the address of its repetition")
+    func lostEntryUnderGET() async throws {
+        let (server, result) = try await repeatedWithoutEntry(.get, body: .none)
+        #expect(try result.get() == Array("ok".utf8))
+        #expect(arrivals(server, .get, "/again") == 2)
+    }
+
     @Test("A GET whose repetition gets no response fails as a lost connection")
     func repetitionEnds() async throws {
         let fixture = TransportFixture()

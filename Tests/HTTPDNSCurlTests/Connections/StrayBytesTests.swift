@@ -168,7 +168,7 @@ struct StrayBytesTests {
         try await Task.sleep(for: .seconds(2))
         #expect(try #require(SocketTable.unread(to: origin.port)) > 0)
         let (response, body) = try await origin.fixture.fetch(origin.request(.get))
-        #expect(response.reusedConnection && body == Array("own".utf8))
+        #expect(response.reusedConnection != CurlLibrary.closesWithUnreadTickets && body == Array("own".utf8))
         #expect(try await origin.fixture.fetch(origin.request(.get)).response.reusedConnection)
         await origin.fixture.transport.shutdown()
     }
@@ -177,7 +177,10 @@ struct StrayBytesTests {
     func atOnce(security: Security) async throws {
         let origin = try await makeCase(security)
         try await origin.connect()
-        #expect(try await origin.fixture.fetch(origin.request(.get)).response.reusedConnection)
+        let (response, body) = try await origin.fixture.fetch(origin.request(.get))
+        #expect(body == Array("own".utf8))
+        // libcurl 8 takes the connection only if the session tickets have not arrived yet.
+        if security != .tls13 || !CurlLibrary.closesWithUnreadTickets { #expect(response.reusedConnection) }
         await origin.fixture.transport.shutdown()
     }
 

@@ -191,8 +191,10 @@ struct TransportStreamTests {
             ahead = relay.answeredBytes
             for _ in 0..<100 { #expect(try await fixture.fetch(other).response.reusedConnection) }
         } while relay.answeredBytes - ahead > 1 << 20
-        // libcurl's window is 32 MiB (7.88); the rest is the heads of the others, and what the kernel holds.
-        #expect(ahead > 30 << 20 && ahead < 48 << 20, "\(ahead) bytes were sent ahead of the reader")
+        // libcurl's window is 32 MiB (7.88); the rest is the heads of the others, and what the kernel holds. With 8.14.1 it is 10
+        // MiB, and libcurl itself holds as much again.
+        let expected = CurlLibrary.hasLargeStreamWindow ? (30 << 20)..<(48 << 20) : (18 << 20)..<(30 << 20)
+        #expect(expected.contains(ahead), "\(ahead) bytes were sent ahead of the reader")
         await fixture.transport.shutdown()
     }
 

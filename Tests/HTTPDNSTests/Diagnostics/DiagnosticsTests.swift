@@ -29,6 +29,19 @@ struct DiagnosticsTests {
         #expect(rig.client.status().cache.answers.isEmpty, "what may not even serve as stale is not told")
     }
 
+    @Test("The status has the capabilities of libcurl, and reads one without them")
+    func libcurl() throws {
+        let rig = try Rig()
+        var status = rig.client.status()
+        let capabilities = try #require(status.libcurlCapabilities)
+        #expect(capabilities.supportsTrustSettings && capabilities.tls?.contains("/") == true)
+        #expect(capabilities.http2?.hasPrefix("nghttp2/") == true && capabilities.features.contains("HTTP2"))
+        #expect(capabilities.protocols.contains("https"))
+        #expect(try JSONDecoder().decode(HTTPDNSClient.Status.self, from: JSONEncoder().encode(status)) == status)
+        status.libcurlCapabilities = nil
+        #expect(try JSONDecoder().decode(HTTPDNSClient.Status.self, from: JSONEncoder().encode(status)) == status)
+    }
+
     @Test("A name that does not exist and one that failed are reported as such")
     func failures() async throws {
         let rig = try Rig()

@@ -27,6 +27,7 @@ struct ErrorMappingTests {
         arguments: [
             (TransferFailure.Code.invalidRequest, TransferFailure.Phase.queue, Code.invalidRequest, Phase.request),
             (.trustRootsMissing, .tls, .configuration, .configuration),
+            (.trustUnsupported, .tls, .configuration, .configuration),
             (.connectFailed, .connect, .connectFailed, .connect), (.tlsFailed, .tls, .connectFailed, .tls),
             (.certificateRefused, .tls, .certificateRefused, .tls), (.wrongPeer, .connect, .connectFailed, .connect),
             (.lookupDenied, .connect, .connectFailed, .connect), (.timedOut, .queue, .timedOut, .queue),

@@ -47,9 +47,12 @@ struct ServiceTests {
     }
 
     private static func settled(_ text: String) -> String {
-        text.withoutTimes.replacing(/libcurl [0-9.]+/, with: "libcurl N").replacing(/up [0-9.]+ s/, with: "up N s")
-            .replacing(/[0-9.]+ s old/, with: "N s old").replacing(/off for [0-9.]+ s/, with: "off for N s")
-            .replacing(/[0-9,]+ bytes/, with: "N bytes").replacing(/[0-9.]+ (s|min) left/, with: "N left")
+        text.withoutTimes.replacing(/libcurl [0-9.]+ \([^)]*\)/, with: "libcurl N").replacing(
+            /up [0-9.]+ s/,
+            with: "up N s"
+        )
+        .replacing(/[0-9.]+ s old/, with: "N s old").replacing(/off for [0-9.]+ s/, with: "off for N s")
+        .replacing(/[0-9,]+ bytes/, with: "N bytes").replacing(/[0-9.]+ (s|min) left/, with: "N left")
     }
 
     @Test("The command dump shows the service's state")
