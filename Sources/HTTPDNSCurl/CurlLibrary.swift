@@ -64,10 +64,6 @@ package enum CurlLibrary {
     /// removes all entries then, and 8.16.0 refuses it. LibcurlQuirks.md: entries without a time limit.
     static let endlessEntries = versionNumber < 0x080000 ? -1 : Int(Int32.max)
 
-    /// Whether libcurl leaves out the `?` of an empty query, both in a URL's parts and in the request line (8.8 and later).
-    /// LibcurlQuirks.md: empty queries are dropped.
-    package static let dropsEmptyQuery = versionNumber >= 0x080800
-
     /// Whether libcurl closes an idle connection that has unread TLS 1.3 session tickets (8.14.1), and therefore uses no connection
     /// that was made ahead over HTTP/1.1 with TLS 1.3. LibcurlQuirks.md: unread session tickets.
     package static let closesWithUnreadTickets = versionNumber >= 0x080000

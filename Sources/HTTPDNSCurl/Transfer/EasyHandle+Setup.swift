@@ -37,7 +37,7 @@ extension EasyHandle {
         setReadSize(readsLong ? EasyHandle.longRead : EasyHandle.fullPiece)
         if transfer.limits.mayConnectLongerThanLibcurl { liftConnectLimit() }
         try setURL(transfer.request.url.description)
-        if CurlLibrary.dropsEmptyQuery, transfer.request.url.description.utf8.last == UInt8(ascii: "?") {
+        if transfer.request.url.description.utf8.last == UInt8(ascii: "?") {
             try setTargetWithEmptyQuery(of: transfer.request)
         }
         try set(pin, removals: removals)
