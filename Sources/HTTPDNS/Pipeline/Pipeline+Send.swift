@@ -18,6 +18,33 @@ struct FixedHop {
     var stay: ConnectionChoice.Stay?
     /// The address that the request stays on.
     var held: HTTPDNSEndpoint?
+    /// The versions that HTTPS records offer at some of the endpoints; nil when no record limits them.
+    var offers: [HTTPDNSEndpoint: OfferedVersions]?
+}
+
+extension FixedHop {
+    /// Removes the endpoints whose HTTPS records offer no version that the request allows (RFC 9460 section 7.1.2).
+    /// - Throws: ``HTTPDNSClientError`` with code `resolveFailed` when none is left.
+    fileprivate mutating func keepEndpoints(
+        offering versions: HTTPDNSClient.AllowedVersions
+    ) throws(HTTPDNSClientError) {
+        let content = rewritten.content
+        // Clear text negotiates no version.
+        guard content.sent.scheme == .https, let offers = content.resolution.offers else { return }
+        let usable = endpoints.filter { offers[$0].map { $0.versions(for: versions) != nil } ?? true }
+        guard !usable.isEmpty else {
+            let host = content.url.host.description
+            throw HTTPDNSClientError(
+                code: .resolveFailed,
+                phase: .resolve,
+                message: "no HTTPS record of \(host) offers a version that the request allows, which is \(versions)",
+                host: host,
+                hint: "allow the versions in the parameter alpn of the records, or set https_records to false on the route"
+            )
+        }
+        self.offers = offers
+        endpoints = usable
+    }
 }
 
 // This is the last step: it fixes the endpoints of a hop, passes it to the sender, and makes the response.
@@ -99,7 +126,17 @@ extension Pipeline {
             fixed.rewritten = try limited(fixed.rewritten, to: networks, for: request, by: fixed.egressChoice)
             fixed.endpoints = fixed.rewritten.content.resolution.endpoints
         }
+        if given.content.resolution.limitsVersions {
+            try fixed.keepEndpoints(offering: versions(of: request, by: current))
+        }
         return fixed
+    }
+
+    /// Returns the versions that a request allows.
+    private func versions(of request: HTTPDNSClient.Request, by settings: SharedCallSettings)
+        -> HTTPDNSClient.AllowedVersions
+    {
+        request.own?.options.versions.inheriting(from: settings.values.versions) ?? settings.values.versions
     }
 
     /// Returns the error of a hop.
@@ -187,10 +224,10 @@ extension Pipeline {
             body: body,
             endpoints: endpoints ?? fixed.endpoints,
             limits: settings.values.limits,
-            versions: request.own?.options.versions.inheriting(from: settings.values.versions)
-                ?? settings.values.versions,
+            versions: versions(of: request, by: settings),
             hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
         )
+        transfer.offers = fixed.offers
         transfer.egressPath = egressPath
         transfer.order = order.order(of: content.resolution)
         transfer.hedgeAfter = hedgeAfter

@@ -173,7 +173,8 @@ final class AnswerDetails: Sendable {
         let endpoints = (httpsRecords?.endpoints.count ?? 0) * MemoryLayout<HTTPDNSEndpoint>.stride
         let protocols = (httpsRecords?.applicationProtocols ?? []) + (httpsRecords?.unavailable.map { [$0] } ?? [])
         let serviceTexts = protocols.reduce(0) { $0 + $1.utf8.count + Self.allocationBytes }
-        return MemoryLayout<Self>.size + Self.fieldBytes + lengths + errors + endpoints + serviceTexts
+        let offers = (httpsRecords?.offers.count ?? 0) * Self.offerBytes
+        return MemoryLayout<Self>.size + Self.fieldBytes + lengths + errors + endpoints + serviceTexts + offers
     }
 
     private static func byteCount(of error: HTTPDNSResolver.Error) -> Int {
@@ -185,6 +186,8 @@ final class AnswerDetails: Sendable {
 
     /// The header of a string's or array's storage, with the allocator's own.
     private static let allocationBytes = 48
+    /// An entry of a dictionary of versions by endpoint, with its share of free buckets.
+    private static let offerBytes = 64
     /// The object's own fields.
     private static let fieldBytes = 480
 }
@@ -208,6 +211,8 @@ struct ServiceRoute: Hashable, Sendable {
     var endpoints: [HTTPDNSEndpoint]
     /// The protocols that the record behind the first endpoint offers.
     var applicationProtocols: [String]
+    /// The versions to offer at endpoints where the records do not offer all (RFC 9460 section 7.1).
+    var offers: [HTTPDNSEndpoint: OfferedVersions] = [:]
     /// The reason that no connection is possible, when the owner of the name declares it.
     var unavailable: String?
 }

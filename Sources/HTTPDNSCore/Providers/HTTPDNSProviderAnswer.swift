@@ -82,6 +82,9 @@ extension HTTPDNSProviderAnswer {
         public var target: HTTPDNSName?
         /// The protocols of the parameter `alpn`, with the default `http/1.1` unless `no-default-alpn` was given.
         public var applicationProtocols: [String]
+        /// Whether the record has the parameter `alpn`. Without it ``applicationProtocols`` is the default alone, and a
+        /// connection may negotiate any HTTP version.
+        public var namesProtocols = true
         /// The port to connect to; nil means the URL's.
         public var port: UInt16?
         /// The hinted IPv4 addresses of the target.

@@ -396,6 +396,7 @@ extension HTTPDNSResolver {
                 let host = question.host.description
                 throw HTTPDNSResolver.Error(code: .noAddresses, host: host, message: reason)
             }
+            resolution.limitsVersions = !httpsRecords.offers.isEmpty
         } else {
             guard answer.addressCount > 0 else {
                 let families =

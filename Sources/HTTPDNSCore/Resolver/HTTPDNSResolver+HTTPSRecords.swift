@@ -95,9 +95,14 @@ extension HTTPDNSResolver {
             break
         case .candidates(let candidates):
             var endpoints: [HTTPDNSEndpoint] = []
+            var offers: [HTTPDNSEndpoint: OfferedVersions] = [:]
             for candidate in candidates.endpoints {
                 let endpoint = HTTPDNSEndpoint(address: candidate.address, port: candidate.port ?? ServiceRoute.port)
-                if !endpoints.contains(endpoint) { endpoints.append(endpoint) }
+                let versions = candidates.offers[candidate] ?? .all
+                if offers[endpoint]?.add(versions) == nil {
+                    offers[endpoint] = versions
+                    endpoints.append(endpoint)
+                }
             }
             let life = Lifetimes.positive(candidates.timeToLive, within: inquiry.settings.configuration.cache)
             if case .nothing = answer.content {
@@ -112,7 +117,8 @@ extension HTTPDNSResolver {
             }
             answer.httpsRecords = ServiceRoute(
                 endpoints: endpoints,
-                applicationProtocols: candidates.applicationProtocols
+                applicationProtocols: candidates.applicationProtocols,
+                offers: offers.filter { $0.value != .all }
             )
         }
         return answer

@@ -33,10 +33,6 @@ package struct HTTPSRecordSelection: Sendable {
     /// The maximum number of target names of records in service mode that are queried; further records are left out. Each
     /// name costs a query for each family.
     package static let maximumTargets = 4
-    /// The protocols that libcurl supports over TLS and TCP here. A record without one of these is invalid (RFC 9460 section
-    /// 7.1.2).
-    package static let usableProtocols: Set<String> = ["h2", "http/1.1"]
-
     private let host: HTTPDNSName
     private let families: HTTPDNSAddress.Families
     /// The end of the aliases so far ($QNAME in RFC 9460 section 3).
@@ -138,7 +134,8 @@ package struct HTTPSRecordSelection: Sendable {
         _ records: [HTTPDNSProviderAnswer.HTTPSRecord],
         using generator: inout some RandomNumberGenerator
     ) -> [Action] {
-        let usable = records.filter { !Self.usableProtocols.isDisjoint(with: $0.applicationProtocols) }
+        // A record without a protocol that libcurl supports here is not usable (RFC 9460 section 7.1.2).
+        let usable = records.filter { !OfferedVersions(applicationProtocols: $0.applicationProtocols).isEmpty }
         // Shuffled first: the following sort keeps the order of equal elements.
         let shuffled = usable.shuffled(using: &generator).enumerated()
             .sorted { ($0.element.priority, $0.offset) < ($1.element.priority, $1.offset) }
@@ -169,7 +166,13 @@ package struct HTTPSRecordSelection: Sendable {
         for binding in bindings {
             for family in HTTPDNSAddress.Family.allCases {
                 let known = answer(family, of: binding.target ?? service)
-                list.append(known, family: family, port: binding.port, hints: binding.hints(family))
+                list.append(
+                    known,
+                    family: family,
+                    port: binding.port,
+                    hints: binding.hints(family),
+                    offering: binding.offeredVersions
+                )
             }
         }
         if service != host { append(service, to: &list) }
@@ -183,7 +186,8 @@ package struct HTTPSRecordSelection: Sendable {
             applicationProtocols: bindings.first?.applicationProtocols ?? [],
             timeToLive: (recordLives + list.lives).min() ?? .zero,
             serviceName: service == host ? nil : service,
-            missing: serviceFailure ?? list.failure
+            missing: serviceFailure ?? list.failure,
+            offers: list.offers.filter { $0.value != .all }
         )
         return end(.candidates(candidates))
     }
@@ -215,6 +219,11 @@ extension HTTPDNSProviderAnswer {
 
 extension HTTPDNSProviderAnswer.HTTPSRecord {
     fileprivate func hints(_ family: HTTPDNSAddress.Family) -> [HTTPDNSAddress] { family == .v4 ? v4Hints : v6Hints }
+
+    /// The versions to offer in connections. A record that names no protocol does not limit them.
+    fileprivate var offeredVersions: OfferedVersions {
+        namesProtocols ? OfferedVersions(applicationProtocols: applicationProtocols) : .all
+    }
 }
 
 /// A list of endpoints in the order to try.
@@ -225,7 +234,8 @@ struct ServiceCandidateList {
     private(set) var lives: [Duration] = []
     /// The first failure among the answers.
     private(set) var failure: HTTPDNSProviderError?
-    private var known: Set<ServiceEndpoint> = []
+    /// The versions that the records offer at each endpoint of the list.
+    private(set) var offers: [ServiceEndpoint: OfferedVersions] = [:]
     private var counts: [HTTPDNSAddress.Family: Int] = [:]
 
     init(families: HTTPDNSAddress.Families) { self.families = families }
@@ -235,31 +245,38 @@ struct ServiceCandidateList {
         _ answer: HTTPDNSProviderAnswer.Family?,
         family: HTTPDNSAddress.Family,
         port: UInt16?,
-        hints: [HTTPDNSAddress] = []
+        hints: [HTTPDNSAddress] = [],
+        offering versions: OfferedVersions = .all
     ) {
         guard families.contains(family) else { return }
         switch answer {
         case .addresses(let addresses, let timeToLive, _):
-            if append(addresses, family: family, port: port) { lives.append(timeToLive) }
+            if append(addresses, family: family, port: port, versions) { lives.append(timeToLive) }
         case .noData, .nameError:
             break
         case .failed(let error):
             failure = failure ?? error
-            _ = append(hints, family: family, port: port)
+            _ = append(hints, family: family, port: port, versions)
         case nil:
-            _ = append(hints, family: family, port: port)
+            _ = append(hints, family: family, port: port, versions)
         }
     }
 
     /// - Returns: Whether an address of the family was there.
-    private mutating func append(_ addresses: [HTTPDNSAddress], family: HTTPDNSAddress.Family, port: UInt16?) -> Bool {
+    private mutating func append(
+        _ addresses: [HTTPDNSAddress],
+        family: HTTPDNSAddress.Family,
+        port: UInt16?,
+        _ versions: OfferedVersions
+    ) -> Bool {
         var isThere = false
         for address in addresses where address.family == family {
             isThere = true
             let endpoint = ServiceEndpoint(address: address, port: port)
-            guard counts[family, default: 0] < AnswerReading.maximumAddressesPerFamily,
-                known.insert(endpoint).inserted
+            guard offers[endpoint]?.add(versions) == nil,
+                counts[family, default: 0] < AnswerReading.maximumAddressesPerFamily
             else { continue }
+            offers[endpoint] = versions
             counts[family, default: 0] += 1
             endpoints.append(endpoint)
         }
@@ -306,6 +323,8 @@ package struct ServiceCandidates: Hashable, Sendable {
     package var serviceName: HTTPDNSName?
     /// A failure during the selection. The result is valid, but a later one may be better.
     package var missing: HTTPDNSProviderError?
+    /// The versions that the records offer at endpoints where they offer not all.
+    package var offers: [ServiceEndpoint: OfferedVersions] = [:]
 }
 
 /// An address, with the port if the HTTPS record has one.

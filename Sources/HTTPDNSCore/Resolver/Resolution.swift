@@ -74,6 +74,8 @@ extension HTTPDNSResolver {
         public var isCached = false
         /// Whether the addresses are past their time to live.
         public var isStale = false
+        /// Whether ``offers`` limits the versions of a connection: one comparison for each request without HTTPS records.
+        package internal(set) var limitsVersions = false
 
         /// Creates a resolution.
         public init(endpoints: [HTTPDNSEndpoint], source: Source) {
@@ -182,6 +184,13 @@ extension HTTPDNSResolver {
             set { change { $0.applicationProtocols = newValue } }
         }
 
+        /// The versions that HTTPS records offer at endpoints where they do not offer all (RFC 9460 section 7.1); nil when no
+        /// record limits them.
+        package var offers: [HTTPDNSEndpoint: OfferedVersions]? {
+            guard limitsVersions else { return nil }
+            return cached.map { $0.httpsRecords?.offers ?? [:] } ?? details?.fields.offers
+        }
+
         /// The reason that mappings or providers were skipped; nil when they were not.
         public var systemReason: SystemReason? {
             if let reason { return SystemReason(reason) }
@@ -220,7 +229,8 @@ extension HTTPDNSResolver {
 
         /// The current details, wherever they are stored.
         private var fields: ResolutionDetails.Fields {
-            details?.fields
+            var fields =
+                details?.fields
                 ?? ResolutionDetails.Fields(
                     provider: provider,
                     canonicalName: canonicalName,
@@ -229,6 +239,8 @@ extension HTTPDNSResolver {
                     failedAttempts: failedAttempts,
                     applicationProtocols: applicationProtocols
                 )
+            if limitsVersions { fields.offers = offers }
+            return fields
         }
 
         /// Records the mapping rules that led to the name.
@@ -342,6 +354,7 @@ final class ResolutionDetails: Sendable {
         var route: HTTPDNSRoute?
         var failedAttempts: [HTTPDNSResolver.ProviderAttempt] = []
         var applicationProtocols: [String] = []
+        var offers: [HTTPDNSEndpoint: OfferedVersions]?
         var switchedOff: HTTPDNSResolver.KillSwitch.Entry?
     }
 

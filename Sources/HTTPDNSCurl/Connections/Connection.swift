@@ -259,8 +259,8 @@ extension EasyHandle {
     /// closes an HTTP/1.x connection whose request ended early, and a preconnected one knows its version from TLS.
     var isOverHTTP1: Bool {
         if let version = connection?.version { return version != .http2 }
-        guard let request = transfer?.request else { return false }
-        switch request.versions.kind {
+        guard let request = transfer?.request, let pin else { return false }
+        switch pin.key.versions.kind {
         case .automatic, .inherited: return request.url.scheme == .http
         case .http1Only, .http10Only: return true
         case .http2Only: return false

@@ -32,7 +32,7 @@ extension PinKey {
         host = transfer.request.url.host
         port = transfer.request.url.port
         self.endpoint = endpoint
-        versions = transfer.request.versions
+        versions = transfer.request.versions(at: endpoint)
         egressPath = transfer.request.egressPath
         withholdsCertificate = hasCertificate && transfer.request.withholdsCertificate
     }

@@ -16,7 +16,7 @@ struct ProbeTarget: Hashable {
     init(_ endpoint: HTTPDNSEndpoint, for request: TransferRequest) {
         url = request.url
         self.endpoint = endpoint
-        versions = request.versions
+        versions = request.versions(at: endpoint)
         var limits = TransferLimits()
         limits.connect = request.limits.connect ?? limits.connect
         limits.tls = request.limits.tls ?? limits.tls

@@ -285,8 +285,8 @@ extension EasyHandle {
 
     /// Whether the request may use an HTTP/2 connection that others use, or wait for one that is being made (CURLOPT_PIPEWAIT).
     var sharesConnection: Bool {
-        guard !connectsFresh, let transfer, !transfer.request.stopsBeforeSending else { return false }
-        switch transfer.request.versions.kind {
+        guard !connectsFresh, let transfer, let pin, !transfer.request.stopsBeforeSending else { return false }
+        switch pin.key.versions.kind {
         case .automatic, .inherited: return transfer.request.url.scheme == .https
         case .http2Only: return transfer.request.url.scheme == .https || !CurlLibrary.limitsClearTextHTTP2
         case .http1Only, .http10Only: return false

@@ -21,7 +21,7 @@ extension EasyHandle {
             needsReset = true
         }
         if !isConfigured { configure() }
-        let (scheme, versions) = (transfer.request.url.scheme, transfer.request.versions)
+        let (scheme, versions) = (transfer.request.url.scheme, pin.key.versions)
         if configuredFor?.scheme != scheme || configuredFor?.versions != versions {
             try configure(for: scheme, versions)
         }

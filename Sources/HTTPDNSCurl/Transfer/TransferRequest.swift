@@ -19,6 +19,9 @@ package struct TransferRequest: Sendable {
     package var egressPath: EgressPath?
     package var limits: TransferLimits
     package var versions: HTTPDNSTransfer.AllowedVersions
+    /// The versions that HTTPS records offer at some of the endpoints; nil when no record limits them. Each endpoint offers one
+    /// that ``versions`` allows.
+    package var offers: [HTTPDNSEndpoint: OfferedVersions]?
     /// The Host field that replaces the URL's own host; `nil` for the URL's. SNI and the certificate's name stay those of the
     /// URL.
     package var hostHeader: String?
@@ -113,6 +116,12 @@ package enum RequestBodySource: Sendable {
 }
 
 extension TransferRequest {
+    /// Returns the allowed versions for connections to an endpoint.
+    func versions(at endpoint: HTTPDNSEndpoint) -> HTTPDNSTransfer.AllowedVersions {
+        guard let offers else { return versions }
+        return offers[endpoint]?.versions(for: versions) ?? versions
+    }
+
     var hasBody: Bool {
         if case .none = body { false } else { true }
     }

@@ -259,6 +259,7 @@ extension HTTPDNSProviderAnswer.HTTPSRecord {
             v4Hints: parameters.v4Hints,
             v6Hints: parameters.v6Hints
         )
+        namesProtocols = !parameters.protocols.isEmpty
         offersEncryptedClientHello = parameters.offersEncryptedClientHello
     }
 }
