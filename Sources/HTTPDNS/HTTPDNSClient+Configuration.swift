@@ -316,6 +316,15 @@ extension HTTPDNSClient.Configuration {
             if let refusal = TLSBackend.refusal(of: trust) {
                 throw .configuration(refusal, hint: TLSBackend.hint)
             }
+            do throws(HTTPDNSTrust.Error) {
+                try trust.checkNegotiation()
+            } catch {
+                throw .configuration(
+                    (trustOrigins[trust]?.prefix(.tlsSettingsRefused) ?? "") + "trust: \(error.message)",
+                    hint: "nothing was sent; an empty list of ciphers or curves means OpenSSL's default",
+                    underlying: error
+                )
+            }
             guard case .file(let path) = trust.roots.source, access(path, R_OK) != 0 else { continue }
             let reason = String(cString: strerror(errno))
             throw .configuration(

@@ -32,6 +32,26 @@ public struct HTTPDNSTrust: Hashable, Sendable, CustomStringConvertible {
     public private(set) var pinsByHost: [String: [HTTPDNSTrust.PublicKeyPin]] = [:]
     /// The oldest version of TLS that is allowed (CURLOPT_SSLVERSION).
     public var minimumVersion: HTTPDNSTrust.TLSVersion = .tls12
+    /// The newest version of TLS that is allowed (CURLOPT_SSLVERSION). The default is the newest that OpenSSL has.
+    ///
+    /// A client refuses one that is older than ``minimumVersion``.
+    public var maximumVersion: HTTPDNSTrust.TLSVersion = .tls13
+    /// The cipher suites for TLS 1.2, in order of preference (CURLOPT_SSL_CIPHER_LIST); empty means OpenSSL's default.
+    ///
+    /// They have OpenSSL's names: `ECDHE-RSA-AES128-GCM-SHA256`. Keywords such as `HIGH` are not allowed. A client refuses an
+    /// unknown name. The list does not limit TLS 1.3.
+    public var ciphers: [String] = []
+    /// The cipher suites for TLS 1.3, in order of preference (CURLOPT_TLS13_CIPHERS); empty means OpenSSL's default.
+    ///
+    /// They have the names of RFC 8446 appendix B.4: `TLS_AES_128_GCM_SHA256`. A client refuses an unknown name. The list does
+    /// not limit TLS 1.2.
+    public var ciphersTLS13: [String] = []
+    /// The curves for the key exchange, in order of preference (CURLOPT_SSL_EC_CURVES); empty means OpenSSL's default.
+    ///
+    /// Their names are `X25519`, `X448`, `P-256`, `P-384`, `P-521`, OpenSSL's other names for the last three, and
+    /// `X25519MLKEM768` from OpenSSL 3.5. A client refuses an unknown name. HTTPS proxies are not affected: libcurl has no
+    /// option for their curves.
+    public var curves: [String] = []
     /// The verification of a server's certificate.
     public var verification: Verification = .chainAndName
     /// Whether the secrets of TLS connections are written to the file of `SSLKEYLOGFILE`, as set when libcurl was loaded.
@@ -105,7 +125,7 @@ public struct HTTPDNSTrust: Hashable, Sendable, CustomStringConvertible {
 
     /// The settings, with paths instead of contents.
     public var description: String {
-        var parts = ["roots \(roots)", "TLS \(minimumVersion) or newer"]
+        var parts = ["roots \(roots)"] + negotiationParts
         if let clientCertificate { parts.append(clientCertificate.description) }
         if hasPins { parts.append("\(pins.count) pins, \(pinsByHost.count) hosts with their own") }
         if verification == .insecurelyAcceptingAnyCertificate { parts.append("ANY CERTIFICATE IS ACCEPTED") }
@@ -257,6 +277,8 @@ extension HTTPDNSTrust {
         public static let tls12 = HTTPDNSTrust.TLSVersion(minor: 2)
         /// TLS 1.3 (RFC 8446).
         public static let tls13 = HTTPDNSTrust.TLSVersion(minor: 3)
+        /// The newest version that settings can name: it stands for all later ones too.
+        package static let newest = tls13
 
         /// The number: `1.2`, `1.3`.
         public var description: String { "1.\(minor)" }
@@ -280,6 +302,12 @@ extension HTTPDNSTrust {
             public static let publicKeyPin = Code(description: "public-key-pin")
             /// A host pattern that is neither a name nor `*.` and a name, or that has no pin.
             public static let hostPattern = Code(description: "host-pattern")
+            /// A cipher suite that is unknown, belongs in another list, or is listed twice.
+            public static let cipher = Code(description: "cipher")
+            /// A curve that is unknown or listed twice.
+            public static let curve = Code(description: "curve")
+            /// A newest version of TLS that is older than the oldest one.
+            public static let tlsVersions = Code(description: "tls-versions")
         }
 
         /// The kind of mistake.

@@ -150,7 +150,7 @@ public final class HTTPDNSTransport: Sendable {
         }
         let holding: TrustRegistry.Holding = held == nil ? .inUse : .candidate
         do throws(HTTPDNSClientError) {
-            for trust in [settings.trust] + settings.trustByHost.values where trust.namesFiles {
+            for trust in [settings.trust] + settings.trustByHost.values where trust.namesFiles || trust.namesAlgorithms {
                 do throws(TransferFailure) {
                     try await leased[trust]?.prepare()
                 } catch {

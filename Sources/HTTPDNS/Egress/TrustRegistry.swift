@@ -95,12 +95,19 @@ package struct TrustOrigin: Sendable {
     package var authorities: String?
     /// The position of the client certificate.
     package var certificate: String?
+    /// The position of the TLS versions, cipher suites and curves.
+    package var negotiation: String?
 
     package init() {}
 
     /// Returns the prefix of an error about one of the files.
     func prefix(_ code: TransferFailure.Code) -> String {
-        let place = code == .clientCertificateUnusable ? certificate : authorities
+        let place =
+            switch code {
+            case .clientCertificateUnusable: certificate
+            case .tlsSettingsRefused: negotiation
+            default: authorities
+            }
         return place.map { "\($0): " } ?? ""
     }
 }

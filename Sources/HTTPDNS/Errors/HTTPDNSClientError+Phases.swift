@@ -81,17 +81,17 @@ extension HTTPDNSClientError {
         )
     }
 
-    /// Returns the error for files of trust settings that cannot be used.
+    /// Returns the error for trust settings that cannot be used, with their files.
     /// - Parameter origin: The file and line of the settings, if known.
     static func unusable(_ failure: TransferFailure, origin: TrustOrigin? = nil) -> HTTPDNSClientError {
-        let isCertificate = failure.code == .clientCertificateUnusable
-        return configuration(
-            (origin?.prefix(failure.code) ?? "") + failure.message,
-            hint: isCertificate
-                ? "trust.clientCertificate wants PEM files of a certificate and the private key that belongs to it"
-                : "trust.roots wants a PEM file; .system takes the machine's own authorities",
-            underlying: failure
-        )
+        let hint =
+            switch failure.code {
+            case .clientCertificateUnusable:
+                "trust.clientCertificate wants PEM files of a certificate and the private key that belongs to it"
+            case .tlsSettingsRefused: unknownAlgorithmsHint
+            default: "trust.roots wants a PEM file; .system takes the machine's own authorities"
+            }
+        return configuration((origin?.prefix(failure.code) ?? "") + failure.message, hint: hint, underlying: failure)
     }
 
     static func tooManyTrustSettings(_ limit: Int) -> HTTPDNSClientError {

@@ -121,6 +121,8 @@ extension HTTPDNSClientError {
         case .certificateRefused where failure.curlCode == publicKeyMismatch:
             "if the server's key was changed on purpose, add the new key's pin to trust.pins; if not, somebody else answers"
         case .certificateRefused: certificateHint(failure.message)
+        case .tlsFailed where failure.message.contains("handshake failure") || failure.message.contains("protocol version"):
+            negotiationHint
         case .tlsFailed: "check that the port speaks TLS"
         case .timedOut: timeoutHint(failure.phase)
         case .connectionLost:
@@ -130,12 +132,23 @@ extension HTTPDNSClientError {
         case .limitReached: "wait for answers before sending more, or raise maximumRequestsInFlight"
         case .trustUnsupported: TLSBackend.hint
         case .clientCertificateUnusable: "trust.clientCertificate wants PEM files that belong together"
+        case .tlsSettingsRefused: unknownAlgorithmsHint
         case .shutDown: shutDownHint
         case .undecodable: "options.decodesBody = false asks for no content coding, and gives the body as it is sent"
         case .requestBodyFailed: "the stream that feeds the body must end well, with the length that was declared"
         case .trustRootsMissing, .invalidRequest, .lookupDenied, .protocolViolation, .connectOnly, .transport: nil
         }
     }
+
+    /// The hint for cipher suites and curves that the TLS library does not have.
+    static let unknownAlgorithmsHint =
+        "openssl ciphers -s and openssl list -key-exchange-algorithms show what OpenSSL has; leave the others out of "
+        + "trust.ciphers, ciphersTLS13 and curves"
+
+    /// The hint for the alerts handshake_failure and protocol_version (RFC 8446 section 6.2).
+    private static let negotiationHint =
+        "server and client have no TLS version, cipher suite or curve in common: see trust.minimumVersion, "
+        + "maximumVersion, ciphers, ciphersTLS13 and curves"
 
     /// The hint for a chain that does not end at a trusted authority.
     package static let missingAuthorityHint = "if the server is the right one, name its authority in trust.roots"
@@ -181,7 +194,7 @@ extension HTTPDNSClientError.Code {
     fileprivate init(_ failure: TransferFailure) {
         switch failure.code {
         case .invalidRequest: self = .invalidRequest
-        case .trustRootsMissing, .trustUnsupported, .clientCertificateUnusable: self = .configuration
+        case .trustRootsMissing, .trustUnsupported, .clientCertificateUnusable, .tlsSettingsRefused: self = .configuration
         case .limitReached: self = .limitReached
         case .connectFailed, .tlsFailed, .wrongPeer, .lookupDenied: self = .connectFailed
         case .proxyUnreachable: self = .proxyUnreachable
@@ -206,7 +219,7 @@ extension HTTPDNSClientError.Phase {
     fileprivate init(_ failure: TransferFailure) {
         switch failure.code {
         case .invalidRequest: self = .request
-        case .trustRootsMissing, .trustUnsupported, .clientCertificateUnusable: self = .configuration
+        case .trustRootsMissing, .trustUnsupported, .clientCertificateUnusable, .tlsSettingsRefused: self = .configuration
         default:
             switch failure.reached ?? failure.phase {
             case .queue: self = .queue

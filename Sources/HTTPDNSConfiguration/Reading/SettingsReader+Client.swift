@@ -21,6 +21,7 @@ extension SettingsReader {
         var origin = TrustOrigin()
         origin.authorities = fields["ca_file"].map { place(of: $0, "client.ca_file") }
         origin.certificate = fields["trust"].map { place(of: $0, "client.trust") }
+        origin.negotiation = origin.certificate
         settings.trustOrigins[settings.wholeTrust] = origin
         if let node = fields["trust_by_host"] { readTrustByHost(node, into: &settings) }
         if let node = fields["connections"] { readConnections(node, into: &settings) }

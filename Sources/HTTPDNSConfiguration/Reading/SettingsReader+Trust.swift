@@ -8,11 +8,17 @@ internal import HTTPDNSPrimitives
 extension KeyTable {
     package static let trust = KeyTable(
         name: "client.trust",
-        keys: ["client_certificate", "pins", "pins_by_host", "minimum_version", "verification", "key_log"]
+        keys: [
+            "client_certificate", "pins", "pins_by_host", "minimum_version", "maximum_version", "ciphers",
+            "ciphers_tls13", "curves", "verification", "key_log",
+        ]
     )
     package static let hostTrust = KeyTable(
         name: "a host's trust",
-        keys: ["ca_file", "client_certificate", "pins", "minimum_version", "verification"]
+        keys: [
+            "ca_file", "client_certificate", "pins", "minimum_version", "maximum_version", "ciphers", "ciphers_tls13",
+            "curves", "verification",
+        ]
     )
     package static let clientCertificate = KeyTable(
         name: "client.trust.client_certificate",
@@ -61,6 +67,7 @@ extension SettingsReader {
             if let node = fields["client_certificate"] {
                 origin.certificate = self.place(of: node, "\(place).client_certificate")
             }
+            origin.negotiation = self.place(of: entry.value, place)
             // Equal settings at several positions are reported for the first one.
             if settings.trustOrigins[trust] == nil { settings.trustOrigins[trust] = origin }
         }
@@ -98,11 +105,53 @@ extension SettingsReader {
         {
             trust.minimumVersion = word == "1.3" ? .tls13 : .tls12
         }
+        if let node = fields["maximum_version"],
+            let word = word(of: node, .tlsVersions, path: "\(path).maximum_version")
+        {
+            trust.maximumVersion = word == "1.3" ? .tls13 : .tls12
+        }
+        if trust.maximumVersion < trust.minimumVersion, let node = fields["maximum_version"] ?? fields["minimum_version"] {
+            mistakes.add(
+                "\(path): minimum_version is \(trust.minimumVersion), and maximum_version \(trust.maximumVersion)",
+                at: node.position,
+                hint: "the maximum is the newer one, or the same"
+            )
+        }
+        if let node = fields["ciphers"] { trust.ciphers = readNames(node, .ciphers, path: "\(path).ciphers") }
+        if let node = fields["ciphers_tls13"] {
+            trust.ciphersTLS13 = readNames(node, .ciphersTLS13, path: "\(path).ciphers_tls13")
+        }
+        if let node = fields["curves"] { trust.curves = readNames(node, .curves, path: "\(path).curves") }
         if let node = fields["verification"],
             let word = word(of: node, .verifications, path: "\(path).verification")
         {
             trust.verification = word == "chain-and-name" ? .chainAndName : .insecurelyAcceptingAnyCertificate
         }
+    }
+
+    /// Reads names of cipher suites or curves, one or a list.
+    private mutating func readNames(
+        _ node: ConfigurationNode,
+        _ list: HTTPDNSTrust.NameList,
+        path: String
+    ) -> [String] {
+        var names: [String] = []
+        let allowed = "\(list == .curves ? "curves" : "cipher suites") such as \(list.names[0]), one or a list"
+        for node in elements(of: node, path: path, allowed) ?? [] {
+            let name = value(of: node, path: path, allowed) { [names] text throws(ValueMistake) in
+                do throws(HTTPDNSTrust.Error) {
+                    try list.check(names + [text])
+                    return text
+                } catch {
+                    throw ValueMistake(
+                        error.message,
+                        hint: nearestWord(to: text, in: list.names).map { "did you mean \"\($0)\"?" }
+                    )
+                }
+            }
+            if let name { names.append(name) }
+        }
+        return names
     }
 
     private mutating func readClientCertificate(_ node: ConfigurationNode, path: String) -> HTTPDNSTrust

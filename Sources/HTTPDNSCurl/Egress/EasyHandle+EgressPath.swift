@@ -104,6 +104,8 @@ extension EasyHandle {
         case CURLE_SSL_CACERT_BADFILE where proxy.kind == .https && status == 0:
             let file = (try? proxy.trust.authorityFile()) ?? nil
             return failure(.trustRootsMissing, "the CA file \(file ?? "") is not PEM", .tls)
+        case CURLE_SSL_CIPHER where proxy.kind == .https && status == 0:
+            return .tlsSettingsRefused(curlText: curlText ?? "no reason")
         case CURLE_SSL_CONNECT_ERROR where proxy.kind == .https && status == 0:
             return failure(
                 .proxyUnreachable,

@@ -117,21 +117,25 @@ extension TransferRequest {
 /// The trust settings for an HTTPS proxy. They belong to the egress path, because one loop carries the requests of clients that
 /// trust different proxies.
 package struct ProxyTrust: Hashable, Sendable {
-    private let roots: HTTPDNSTrust.Roots
-    private let verification: HTTPDNSTrust.Verification
-    private let minimumVersion: HTTPDNSTrust.TLSVersion
+    /// The settings without those that are not used with the proxy.
+    private let settings: HTTPDNSTrust
 
-    /// Creates trust settings like those for servers. The client's own certificate and key pins are not used with the proxy.
+    /// Creates trust settings like those for servers. The client's own certificate, key pins and curves are not used with the
+    /// proxy.
     package init(_ settings: HTTPDNSTrust = HTTPDNSTrust()) {
-        roots = settings.roots
-        verification = settings.verification
-        minimumVersion = settings.minimumVersion
+        var used = HTTPDNSTrust(roots: settings.roots)
+        used.verification = settings.verification
+        used.minimumVersion = settings.minimumVersion
+        used.maximumVersion = settings.maximumVersion
+        used.ciphers = settings.ciphers
+        used.ciphersTLS13 = settings.ciphersTLS13
+        self.settings = used
     }
 
     /// Returns the CA file; `nil` when no certificate is checked.
     /// - Throws: ``TransferFailure`` with code `trustRootsMissing`.
     func authorityFile() throws(TransferFailure) -> String? {
-        verification == .chainAndName ? try CertificateBundle.path(for: roots) : nil
+        settings.verification == .chainAndName ? try CertificateBundle.path(for: settings.roots) : nil
     }
 
     /// - Parameter serverAuthorities: The CA file for servers on the same handle; `nil` for none.
@@ -153,8 +157,9 @@ package struct ProxyTrust: Hashable, Sendable {
             options.set(CURLOPT_PROXY_SSL_VERIFYHOST, 0, of: curl)
         }
         options.set(CURLOPT_PROXY_CAPATH, nil, of: curl)
-        let version = minimumVersion == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2
-        options.set(CURLOPT_PROXY_SSLVERSION, Int(version), of: curl)
+        options.set(CURLOPT_PROXY_SSLVERSION, settings.versionOption, of: curl)
+        if let list = settings.ciphers.optionText { options.set(CURLOPT_PROXY_SSL_CIPHER_LIST, list, of: curl) }
+        if let list = settings.ciphersTLS13.optionText { options.set(CURLOPT_PROXY_TLS13_CIPHERS, list, of: curl) }
     }
 
     /// The default of CURLOPT_CA_CACHE_TIMEOUT in libcurl.

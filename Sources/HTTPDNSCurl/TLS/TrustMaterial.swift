@@ -138,8 +138,10 @@ final class TrustMaterial: @unchecked Sendable {
         }
         // A null CAPATH keeps libcurl's cache of parsed roots in use.
         options.set(CURLOPT_CAPATH, nil, of: curl)
-        let version = settings.minimumVersion == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2
-        options.set(CURLOPT_SSLVERSION, Int(version), of: curl)
+        options.set(CURLOPT_SSLVERSION, settings.versionOption, of: curl)
+        if let list = settings.ciphers.optionText { options.set(CURLOPT_SSL_CIPHER_LIST, list, of: curl) }
+        if let list = settings.ciphersTLS13.optionText { options.set(CURLOPT_TLS13_CIPHERS, list, of: curl) }
+        if let list = settings.curves.optionText { options.set(CURLOPT_SSL_EC_CURVES, list, of: curl) }
         guard withCertificate, let certificate, let key else { return }
         options.set(CURLOPT_SSLCERT_BLOB, certificate, of: curl)
         options.set(CURLOPT_SSLKEY_BLOB, key, of: curl)
@@ -154,15 +156,41 @@ final class TrustMaterial: @unchecked Sendable {
     }
 }
 
+extension HTTPDNSTrust {
+    /// The value for CURLOPT_SSLVERSION: the oldest version, and in the upper 16 bits the newest (CURL_SSLVERSION_MAX_...).
+    var versionOption: Int {
+        let oldest = Int(minimumVersion == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2)
+        // Without the upper bits the newest version of the TLS library is allowed.
+        return maximumVersion == .newest ? oldest : oldest | Int(CURL_SSLVERSION_TLSv1_2) << 16
+    }
+}
+
+extension [String] {
+    /// The names as libcurl and OpenSSL read them; `nil` without any, which leaves the default.
+    var optionText: String? { isEmpty ? nil : joined(separator: ":") }
+}
+
+extension TransferFailure {
+    /// Returns the failure for CURLE_SSL_CIPHER: the TLS library has none of the suites, or lacks a curve.
+    /// - Parameter curlText: libcurl's text, which has the list: `failed setting cipher list: AES128-SHA`.
+    static func tlsSettingsRefused(curlText: String) -> TransferFailure {
+        TransferFailure(
+            code: .tlsSettingsRefused,
+            phase: .tls,
+            message: "this machine's TLS library refuses the ciphers or curves of the settings: \(curlText)"
+        )
+    }
+}
+
 /// A test whether libcurl can use a ``TrustMaterial``. It detects authorities that are not PEM, a key of another certificate,
-/// and a wrong password.
+/// a wrong password, and cipher suites and curves that the TLS library does not have.
 ///
 /// libcurl checks them only when it makes a connection. So it gets one, to a socket of this process on 127.0.0.1 that is
 /// closed as soon as the certificate is loaded; nothing leaves the machine. The test takes the time to parse the authorities.
 enum TrustMaterialCheck {
     /// Runs the test. It blocks.
-    /// - Throws: ``TransferFailure`` with code `trustRootsMissing`, `clientCertificateUnusable`, or `transport` when the
-    ///   system has no socket for the test.
+    /// - Throws: ``TransferFailure`` with code `trustRootsMissing`, `clientCertificateUnusable`, `tlsSettingsRefused`, or
+    ///   `transport` when the system has no socket for the test.
     static func run(_ material: TrustMaterial) throws(TransferFailure) {
         var (listener, error) = openSocket(AF_INET, TrustMaterialCheck.stream, 0)
         guard listener >= 0 else { throw TransferFailure.noDescriptor(error) }
@@ -204,6 +232,7 @@ enum TrustMaterialCheck {
         switch code {
         case CURLE_SSL_CERTPROBLEM: throw material.certificateFailure(curlText: String(cString: text))
         case CURLE_SSL_CACERT_BADFILE: throw material.authorityFailure
+        case CURLE_SSL_CIPHER: throw TransferFailure.tlsSettingsRefused(curlText: String(cString: text))
         // Everything was loaded, because only then is the socket closed.
         case _ where listener < 0: return
         default:

@@ -133,8 +133,9 @@ extension EasyHandle {
         case CURLE_SSL_CACERT_BADFILE:
             return (try? loop.trust.get())?.authorityFailure
                 ?? failure(.trustRootsMissing, .tls, "the CA file is not PEM")
-        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND,
-            CURLE_USE_SSL_FAILED:
+        case CURLE_SSL_CIPHER:
+            return .tlsSettingsRefused(curlText: curlText ?? "no reason")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_ENGINE_NOTFOUND, CURLE_USE_SSL_FAILED:
             return failure(.tlsFailed, .tls, curlText ?? "the TLS handshake failed")
         case CURLE_GOT_NOTHING,
             CURLE_PARTIAL_FILE where !isHeadBegun:

@@ -14,6 +14,8 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
         case trustUnsupported
         /// The client's own certificate, its key or the key's password cannot be read, or do not belong together.
         case clientCertificateUnusable
+        /// The TLS library does not have the cipher suites or curves of the settings.
+        case tlsSettingsRefused
         /// A proxy cannot be connected to, including its TLS, or breaks off the connection.
         case proxyUnreachable
         /// A proxy refuses the requested connection.

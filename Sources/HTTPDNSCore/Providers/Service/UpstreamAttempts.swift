@@ -61,8 +61,8 @@ struct UpstreamAttempts {
             // The server may have closed a kept connection at the moment of its use: connect again, but only once.
             hasRedialed = true
             remaining = [attempt.endpoint] + remaining
-        case .invalidRequest, .trustRootsMissing, .trustUnsupported, .lookupDenied, .responseTooLarge,
-            .requestBodyFailed,
+        case .invalidRequest, .trustRootsMissing, .trustUnsupported, .tlsSettingsRefused, .lookupDenied,
+            .responseTooLarge, .requestBodyFailed,
             .bodyConsumedTwice, .shutDown:
             isFinal = true
         default:
