@@ -38,6 +38,15 @@ extension HTTPDNSTrust {
             }
         }
 
+        /// The end of a sentence about a name of another list.
+        fileprivate var rest: String {
+            switch self {
+            case .ciphers: "of TLS 1.2"
+            case .ciphersTLS13: "of TLS 1.3"
+            case .curves: "a curve"
+            }
+        }
+
         fileprivate var allowed: String {
             switch self {
             case .ciphers: "OpenSSL's names, such as ECDHE-RSA-AES128-GCM-SHA256; openssl ciphers -s -tls1_2 lists them"
@@ -55,7 +64,7 @@ extension HTTPDNSTrust {
                 guard contains(name) else {
                     let shown = "\"\(name.escaped(limit: 80))\""
                     if let right = NameList.allCases.first(where: { $0.contains(name) }) {
-                        throw HTTPDNSTrust.Error(code, "\(shown) is \(right.subject), which belongs in \(right)")
+                        throw HTTPDNSTrust.Error(code, "\(shown) is \(right.subject), and not \(rest)")
                     }
                     throw HTTPDNSTrust.Error(code, "\(shown) is not \(subject); allowed: \(allowed)")
                 }
@@ -81,8 +90,9 @@ extension HTTPDNSTrust {
         try NameList.curves.check(curves)
     }
 
-    /// Whether the settings contain names that only OpenSSL knows for certain.
-    package var namesAlgorithms: Bool { !ciphers.isEmpty || !ciphersTLS13.isEmpty || !curves.isEmpty }
+    /// Whether only a test can tell that the settings are usable: they contain paths, or names of algorithms, of which a TLS
+    /// library may have fewer than are known here. The test reports a mistake before the first request.
+    package var needsTest: Bool { namesFiles || !ciphers.isEmpty || !ciphersTLS13.isEmpty || !curves.isEmpty }
 
     /// The parts of the description about the negotiation.
     var negotiationParts: [String] {

@@ -135,8 +135,8 @@ public struct HTTPDNSTrust: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension HTTPDNSTrust {
-    /// Whether the settings contain a path, so that a mistake in it can be reported early.
-    package var namesFiles: Bool {
+    /// Whether the settings contain a path that is in use.
+    var namesFiles: Bool {
         if case .file = roots.source { return verification == .chainAndName || clientCertificate != nil }
         return clientCertificate != nil
     }

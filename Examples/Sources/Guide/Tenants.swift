@@ -27,6 +27,8 @@ func trust() throws -> HTTPDNSClient.Configuration {
         keyPassword: .file("/run/secrets/tls-key")
     )
     configuration.trust.minimumVersion = .tls13
+    configuration.trust.ciphersTLS13 = ["TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"]
+    configuration.trust.curves = ["X25519", "P-384"]
     try configuration.trust.pin("*.shop.example", to: [pin, backup])
 
     var bank = configuration.trust

@@ -150,7 +150,7 @@ public final class HTTPDNSTransport: Sendable {
         }
         let holding: TrustRegistry.Holding = held == nil ? .inUse : .candidate
         do throws(HTTPDNSClientError) {
-            for trust in [settings.trust] + settings.trustByHost.values where trust.namesFiles || trust.namesAlgorithms {
+            for trust in [settings.trust] + settings.trustByHost.values where trust.needsTest {
                 do throws(TransferFailure) {
                     try await leased[trust]?.prepare()
                 } catch {

@@ -121,7 +121,8 @@ extension HTTPDNSClientError {
         case .certificateRefused where failure.curlCode == publicKeyMismatch:
             "if the server's key was changed on purpose, add the new key's pin to trust.pins; if not, somebody else answers"
         case .certificateRefused: certificateHint(failure.message)
-        case .tlsFailed where failure.message.contains("handshake failure") || failure.message.contains("protocol version"):
+        case .tlsFailed
+        where failure.message.contains("handshake failure") || failure.message.contains("protocol version"):
             negotiationHint
         case .tlsFailed: "check that the port speaks TLS"
         case .timedOut: timeoutHint(failure.phase)

@@ -39,7 +39,7 @@ extension FixedHop {
                 phase: .resolve,
                 message: "no HTTPS record of \(host) offers a version that the request allows, which is \(versions)",
                 host: host,
-                hint: "allow the versions in the parameter alpn of the records, or set https_records to false on the route"
+                hint: "allow the versions that alpn in the records names, or turn HTTPS records off on the route"
             )
         }
         self.offers = offers

@@ -110,7 +110,9 @@ extension SettingsReader {
         {
             trust.maximumVersion = word == "1.3" ? .tls13 : .tls12
         }
-        if trust.maximumVersion < trust.minimumVersion, let node = fields["maximum_version"] ?? fields["minimum_version"] {
+        if trust.maximumVersion < trust.minimumVersion,
+            let node = fields["maximum_version"] ?? fields["minimum_version"]
+        {
             mistakes.add(
                 "\(path): minimum_version is \(trust.minimumVersion), and maximum_version \(trust.maximumVersion)",
                 at: node.position,
@@ -143,9 +145,10 @@ extension SettingsReader {
                     try list.check(names + [text])
                     return text
                 } catch {
+                    let isKnown = HTTPDNSTrust.NameList.allCases.contains { $0.names.contains(text) }
                     throw ValueMistake(
                         error.message,
-                        hint: nearestWord(to: text, in: list.names).map { "did you mean \"\($0)\"?" }
+                        hint: isKnown ? nil : nearestWord(to: text, in: list.names).map { "did you mean \"\($0)\"?" }
                     )
                 }
             }

@@ -82,9 +82,11 @@ extension HTTPDNSProviderAnswer {
         public var target: HTTPDNSName?
         /// The protocols of the parameter `alpn`, with the default `http/1.1` unless `no-default-alpn` was given.
         public var applicationProtocols: [String]
-        /// Whether the record has the parameter `alpn`. Without it ``applicationProtocols`` is the default alone, and a
-        /// connection may negotiate any HTTP version.
-        public var namesProtocols = true
+        /// Whether the record has the parameter `alpn`, so that connections offer only ``applicationProtocols``.
+        ///
+        /// Without it a connection may negotiate any HTTP version. The initializer sets true unless the protocols are the default
+        /// alone, `http/1.1`.
+        public var namesProtocols: Bool
         /// The port to connect to; nil means the URL's.
         public var port: UInt16?
         /// The hinted IPv4 addresses of the target.
@@ -106,6 +108,7 @@ extension HTTPDNSProviderAnswer {
             self.priority = priority
             self.target = target
             self.applicationProtocols = applicationProtocols
+            namesProtocols = applicationProtocols != ["http/1.1"]
             self.port = port
             self.v4Hints = v4Hints
             self.v6Hints = v6Hints

@@ -265,12 +265,32 @@ struct ClientMistakeTests {
                 f.yaml:4:5: client.trust_by_host["*"]: "*" stands for all hosts; allowed: a name or *.suffix (what holds for all \
                 hosts belongs to client.trust and client.ca_file)
                 f.yaml:5:18: "pins_by_host" is not a key of a host's trust; allowed: ca_file, client_certificate, pins, \
-                minimum_version, verification (it is a key of client.trust)
+                minimum_version, maximum_version, ciphers, ciphers_tls13, curves, verification (it is a key of client.trust)
                 f.yaml:6:5: client.trust_by_host["a.example"] is written twice (keep one of them)
                 f.yaml:6:35: client.trust_by_host["a.example"].minimum_version: found "1.1"; allowed: 1.2, 1.3 (did you mean \
                 "1.2"?)
                 f.yaml:7:5: client.trust_by_host["a b"]: "a b" is not a host name: it has a space; allowed are letters, digits, \
                 "-", "_" and dots between labels
+                """
+            ),
+            MistakeCase(
+                "TLS versions, ciphers and curves",
+                """
+                version: 1
+                client:
+                  trust: { maximum_version: 1.2, ciphers: [AES128-SHA, TLS_AES_128_GCM_SHA256, AES128-SHA], curves: P256 }
+                  trust_by_host:
+                    a.example: { minimum_version: 1.3, ciphers_tls13: [] }
+                """,
+                """
+                f.yaml:3:56: client.trust.ciphers: "TLS_AES_128_GCM_SHA256" is a cipher suite of TLS 1.3, and not of TLS 1.2
+                f.yaml:3:80: client.trust.ciphers: AES128-SHA is listed twice
+                f.yaml:3:101: client.trust.curves: "P256" is not a curve; allowed: P-256, P-384, P-521, X25519, \
+                X25519MLKEM768, X448, prime256v1, secp384r1, secp521r1 (did you mean "P-256"?)
+                f.yaml:5:35: client.trust_by_host["a.example"]: minimum_version is 1.3, and maximum_version 1.2 (the maximum is \
+                the newer one, or the same)
+                f.yaml:5:55: client.trust_by_host["a.example"].ciphers_tls13: found an empty list; allowed: cipher suites such \
+                as TLS_AES_128_CCM_8_SHA256, one or a list
                 """
             ),
             MistakeCase(

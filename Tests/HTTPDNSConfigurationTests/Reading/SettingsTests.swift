@@ -55,6 +55,31 @@ struct SettingsTests {
         #expect(try ConfigurationFile.settings("version: 1", name: "f.yaml").trust == HTTPDNSTrust())
     }
 
+    @Test("TLS versions, ciphers and curves are read, for all hosts and for one")
+    func tlsNegotiation() throws {
+        let text = """
+            version: 1
+            client:
+              trust:
+                maximum_version: 1.2
+                ciphers: [ECDHE-ECDSA-AES128-GCM-SHA256, ECDHE-RSA-AES128-GCM-SHA256]
+                curves: X25519
+              trust_by_host:
+                bank.example:
+                  minimum_version: 1.3
+                  maximum_version: 1.3
+                  ciphers_tls13: TLS_AES_256_GCM_SHA384
+                  curves: [P-384, P-256]
+            """
+        let configuration = try ConfigurationFile.parse(text, name: "f.yaml")
+        #expect(configuration.trust.maximumVersion == .tls12 && configuration.trust.curves == ["X25519"])
+        #expect(configuration.trust.ciphers == ["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"])
+        var bank = configuration.trust
+        (bank.minimumVersion, bank.maximumVersion) = (.tls13, .tls13)
+        (bank.ciphersTLS13, bank.curves) = (["TLS_AES_256_GCM_SHA384"], ["P-384", "P-256"])
+        #expect(configuration.trustByHost == [try HTTPDNSRoute.Pattern("bank.example"): bank])
+    }
+
     @Test("Sections without content have no effect")
     func emptyParts() throws {
         let text = "version: 1\nproviders:\nroutes: {}\nmappings: ~\npolicy:\ncache: { ttl: }\nclient: null\n"

@@ -127,6 +127,7 @@ private let nameExceptions = """
     an instruction in the file: policy.allow=allowed policy.deny=denied route.allow=allowed
     the usual abbreviation: mapping.ttl=timeToLive
     the default of all providers: policy.providers_may_answer=
+    an abbreviation in capitals: trust.ciphers_tls13=ciphersTLS13 host-trust.ciphers_tls13=ciphersTLS13
     has one value, the behavior: cache.refresh_idle_names=
     of the whole client, not of a host: host-trust.=pinsByHost host-trust.=writesKeyLog
     limits are at the provider in the file: resolver.=providerLimits doh.limits= json.limits= alibaba.limits= \

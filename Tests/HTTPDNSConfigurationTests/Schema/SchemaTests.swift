@@ -148,6 +148,9 @@ struct SchemaTests {
             "client: { trust_by_host: { \"*\": { minimum_version: 1.3 } } }",
             "client: { trust_by_host: { a.example: { pins_by_host: {} } } }",
             "client: { trust: { pins: [abc] } }", "client: { trust: { pins: [] } }", "client: { trust: { pin: x } }",
+            "client: { trust: { maximum_version: 1.4 } }", "client: { trust: { ciphers: [] } }",
+            "client: { trust: { ciphers: [\"HIGH:!aNULL\"] } }", "client: { trust: { ciphers_tls13: AES128-SHA } }",
+            "client: { trust: { curves: [X25519, X25519] } }", "client: { trust: { curves: P256 } }",
             "client: { trust: { minimum_version: 1.1 } }", "client: { trust: { verification: false } }",
             "client: { trust: { client_certificate: { key: x.pem } } }",
             "client: { trust: { client_certificate: { file: \"\" } } }",
@@ -236,6 +239,7 @@ struct SchemaTests {
                 .proxyResolvers
             ),
             (top?["client"]?["properties"]?["trust"]?["properties"]?["minimum_version"], .tlsVersions),
+            (top?["client"]?["properties"]?["trust"]?["properties"]?["maximum_version"], .tlsVersions),
             (top?["client"]?["properties"]?["trust"]?["properties"]?["verification"], .verifications),
             (top?["serve"]?["properties"]?["alibaba"]?["properties"]?["rows_by"], .servedRows),
             (schema.root["$defs"]?["fault"]?["properties"]?["garbage"], .servedGarbage),

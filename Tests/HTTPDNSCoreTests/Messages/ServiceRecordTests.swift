@@ -168,6 +168,7 @@ struct ServiceRecordTests {
         #expect(try binding([(1, Self.h2), (2, [])])?.applicationProtocols == ["h2"])
         #expect(try binding([(1, Self.h2 + http), (2, [])])?.applicationProtocols == ["h2", "http/1.1"])
         #expect(try binding([(1, http)])?.applicationProtocols == ["http/1.1"])
+        #expect(try binding([(1, http)])?.namesProtocols == true && binding([])?.namesProtocols == false)
         #expect(try binding([(1, [2, 0xff, 0])])?.applicationProtocols == ["\u{ff}\u{0}", "http/1.1"])
     }
 

@@ -75,10 +75,8 @@ struct DoHServicesAgainstBINDTests {
                 "svc-order.test",
                 .bindings(
                     [
-                        HTTPDNSProviderAnswer.HTTPSRecord(
-                            priority: 1,
-                            target: name("three.test"),
-                            applicationProtocols: ["http/1.1"]
+                        namingProtocols(
+                            HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: name("three.test"))
                         ),
                         HTTPDNSProviderAnswer.HTTPSRecord(
                             priority: 2,
@@ -141,6 +139,14 @@ struct DoHServicesAgainstBINDTests {
     private static func encrypted(_ binding: HTTPDNSProviderAnswer.HTTPSRecord) -> HTTPDNSProviderAnswer.HTTPSRecord {
         var binding = binding
         binding.offersEncryptedClientHello = true
+        return binding
+    }
+
+    private static func namingProtocols(_ binding: HTTPDNSProviderAnswer.HTTPSRecord)
+        -> HTTPDNSProviderAnswer.HTTPSRecord
+    {
+        var binding = binding
+        binding.namesProtocols = true
         return binding
     }
 

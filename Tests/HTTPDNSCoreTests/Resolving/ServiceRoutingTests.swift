@@ -58,6 +58,32 @@ struct ServiceRoutingTests {
         #expect(fixture.provider.queries[0].wantsHTTPSRecords)
     }
 
+    /// The policy removes one of the addresses in the second case.
+    @Test("An HTTPS record's versions are known for its endpoint at port 443", arguments: [nil, "203.0.113.0/24"])
+    func versions(only: String?) async throws {
+        let fixture = try fixture { $0.routes[0].only = only.map { [HTTPDNSAddressBlock($0)!] } ?? [] }
+        var binding = HTTPDNSProviderAnswer.HTTPSRecord(
+            priority: 1,
+            target: try HTTPDNSName("edge.test"),
+            port: 8443,
+            v4Hints: [HTTPDNSAddress(v4: 198, 51, 100, 8), HTTPDNSAddress(v4: 203, 0, 113, 8)]
+        )
+        binding.namesProtocols = true
+        try say(.bindings([binding], timeToLive: .seconds(20)), about: "one.test", in: fixture)
+        try fixture.provider.answer(.failure(.unavailable), for: HTTPDNSName("edge.test"))
+        for resolution in [try await fixture.resolve("one.test"), try #require(try fixture.immediate("one.test"))] {
+            #expect(texts(resolution).count == (only == nil ? 3 : 2))
+            let limited = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 203, 0, 113, 8), port: 8443)
+            let own = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 203, 0, 113, 1), port: 443)
+            #expect(resolution.offers?[limited] == OfferedVersions(applicationProtocols: ["http/1.1"]))
+            #expect(resolution.offers?[own] == nil)
+            var changed = resolution
+            changed.endpoints = [limited]
+            #expect(changed.offers == resolution.offers)
+        }
+        #expect(try fixture.immediate("one.test", port: 8080)?.offers == nil)
+    }
+
     @Test("An alias or a target leads to another name's addresses and keeps the identity", arguments: [true, false])
     func elsewhere(isAlias: Bool) async throws {
         let fixture = try fixture()

@@ -45,6 +45,21 @@ struct PinTableTests {
         #expect(keys[0][1] == keys[1][1])
     }
 
+    @Test("Endpoints where HTTPS records offer other versions have pins of their own")
+    func offers() throws {
+        let mailbox = LoopMailbox(TransportConfiguration())
+        let endpoints = [key(1).endpoint, key(2).endpoint]
+        var request = TransferRequest(url: try ParsedURL("https://one.test/"), endpoints: endpoints)
+        let plain = PinKey(of: Transfer(request, mailbox: mailbox), endpoints[0], hasCertificate: false)
+        request.offers = [endpoints[0]: OfferedVersions(applicationProtocols: ["http/1.1"])]
+        let keys = endpoints.map { PinKey(of: Transfer(request, mailbox: mailbox), $0, hasCertificate: false) }
+        #expect(keys.map(\.versions) == [.http1Only, .automatic] && keys[0] != plain)
+        // A request that allows HTTP/1.1 alone may share the connection.
+        request.offers = nil
+        request.versions = .http1Only
+        #expect(PinKey(of: Transfer(request, mailbox: mailbox), endpoints[0], hasCertificate: false) == keys[0])
+    }
+
     @Test("The lists have the form that libcurl's options take")
     func lists() throws {
         let pin = Pin(

@@ -45,6 +45,10 @@ struct TrustSettingsTests {
         let changes: [(inout HTTPDNSTrust) throws -> Void] = [
             { $0.roots = .file("/ca.pem") }, { $0.pins = [first] }, { $0.pins = [first, second] },
             { try $0.pin("a.example", to: [first]) }, { $0.minimumVersion = .tls13 },
+            { $0.maximumVersion = .tls12 }, { $0.ciphers = ["AES128-SHA"] },
+            { $0.ciphers = ["AES128-SHA", "AES256-SHA"] },
+            { $0.ciphers = ["AES256-SHA", "AES128-SHA"] }, { $0.ciphersTLS13 = ["TLS_AES_128_GCM_SHA256"] },
+            { $0.curves = ["X25519"] },
             { $0.verification = .insecurelyAcceptingAnyCertificate },
             { $0.clientCertificate = HTTPDNSTrust.ClientCertificate(certificateFile: "/a.pem") },
             { $0.clientCertificate = HTTPDNSTrust.ClientCertificate(certificateFile: "/a.pem", keyFile: "/a.key") },
@@ -70,6 +74,13 @@ struct TrustSettingsTests {
         #expect(
             settings.description == "roots system; TLS 1.2 or newer; certificate /a.pem, key /a.key, password in the "
                 + "environment variable NAME"
+        )
+        settings = HTTPDNSTrust()
+        settings.maximumVersion = .tls12
+        (settings.ciphers, settings.curves) = (["AES128-SHA", "AES256-SHA"], ["X25519"])
+        #expect(
+            settings.description
+                == "roots system; TLS 1.2 to 1.2; TLS 1.2 ciphers AES128-SHA:AES256-SHA; curves X25519"
         )
     }
 }

@@ -41,6 +41,7 @@ struct ErrorMappingTests {
             (.bodyConsumedTwice, .body, .bodyConsumedTwice, .body), (.shutDown, .queue, .shutDown, .queue),
             (.transport, .send, .transportFailed, .send),
             (.clientCertificateUnusable, .tls, .configuration, .configuration),
+            (.tlsSettingsRefused, .tls, .configuration, .configuration),
             (.limitReached, .queue, .limitReached, .queue),
         ]
     )

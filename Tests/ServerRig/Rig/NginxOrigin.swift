@@ -17,11 +17,22 @@ public final class NginxOrigin: Sendable {
         public let connection: Int
     }
 
+    /// The TLS parameters of a request's connection, as nginx negotiated them.
+    public struct Negotiation: Hashable, Sendable {
+        /// The version, such as `TLSv1.3`.
+        public let version: String
+        /// OpenSSL's name of the cipher suite.
+        public let cipher: String
+        /// OpenSSL's name of the curve, such as `X25519`.
+        public let curve: String
+    }
+
     /// The port, on 127.0.0.1.
     public let port: UInt16
     private let process: GuardedProcess
     private let accessLog: LogFile
     private let errorLog: LogFile
+    private let tlsLog: LogFile
 
     /// Starts the origin.
     /// - Parameters:
@@ -30,13 +41,15 @@ public final class NginxOrigin: Sendable {
     ///   - streams: The number of concurrent streams that it allows on a connection (`http2_max_concurrent_streams`).
     ///   - milliseconds: The duration of each response.
     ///   - speaksHTTP2: Whether it offers HTTP/2; otherwise only HTTP/1.1.
+    ///   - tlsDirectives: nginx's directives about TLS, such as `ssl_protocols TLSv1.3;`.
     /// - Throws: ``RigError`` with its log, when it does not start.
     public init(
         _ rig: ServerRig?,
         requestsPerConnection: Int = 1000,
         streams: Int = 128,
         milliseconds: Int = 0,
-        speaksHTTP2: Bool = true
+        speaksHTTP2: Bool = true,
+        tlsDirectives: String = ""
     ) async throws {
         let folder = try GuardedProcess.newFolder()
         port = try GuardedProcess.freePort()
@@ -44,6 +57,7 @@ public final class NginxOrigin: Sendable {
             """
             ssl_certificate \($0.certificateFile("good.pem"));
                     ssl_certificate_key \($0.certificateFile("good.key"));
+                    \(tlsDirectives)
             """
         }
         let sleep = milliseconds > 0 ? "ngx.sleep(\(Double(milliseconds) / 1_000))" : ""
@@ -61,6 +75,8 @@ public final class NginxOrigin: Sendable {
                 fastcgi_temp_path \(folder)/fastcgi; uwsgi_temp_path \(folder)/uwsgi; scgi_temp_path \(folder)/scgi;
                 log_format numbers '$request_method $http_x_number $connection';
                 access_log \(folder)/access.log numbers;
+                log_format tls '$ssl_protocol $ssl_cipher $ssl_curve';
+                access_log \(folder)/tls.log tls;
                 keepalive_requests \(requestsPerConnection);
                 ssl_session_cache shared:sessions:1m;
                 server {
@@ -80,6 +96,7 @@ public final class NginxOrigin: Sendable {
         )
         accessLog = LogFile(path: "\(folder)/access.log")
         errorLog = LogFile(path: "\(folder)/error.log")
+        tlsLog = LogFile(path: "\(folder)/tls.log")
     }
 
     /// Returns the requests that it has processed so far.
@@ -88,6 +105,15 @@ public final class NginxOrigin: Sendable {
             let words = line.split(separator: " ")
             guard words.count == 3, let number = Int(words[1]), let connection = Int(words[2]) else { return nil }
             return Request(method: String(words[0]), number: number, connection: connection)
+        }
+    }
+
+    /// Returns the TLS parameters of the requests that it has processed so far.
+    public func negotiations() throws -> [Negotiation] {
+        try tlsLog.lines(since: .beginning).compactMap { line in
+            let words = line.split(separator: " ").map(String.init)
+            guard words.count == 3 else { return nil }
+            return Negotiation(version: words[0], cipher: words[1], curve: words[2])
         }
     }
 

@@ -62,8 +62,7 @@ struct UpstreamAttempts {
             hasRedialed = true
             remaining = [attempt.endpoint] + remaining
         case .invalidRequest, .trustRootsMissing, .trustUnsupported, .tlsSettingsRefused, .lookupDenied,
-            .responseTooLarge, .requestBodyFailed,
-            .bodyConsumedTwice, .shutDown:
+            .responseTooLarge, .requestBodyFailed, .bodyConsumedTwice, .shutDown:
             isFinal = true
         default:
             break
