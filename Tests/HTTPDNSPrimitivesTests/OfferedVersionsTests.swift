@@ -29,7 +29,7 @@ struct OfferedVersionsTests {
         #expect(offered.isEmpty == (offered.versions(for: .automatic) == nil))
     }
 
-    @Test("Of several records for one endpoint the first decides, and the others serve single versions")
+    @Test("Of several records for one endpoint the first decides for several versions")
     func several() {
         var offered = OfferedVersions(applicationProtocols: ["http/1.1"])
         offered.add(.all)

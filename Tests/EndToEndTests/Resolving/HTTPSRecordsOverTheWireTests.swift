@@ -145,7 +145,7 @@ struct HTTPSRecordsOverTheWireTests {
     }
 
     /// The address would be connected to otherwise.
-    @Test("Records without a common version and without another address are an error with a hint")
+    @Test("Records without a common version, and no other address, are an error with a hint")
     func noVersion() async throws {
         let rig = try await ServerRig.shared()
         let (host, edge) = (Self.name("rr-none"), Self.name("rr-none-edge"))

@@ -71,7 +71,7 @@ struct TLSNegotiationOverTheWireTests {
         ) { $0.curves = ["X25519", "P-384"] },
     ]
 
-    @Test("Version, suite and curve are those that the settings allow, or the handshake fails", arguments: cases)
+    @Test("The settings decide version, suite and curve, or the handshake fails", arguments: cases)
     func negotiated(item: Case) async throws {
         let rig = try await ServerRig.shared()
         let server = try await NginxOrigin(rig, tlsDirectives: item.server)

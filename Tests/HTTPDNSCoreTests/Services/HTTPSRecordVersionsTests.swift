@@ -77,7 +77,7 @@ struct HTTPSRecordVersionsTests {
     }
 
     /// Without the record a connection there would negotiate any version.
-    @Test("At the name's own endpoint the record is preferred, and other versions remain possible")
+    @Test("At the name's own endpoint the record decides, and other versions stay possible")
     mutating func ownEndpoint() throws {
         let candidates = try #require(self.candidates([Self.record(1, ["http/1.1"])]))
         let endpoint = ServiceEndpoint(address: Self.own)
