@@ -50,7 +50,8 @@ struct HTTPSRecordVersionsTests {
         ] as [(HTTPDNSProviderAnswer.HTTPSRecord, [String]?)]
     )
     mutating func limited(record: HTTPDNSProviderAnswer.HTTPSRecord, to protocols: [String]?) throws {
-        let candidates = try #require(self.candidates([record]))
+        let found = self.candidates([record])
+        let candidates = try #require(found)
         let endpoint = ServiceEndpoint(address: Self.own, port: 444)
         #expect(candidates.endpoints == [endpoint, ServiceEndpoint(address: Self.own)])
         let expected = protocols.map { [endpoint: OfferedVersions(applicationProtocols: $0)] } ?? [:]
@@ -59,7 +60,8 @@ struct HTTPSRecordVersionsTests {
 
     @Test("A record without a protocol over TLS and TCP is not usable", arguments: [["h3"], ["h3", "doq"], []])
     mutating func unusable(protocols: [String]) {
-        #expect(candidates([Self.record(1, protocols, port: 444)]) == nil)
+        let alone = candidates([Self.record(1, protocols, port: 444)])
+        #expect(alone == nil)
         let rest = candidates([Self.record(1, protocols, port: 444), Self.record(2, ["h2"], port: 445)])
         #expect(rest?.endpoints.map(\.port) == [445, nil])
     }
@@ -67,9 +69,8 @@ struct HTTPSRecordVersionsTests {
     /// A request for another version uses the second record.
     @Test("Records for one endpoint are joined, and the preferred one decides")
     mutating func joined() throws {
-        let candidates = try #require(
-            self.candidates([Self.record(2, ["h2"], port: 444), Self.record(1, ["http/1.1"], port: 444)])
-        )
+        let found = self.candidates([Self.record(2, ["h2"], port: 444), Self.record(1, ["http/1.1"], port: 444)])
+        let candidates = try #require(found)
         let endpoint = ServiceEndpoint(address: Self.own, port: 444)
         #expect(candidates.endpoints == [endpoint, ServiceEndpoint(address: Self.own)])
         let offer = try #require(candidates.offers[endpoint])
@@ -79,7 +80,8 @@ struct HTTPSRecordVersionsTests {
     /// Without the record a connection there would negotiate any version.
     @Test("At the name's own endpoint the record decides, and other versions stay possible")
     mutating func ownEndpoint() throws {
-        let candidates = try #require(self.candidates([Self.record(1, ["http/1.1"])]))
+        let found = self.candidates([Self.record(1, ["http/1.1"])])
+        let candidates = try #require(found)
         let endpoint = ServiceEndpoint(address: Self.own)
         #expect(candidates.endpoints == [endpoint])
         let offer = try #require(candidates.offers[endpoint])
