@@ -60,6 +60,10 @@ extension HTTPDNSClient {
             /// `timeouts.firstByte` bound it. The kernel's own limit (TCP_USER_TIMEOUT, RFC 5482) is therefore the
             /// largest of this and those two; nil means its default of about 15 minutes.
             public var tcpUserTimeout: Duration? = .seconds(30)
+            /// The probes of connections that carry no data, such as those whose response is pending (SO_KEEPALIVE).
+            /// They also keep the entries of NATs and firewalls alive, if ``idleTimeout`` is longer than the probes'
+            /// time. ``HTTPDNSClient/Configuration/TCPKeepalive/never`` switches them off.
+            public var tcpKeepalive = HTTPDNSClient.Configuration.TCPKeepalive()
             /// The time for which requests stay on a warm address that newer answers no longer contain.
             ///
             /// It counts from the last answer that contained the address. An address is warm when it sent a response
@@ -352,6 +356,21 @@ extension HTTPDNSClient.Configuration.OutlierEjection {
     }
 }
 
+extension HTTPDNSClient.Configuration.TCPKeepalive {
+    fileprivate func validate() throws(HTTPDNSClientError) {
+        for (name, time) in [("idle", idle), ("interval", interval)]
+        where !HTTPDNSTransfer.TCPKeepalive.times.contains(time) {
+            throw .configuration(
+                "connections.tcpKeepalive.\(name) is \(time.shortText)",
+                hint: "Linux accepts 1 s to 32,767 s; .never switches keepalive off"
+            )
+        }
+        guard HTTPDNSTransfer.TCPKeepalive.counts.contains(count) else {
+            throw .configuration("connections.tcpKeepalive.count is \(count)", hint: "Linux accepts 1 to 127")
+        }
+    }
+}
+
 extension HTTPDNSClient.Configuration.ActiveProbing {
     fileprivate func validate() throws(HTTPDNSClientError) {
         guard interval >= .seconds(1), maximumConcurrent >= 1 else {
@@ -396,6 +415,7 @@ extension HTTPDNSClient.Configuration.Connections {
                 hint: "10 ms is the least; a time near the slowest hundredth of answers suits"
             )
         }
+        try tcpKeepalive.validate()
         try ejection?.validate()
         try probing?.validate()
     }

@@ -31,10 +31,15 @@ package struct TransportConfiguration: Sendable {
     /// kernel's own limit. It bounds dead paths together with a transfer's connect limit. It also bounds the kernel
     /// (TCP_USER_TIMEOUT, Linux) together with the transfer's idle and head limits.
     package var unacknowledgedLimit: Duration? = .seconds(30)
+    /// The settings of TCP keepalive.
+    package var tcpKeepalive = HTTPDNSTransfer.TCPKeepalive()
     /// Whether the servers' certificates are kept with each connection: 2 to 8 KB for each endpoint.
     package var keepsPeerCertificates = false
     /// The ejection of endpoints that respond with errors, which are then tried last for a while; `nil` for none.
     package var ejection: HTTPDNSTransfer.OutlierEjection?
+    /// The maximum time for reading the rest of an unwanted body, see ``TransportLoop/endUnread(_:)``: as in OkHttp
+    /// (`DISCARD_STREAM_TIMEOUT_MILLIS`).
+    var discardTime = Duration.milliseconds(100)
     /// The libraries that decode content codings; codings without their library are not requested.
     var codingLibraries = CodingLibraries.system
     /// The time after which libcurl may drop an entry of its host table (CURLOPT_DNS_CACHE_TIMEOUT), in seconds.

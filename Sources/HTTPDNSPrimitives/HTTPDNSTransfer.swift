@@ -168,6 +168,40 @@ extension HTTPDNSTransfer {
 }
 
 extension HTTPDNSTransfer {
+    /// The settings of TCP keepalive (RFC 9293 section 3.8.4): the kernel probes a connection that carries no data, and closes
+    /// it when its peer does not answer. Unix sockets have none.
+    public struct TCPKeepalive: Hashable, Sendable {
+        /// The time without data after which the kernel sends the first probe (TCP_KEEPIDLE): 1 s to 32,767 s, in whole
+        /// seconds.
+        public var idle: Duration = .seconds(30)
+        /// The time between two probes (TCP_KEEPINTVL): 1 s to 32,767 s, in whole seconds.
+        public var interval: Duration = .seconds(10)
+        /// The number of unanswered probes after which the kernel closes the connection (TCP_KEEPCNT): 1 to 127.
+        ///
+        /// While a connection has a limit for unacknowledged bytes, that limit decides in place of this number
+        /// (TCP_USER_TIMEOUT, tcp(7)). The default is that of Linux (`tcp_keepalive_probes`).
+        public var count = 9
+        /// Whether the kernel sends no probes.
+        package private(set) var isNever = false
+
+        /// Creates the defaults.
+        public init() {}
+
+        /// No probes.
+        public static let never: HTTPDNSTransfer.TCPKeepalive = {
+            var keepalive = HTTPDNSTransfer.TCPKeepalive()
+            keepalive.isNever = true
+            return keepalive
+        }()
+
+        /// The times that Linux accepts (`MAX_TCP_KEEPIDLE` and `MAX_TCP_KEEPINTVL` of its `tcp.h`).
+        package static let times: ClosedRange<Duration> = .seconds(1)...(.seconds(32_767))
+        /// The counts that Linux accepts (`MAX_TCP_KEEPCNT`).
+        package static let counts = 1...127
+    }
+}
+
+extension HTTPDNSTransfer {
     /// The local interface or address of connections.
     public enum LocalSource: Hashable, Sendable, CustomStringConvertible {
         /// A network interface, such as `eth0` (CURLOPT_INTERFACE with `if!`).

@@ -8,7 +8,9 @@ internal import HTTPTypes
 extension HTTPDNSClient.Response {
     /// The body of a response: chunks of at most 64 KiB from the network, read once.
     ///
-    /// Dropping the body, or its iterator, cancels the transfer. Canceling the reading task does the same.
+    /// Dropping the body, or its iterator, ends the transfer. An HTTP/1.1 connection is then kept if the rest is short: at
+    /// most 16 KiB that arrive within 100 ms. Otherwise it is closed, and over HTTP/2 the stream is reset. Canceling the
+    /// reading task cancels the transfer.
     public struct Body: AsyncSequence, Sendable {
         /// A chunk of the body.
         public typealias Element = [UInt8]
@@ -163,9 +165,7 @@ extension HTTPDNSClient.Response {
         ///   `CancellationError`.
         public func collect(upTo limit: HTTPDNSByteCount) async throws -> [UInt8] {
             // A short response has usually arrived whole, with its head.
-            if report == nil, case .transfer(let body, _) = source, let whole = body.takeWhole(upTo: limit.bytes) {
-                return whole
-            }
+            if let whole = takeWhole(upTo: limit) { return whole.bytes }
             var iterator = makeAsyncIterator()
             guard var body = try await iterator.next() else { return [] }
             // A body of one chunk is returned without a copy.
@@ -173,6 +173,36 @@ extension HTTPDNSClient.Response {
                 guard body.count <= limit.bytes else { throw HTTPDNSClientError.bodyTooLong(limit: limit, on: hop) }
                 guard let chunk = try await iterator.next() else { return body }
                 body += chunk
+            }
+        }
+
+        /// Returns a body that has arrived whole and in one piece, with its trailers.
+        func takeWhole(upTo limit: HTTPDNSByteCount) -> (bytes: [UInt8], trailers: TransferTrailers?)? {
+            guard report == nil, case .transfer(let body, _) = source else { return nil }
+            return body.takeWhole(upTo: limit.bytes)
+        }
+
+        /// The trailers: fields that the server sends after the body (RFC 9110 section 6.5). Nil until the body has ended
+        /// on the wire, at the latest when it has been read whole; then empty if there are none. Nil for bodies from other
+        /// sources, such as ``stream(_:)``.
+        ///
+        /// They are not merged into the header fields. A section of more than 300 KiB or 10,000 fields fails the body with
+        /// ``HTTPDNSClientError/Code/protocolViolation``. Over HTTP/2, libcurl drops the trailers of a response with a
+        /// `Content-Length`.
+        public var trailers: HTTPFields? {
+            guard let body = received, body.summary != nil else { return nil }
+            return body.trailers?.fields ?? [:]
+        }
+
+        /// The trailers as received; nil when there are none.
+        var receivedTrailers: TransferTrailers? { received?.trailers }
+
+        /// The body as it was received, for bodies from the network.
+        private var received: TransferResponseBody? {
+            switch source {
+            case .transfer(let body, _): body
+            case .decoded(let body, _): body.received
+            case .chunks, .bytes: nil
             }
         }
 

@@ -188,6 +188,7 @@ public final class HTTPDNSTransport: Sendable {
         configuration.loops = connections.loops.count
         configuration.takesLoopsInTurn = connections.loops.areTakenInTurn
         configuration.unacknowledgedLimit = connections.tcpUserTimeout
+        configuration.tcpKeepalive = connections.tcpKeepalive
         configuration.keepsPeerCertificates = connections.keepsPeerCertificates
         configuration.ejection = connections.ejection
         configuration.activeProbing = connections.probing

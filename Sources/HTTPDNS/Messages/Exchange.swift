@@ -78,6 +78,8 @@ extension HTTPDNSClient.Configuration {
     public typealias LocalSource = HTTPDNSTransfer.LocalSource
     /// The conditions for avoiding an address whose server answers with errors.
     public typealias OutlierEjection = HTTPDNSTransfer.OutlierEjection
+    /// The settings of TCP keepalive.
+    public typealias TCPKeepalive = HTTPDNSTransfer.TCPKeepalive
     /// The settings for connecting to addresses without a request, to learn their condition.
     public typealias ActiveProbing = HTTPDNSTransfer.ActiveProbing
 }

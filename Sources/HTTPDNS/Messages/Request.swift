@@ -29,7 +29,7 @@ extension HTTPDNSClient {
             _read { yield own?.options ?? SharedOptions.none.options }
             _modify {
                 var options = own?.options ?? HTTPDNSClient.Request.Options()
-                defer { own = SharedOptions(options) }
+                defer { own = SharedOptions(options, onInterimResponse: own?.onInterimResponse) }
                 yield &options
             }
         }
@@ -40,17 +40,24 @@ extension HTTPDNSClient {
             own?.options.decodesBody != false && !headerFields.contains { $0.name == .range }
         }
 
-        /// The options behind a reference, because a request is passed from interceptor to interceptor.
+        /// The options and the closure behind a reference, because a request is passed from interceptor to interceptor.
         final class SharedOptions: Sendable {
             static let none = SharedOptions(HTTPDNSClient.Request.Options())
 
             let options: HTTPDNSClient.Request.Options
+            let onInterimResponse: (@Sendable (HTTPDNSClient.InterimResponse) -> Void)?
 
-            init(_ options: HTTPDNSClient.Request.Options) { self.options = options }
+            init(
+                _ options: HTTPDNSClient.Request.Options,
+                onInterimResponse: (@Sendable (HTTPDNSClient.InterimResponse) -> Void)? = nil
+            ) {
+                self.options = options
+                self.onInterimResponse = onInterimResponse
+            }
         }
 
         /// The options of this request; nil for most requests, which have none.
-        private(set) var own: SharedOptions?
+        var own: SharedOptions?
 
         /// Creates a request.
         public init(

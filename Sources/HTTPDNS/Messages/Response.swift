@@ -69,9 +69,18 @@ extension HTTPDNSClient.Response {
         /// The exchanges of the call; the last one has this response.
         public var exchanges: [HTTPDNSClient.Exchange]
 
+        /// The trailers: fields that the server sent after the body. See ``HTTPDNSClient/Response/Body/trailers``.
+        public var trailers: HTTPFields { receivedTrailers?.fields ?? [:] }
+        private let receivedTrailers: TransferTrailers?
+
         /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
         init(_ response: HTTPDNSClient.Response, upTo limit: HTTPDNSByteCount) async throws {
-            body = try await response.body.collect(upTo: limit)
+            if let whole = response.body.takeWhole(upTo: limit) {
+                (body, receivedTrailers) = whole
+            } else {
+                body = try await response.body.collect(upTo: limit)
+                receivedTrailers = response.body.receivedTrailers
+            }
             content = response.content
             version = response.version
             exchanges = response.exchanges

@@ -242,7 +242,9 @@ extension Pipeline {
             transfer.headerFields[.contentType] = type
         }
         if let coding = request.body.coding { transfer.headerFields[.contentEncoding] = coding.name }
-        if let options = request.own?.options {
+        if let own = request.own {
+            let options = own.options
+            if let receive = own.onInterimResponse { transfer.interim = InterimResponseQueue(receive) }
             transfer.stopsBeforeSending = options.stopsBeforeSending
             transfer.keepsConnection = options.keepsConnection
             if !options.maximumResponseBody.isInherited {

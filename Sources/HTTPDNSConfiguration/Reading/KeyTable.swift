@@ -109,8 +109,8 @@ package struct KeyTable: Sendable {
         keys: [
             "maximum_per_host", "maximum", "maximum_streams", "maximum_queued", "queue_wait", "maximum_idle",
             "loops", "idle_timeout", "maximum_age", "happy_eyeballs_delay", "address_stickiness",
-            "on_address_change", "tcp_user_timeout", "selection", "hedge_after", "ejection", "probing",
-            "peer_certificates",
+            "on_address_change", "tcp_user_timeout", "tcp_keepalive", "selection", "hedge_after", "ejection",
+            "probing", "peer_certificates",
         ]
     )
     package static let redirects = KeyTable(
@@ -122,6 +122,10 @@ package struct KeyTable: Sendable {
         keys: ["limit", "delay", "maximum_delay", "maximum_retry_after", "statuses", "budget"]
     )
     package static let retryBudget = KeyTable(name: "client.retries.budget", keys: ["percent", "per_second"])
+    package static let keepalive = KeyTable(
+        name: "client.connections.tcp_keepalive",
+        keys: ["idle", "interval", "count"]
+    )
     package static let ejection = KeyTable(
         name: "client.connections.ejection",
         keys: ["statuses", "consecutive", "duration", "maximum_duration"]
@@ -145,7 +149,7 @@ package struct KeyTable: Sendable {
     package static let all = [
         top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, tencentProvider, secret,
         limits, route, rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts,
-        connections, ejection, probing, trust, clientCertificate, hostTrust, hostHeaders, redirects, retries,
+        connections, keepalive, ejection, probing, trust, clientCertificate, hostTrust, hostHeaders, redirects, retries,
         retryBudget, proxy,
         metrics, serve, servedAlibaba, servedTencent, servedAlidns, servedHost,
     ]

@@ -64,6 +64,9 @@ extension SettingsReader {
         {
             settings.connections.onAddressChange = word == "warm_then_move" ? .warmThenMove : .moveNow
         }
+        if let node = fields["tcp_keepalive"] {
+            settings.connections.tcpKeepalive = readKeepalive(node, path: "\(path).tcp_keepalive")
+        }
         if let node = fields["ejection"] {
             settings.connections.ejection = readEjection(node, path: "\(path).ejection")
         }
@@ -107,6 +110,30 @@ extension SettingsReader {
             }
             return .count(count)
         }
+    }
+
+    /// Reads the settings of keepalive, or `none`. Missing keys keep their defaults.
+    private mutating func readKeepalive(_ node: ConfigurationNode, path: String) -> HTTPDNSClient.Configuration
+        .TCPKeepalive
+    {
+        var keepalive = HTTPDNSClient.Configuration.TCPKeepalive()
+        if node.text == "none" { return .never }
+        guard let fields = fields(of: node, .keepalive, path: path) else { return keepalive }
+        let times: [(String, WritableKeyPath<HTTPDNSClient.Configuration.TCPKeepalive, Duration>)] = [
+            ("idle", \.idle), ("interval", \.interval),
+        ]
+        for (key, property) in times {
+            guard let node = fields[key] else { continue }
+            if let time = duration(of: node, in: HTTPDNSTransfer.TCPKeepalive.times, path: "\(path).\(key)") {
+                keepalive[keyPath: property] = time
+            }
+        }
+        if let node = fields["count"],
+            let count = number(of: node, in: HTTPDNSTransfer.TCPKeepalive.counts, path: "\(path).count")
+        {
+            keepalive.count = count
+        }
+        return keepalive
     }
 
     /// Reads the settings of ejection. Missing keys keep their defaults: `{}` is enough to enable it.

@@ -121,14 +121,17 @@ extension EasyHandle {
         if !loop.keepsConnections { set(CURLOPT_FORBID_REUSE, 1) }
         set(CURLOPT_MAXAGE_CONN, configuration.idleSeconds)
         set(CURLOPT_MAXLIFETIME_CONN, configuration.lifeSeconds)
-        // Keepalive detects a dead path while a response is pending; sent data is bounded by TCP_USER_TIMEOUT.
-        set(CURLOPT_TCP_KEEPALIVE, 1)
-        set(CURLOPT_TCP_KEEPIDLE, EasyHandle.keepaliveSeconds)
-        set(CURLOPT_TCP_KEEPINTVL, 10)
     }
 
-    /// The idle seconds after which the kernel probes a connection.
-    static let keepaliveSeconds = 30
+    /// Switches keepalive on for a new socket: it detects a dead path while a response is pending, and sent data is bounded by
+    /// TCP_USER_TIMEOUT.
+    ///
+    /// libcurl's CURLOPT_TCP_KEEPALIVE stays off: it has no count before 8.9, and would replace these values after this call.
+    func keepAlive(_ descriptor: Int32, family: Int32) {
+        let keepalive = loop.configuration.tcpKeepalive
+        guard !keepalive.isNever, isInternetFamily(family) else { return }
+        setKeepalive(of: descriptor, keepalive)
+    }
 
     /// Bounds unacknowledged time for the transfer. The kernel also counts the time of a peer's closed window, so the bound is
     /// not below the transfer's limits for that. A connection keeps the largest bound of its transfers.

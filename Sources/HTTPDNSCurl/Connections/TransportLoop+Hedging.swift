@@ -98,7 +98,7 @@ extension TransportLoop {
             if isSending {
                 lookAfterInterval(at: handle, of: transfer)
             } else {
-                handle.livenessCheckAt = moment(.seconds(EasyHandle.keepaliveSeconds), after: now)
+                handle.livenessCheckAt = moment(configuration.tcpKeepalive.idle, after: now)
             }
             return true
         }

@@ -57,11 +57,17 @@ package final class DecodedBody: AsyncSequence, Sendable {
 
     /// The byte counts and timings; `nil` until the body has been read to its end, and for a body from another source.
     package var summary: TransferSummary? {
-        guard case .transfer(let body) = source, var summary = body.summary,
+        guard var summary = received?.summary,
             let bytes = state.withLock({ $0.decodedBytes })
         else { return nil }
         summary.bodyBytes = bytes
         return summary
+    }
+
+    /// The body as it was received; `nil` for a body from another source.
+    package var received: TransferResponseBody? {
+        guard case .transfer(let body) = source else { return nil }
+        return body
     }
 
     package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
@@ -154,7 +160,7 @@ package final class DecodedBody: AsyncSequence, Sendable {
     private func completed(_ failure: TransferFailure) -> TransferFailure {
         var failure = failure
         failure.endpoint = facts.endpoint
-        if case .transfer(let body) = source { failure.proxy = body.proxy }
+        failure.proxy = received?.proxy
         failure.elapsed = facts.elapsed + (SystemTimeSource().now() - facts.headAt)
         failure.requestMayHaveBeenSent = true
         if !facts.failedAttempts.isEmpty, let attempt = TransferAttempt(ending: failure) {

@@ -10,6 +10,8 @@ internal import Synchronization
 enum LoopJob: Sendable {
     case start(Transfer)
     case cancel(Transfer)
+    /// Ends a transfer whose response body is not wanted any more.
+    case endUnread(Transfer)
     case resumeReading(Transfer)
     case resumeSending(Transfer)
     /// Excludes earlier connections from new transfers; `nil` means all hosts.

@@ -103,3 +103,20 @@ func setUserTimeout(of descriptor: Int32, _ limit: Duration?) {
     var value = limit.map { UInt32(min(max(1, $0.wholeNanoseconds / 1_000_000), Int64(Int32.max))) } ?? 0
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &value, socklen_t(MemoryLayout<UInt32>.size))
 }
+
+/// Returns whether sockets of a family are TCP sockets, and not Unix sockets.
+func isInternetFamily(_ family: Int32) -> Bool {
+    family == AF_INET || family == AF_INET6
+}
+
+/// Switches keepalive on (SO_KEEPALIVE of socket(7), TCP_KEEPIDLE, TCP_KEEPINTVL and TCP_KEEPCNT of tcp(7)).
+func setKeepalive(of descriptor: Int32, _ keepalive: HTTPDNSTransfer.TCPKeepalive) {
+    func set(_ level: Int32, _ name: Int32, _ value: Int64) {
+        var value = Int32(clamping: value)
+        setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+    set(SOL_SOCKET, SO_KEEPALIVE, 1)
+    set(Int32(IPPROTO_TCP), TCP_KEEPIDLE, keepalive.idle.components.seconds)
+    set(Int32(IPPROTO_TCP), TCP_KEEPINTVL, keepalive.interval.components.seconds)
+    set(Int32(IPPROTO_TCP), TCP_KEEPCNT, Int64(keepalive.count))
+}

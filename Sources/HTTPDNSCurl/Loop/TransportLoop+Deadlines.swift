@@ -59,6 +59,7 @@ extension TransportLoop {
                 switch bound.consequence {
                 case .triesNext: delayPassed(for: handle)
                 case .looks: look(at: handle)
+                case .stopsDiscarding: finish(handle, .failure(CancellationError()))
                 case .ends:
                     noteUnanswered(handle)
                     retireIfSilent(handle, bound.phase)
@@ -120,6 +121,8 @@ struct PhaseBound {
         case triesNext
         /// The connection is checked, or the request without a response is sent once more.
         case looks
+        /// The rest of an unwanted body took too long.
+        case stopsDiscarding
     }
 
     static let none = PhaseBound(deadline: .max, phase: .total, limit: nil)
@@ -168,6 +171,7 @@ struct PhaseBound {
             // While the caller does not read, nothing can arrive.
             if !handle.isReadingPaused { consider(.body, limits.idle, since: handle.activeAt) }
             consider(.looks, .body, at: handle.livenessCheckAt)
+            consider(.stopsDiscarding, .body, at: handle.discardsUntil)
         }
         return bound
     }

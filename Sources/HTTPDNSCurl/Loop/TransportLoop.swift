@@ -210,11 +210,9 @@ final class TransportLoop {
             case .start(let transfer):
                 start(transfer)
             case .cancel(let transfer):
-                if let handle = transfer.handle {
-                    finish(handle, .failure(CancellationError()))
-                } else if let run = transfer.race {
-                    end(run, .failure(CancellationError()))
-                }
+                cancel(transfer)
+            case .endUnread(let transfer):
+                endUnread(transfer)
             case .resumeReading(let transfer):
                 if let handle = transfer.handle { resumeReading(handle) }
             case .resumeSending(let transfer):
@@ -233,6 +231,14 @@ final class TransportLoop {
         jobs.removeAll(keepingCapacity: true)
         if meter != nil { publishTransfers() }
         if hasRunTasks { _ = readClock() }
+    }
+
+    func cancel(_ transfer: Transfer) {
+        if let handle = transfer.handle {
+            finish(handle, .failure(CancellationError()))
+        } else if let run = transfer.race {
+            end(run, .failure(CancellationError()))
+        }
     }
 
     private func start(_ transfer: Transfer) {
@@ -287,7 +293,7 @@ final class TransportLoop {
         if deadline < .max { deadlines.insert(handle, at: deadline) }
     }
 
-    private func resumeReading(_ handle: EasyHandle) {
+    func resumeReading(_ handle: EasyHandle) {
         guard handle.isReadingPaused else { return }
         handle.isReadingPaused = false
         handle.unreadBytes = 0
@@ -444,6 +450,9 @@ final class TransportLoop {
         handle.unreadBytes += handle.pendingBytes
         if handle.pendingBytes > 0 { handle.lastTurnBytes = handle.pendingBytes }
         handle.pendingBytes = 0
+        if end != nil, let trailers = handle.trailers {
+            transfer.response.withLock { $0.note(TransferTrailers(trailers)) }
+        }
         resumeLater(transfer.deliver(head: head, chunks: chunks, lastChunk: chunk, end: end))
         if end == nil { handle.pauseBeforeNextRead() }
     }

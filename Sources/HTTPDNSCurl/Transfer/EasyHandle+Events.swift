@@ -11,13 +11,8 @@ extension EasyHandle {
     /// Receives a line of the head, including its end.
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Int {
         let isEnd = line.count <= 2 && line.allSatisfy { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
-        // Lines after the head are trailers, which are not delivered.
         if isHeadComplete {
-            // libcurl reads a chunk size of 0x5 as 0, and then the chunk as trailers.
-            guard isEnd || line.isField else {
-                failure = EasyHandle.trailerViolation
-                return 0
-            }
+            guard isEnd || receiveTrailer(line) else { return 0 }
             markActive(.receiving)
             return line.count
         }
@@ -64,6 +59,7 @@ extension EasyHandle {
                 return 0
             }
             if isInterim {
+                if let interim = transfer?.request.interim, !deliverInterim(to: interim) { return 0 }
                 head.removeAll(keepingCapacity: true)
                 status = nil
                 declaredLength = DeclaredLength()
@@ -124,6 +120,7 @@ extension EasyHandle {
             }
         }
         markActive(.receiving)
+        if isDiscarding { return discard(bytes) }
         guard takeBody(bytes) else { return 0 }
         loop.markReadable(self)
         return bytes.count

@@ -298,6 +298,7 @@ private let openSocketCallback: ccurl_open_socket_function = { pointer, _, addre
         guard handle.bind(descriptor, family: address.pointee.family) else { return false }
         handle.socketOpened(descriptor)
         handle.limitUnacknowledgedTime()
+        handle.keepAlive(descriptor, family: address.pointee.family)
         return true
     }
     guard isUsable else {

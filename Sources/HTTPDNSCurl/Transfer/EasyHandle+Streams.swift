@@ -29,7 +29,8 @@ extension EasyHandle {
         return isResponseWhole && isBodySent
     }
 
-    private var isBodySent: Bool {
+    /// Whether the whole body of the request was sent; false for a stream without a length.
+    var isBodySent: Bool {
         let length: Int64? =
             switch transfer?.request.body {
             case .bytes(let bytes): Int64(bytes.count)

@@ -189,6 +189,12 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
     var connects = 0
     /// The number of sent bytes of the request body.
     var sentBytes = 0
+    /// The lines of the trailer section; `nil` without one.
+    @exclusivity(unchecked) var trailers: TrailerLines?
+    /// The time until which the rest of an unwanted body is read and dropped; `Int64.max` when the body is wanted.
+    var discardsUntil = Int64.max
+    /// The number of dropped bytes.
+    var discardedBytes = 0
     /// Whether the loop knows that there is something to deliver.
     var isReadable = false
 
@@ -332,6 +338,9 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
         declaredLength = DeclaredLength()
         declaresCoding = false
         isHeadDelivered = false
+        if trailers != nil { trailers = nil }
+        discardsUntil = .max
+        discardedBytes = 0
         chunks = []
         chunk = []
         pendingBytes = 0

@@ -9,7 +9,7 @@ internal import HTTPTypes
 enum ResponseHeadParser {
     /// The maximum number of fields. HTTPFields stops the process at 65,535, and libcurl's own limit for a head (300 KiB)
     /// allows more.
-    private static let maximumFields = 10_000
+    static let maximumFields = 10_000
 
     /// Checks a head without making its fields: ``fields(_:)`` succeeds for each head that passes.
     /// - Throws: ``TransferFailure`` with code `protocolViolation`.
@@ -40,10 +40,15 @@ enum ResponseHeadParser {
     }
 
     /// Returns the fields of a head that passed ``check(_:)``.
-    static func fields(_ bytes: [UInt8]) -> HTTPFields {
+    static func fields(_ bytes: [UInt8]) -> HTTPFields { fields(bytes, skipsStatusLine: true) }
+
+    /// Returns the fields of checked trailers (``TrailerLines``), which have no status line.
+    static func trailers(_ bytes: [UInt8]) -> HTTPFields { fields(bytes, skipsStatusLine: false) }
+
+    private static func fields(_ bytes: [UInt8], skipsStatusLine: Bool) -> HTTPFields {
         bytes.withUnsafeBufferPointer { buffer in
             var start = 0
-            _ = nextLine(of: buffer, from: &start)
+            if skipsStatusLine { _ = nextLine(of: buffer, from: &start) }
             var fields = HTTPFields()
             fields.reserveCapacity(12)
             while let line = nextLine(of: buffer, from: &start) {
@@ -174,8 +179,13 @@ extension UnsafeRawBufferPointer {
 
     /// Whether the line, with its end, is a field (RFC 9112 section 5), or continues the one before it (section 5.2).
     var isField: Bool {
-        guard let first, first != UInt8(ascii: " "), first != UInt8(ascii: "\t") else { return true }
-        return fieldName != nil
+        isContinuation || fieldName != nil
+    }
+
+    /// Whether the line continues the one before it.
+    var isContinuation: Bool {
+        guard let first else { return true }
+        return first == UInt8(ascii: " ") || first == UInt8(ascii: "\t")
     }
 
     fileprivate func isEqual(to text: StaticString) -> Bool {

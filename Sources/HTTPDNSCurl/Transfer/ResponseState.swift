@@ -87,6 +87,8 @@ struct ResponseState {
     private var isReadingPaused = false
     private var isIterated = false
     private var permit: (any AnyObject & Sendable)?
+    /// The trailers, noted just before a successful end.
+    private var trailers: TransferTrailers?
 
     /// - Parameter permit: An object that is kept until the end.
     init(permit: (any AnyObject & Sendable)? = nil) { self.permit = permit }
@@ -140,6 +142,16 @@ struct ResponseState {
         return .resumeChunk(waiter, result, waiterPlace)
     }
 
+    /// Notes the trailers of a response that is about to end.
+    mutating func note(_ trailers: TransferTrailers) {
+        if end == nil { self.trailers = trailers }
+    }
+
+    /// The trailers of a response that has arrived whole; `nil` when it has none.
+    var wholeTrailers: TransferTrailers? {
+        if case .success = end { trailers } else { nil }
+    }
+
     /// Whether the loop must stop reading because the body's buffer is full; it may have been emptied meanwhile.
     mutating func pauseReading(ifOver window: Int, pending: Int) -> Bool {
         isReadingPaused = chunks.bytes + pending >= window
@@ -174,11 +186,11 @@ struct ResponseState {
         return end == nil
     }
 
-    /// Returns the whole body, if it is complete, unread, and in one piece of at most `limit` bytes.
-    mutating func takeWhole(upTo limit: Int) -> [UInt8]? {
+    /// Returns the whole body with its trailers, if it is complete, unread, and in one piece of at most `limit` bytes.
+    mutating func takeWhole(upTo limit: Int) -> (bytes: [UInt8], trailers: TransferTrailers?)? {
         guard !isIterated, case .success = end, chunks.bytes <= limit, chunks.isOneAtMost else { return nil }
         isIterated = true
-        return chunks.popFirst() ?? []
+        return (chunks.popFirst() ?? [], trailers)
     }
 
     var hasIterator: Bool { isIterated }

@@ -91,6 +91,11 @@ final class Transfer: @unchecked Sendable {
         mailbox.post(.cancel(self))
     }
 
+    /// Ends the transfer of a response whose body nobody will read, from any thread.
+    func endUnread() {
+        mailbox.post(.endUnread(self))
+    }
+
     /// Ends the transfer because its group ends. The waiting caller gets that failure.
     func cut() {
         wasCut.store(true, ordering: .relaxed)

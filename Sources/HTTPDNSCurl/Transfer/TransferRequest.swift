@@ -42,6 +42,8 @@ package struct TransferRequest: Sendable {
     /// A callback with the bytes of a streamed body that libcurl has taken: 0 when a connection is established for it, then
     /// increasing numbers, and once more at the end. It runs in the task that reads the stream.
     package var uploadProgress: (@Sendable (_ bytes: Int64, _ isComplete: Bool) -> Void)?
+    /// The receiver of interim responses; `nil`: they are dropped.
+    package var interim: InterimResponseQueue?
     /// Whether, with ``stopsBeforeSending``, the connection is kept for later requests. Otherwise it is closed, and was a new
     /// one.
     package var keepsConnection = false

@@ -44,8 +44,10 @@ package struct TransferInProgress: Sendable {
             }
         } catch {
             pump?.cancel()
+            if let interim = transfer.request.interim { await interim.close() }
             throw error
         }
+        if let interim = transfer.request.interim { await interim.close() }
         let body = TransferResponseBody(transfer, pump: pump)
         do throws(TransferFailure) {
             let (head, version) = try ResponseHead.received(
@@ -90,12 +92,11 @@ package struct TransferSummary: Hashable, Sendable {
 }
 
 /// The body of a response as it was sent: a single-pass sequence of chunks of at most 64 KiB. ``DecodedBody`` decodes its content
-/// codings. Dropping it, or its iterator, cancels the
-/// transfer.
+/// codings. Dropping it, or its iterator, ends the transfer, see ``TransportLoop/endUnread(_:)``.
 package struct TransferResponseBody: AsyncSequence, Sendable {
     package typealias Element = [UInt8]
 
-    /// Cancels the transfer when the last copy of the body is released before it was read.
+    /// Ends the transfer when the last copy of the body is released before it was read.
     fileprivate final class Owner: Sendable {
         let transfer: Transfer
         let pump: Task<Void, Never>?
@@ -107,11 +108,11 @@ package struct TransferResponseBody: AsyncSequence, Sendable {
 
         deinit {
             pump?.cancel()
-            if transfer.response.withLock({ !$0.hasIterator && $0.abandon() }) { transfer.cancel() }
+            if transfer.response.withLock({ !$0.hasIterator && $0.abandon() }) { transfer.endUnread() }
         }
     }
 
-    /// Cancels the transfer when the iterator is released before the end. It keeps the owner, so that the pump lives.
+    /// Ends the transfer when the iterator is released before the end. It keeps the owner, so that the pump lives.
     fileprivate final class Reader: Sendable {
         let owner: Owner
         var transfer: Transfer { owner.transfer }
@@ -119,7 +120,7 @@ package struct TransferResponseBody: AsyncSequence, Sendable {
         init(_ owner: Owner) { self.owner = owner }
 
         deinit {
-            if transfer.response.withLock({ $0.abandon() }) { transfer.cancel() }
+            if transfer.response.withLock({ $0.abandon() }) { transfer.endUnread() }
         }
     }
 
@@ -164,16 +165,21 @@ package struct TransferResponseBody: AsyncSequence, Sendable {
         }
     }
 
-    /// Returns the whole body, if it is complete and in one chunk of at most `limit` bytes, and marks it as read. Returns
+    /// Returns the whole body with its trailers, if it is complete and in one chunk of at most `limit` bytes, and marks it as read. Returns
     /// `nil` when it must be read chunk by chunk, with ``makeAsyncIterator()``.
-    package func takeWhole(upTo limit: Int) -> [UInt8]? {
-        guard let bytes = owner.transfer.response.withLock({ $0.takeWhole(upTo: limit) }) else { return nil }
+    package func takeWhole(upTo limit: Int) -> (bytes: [UInt8], trailers: TransferTrailers?)? {
+        guard let whole = owner.transfer.response.withLock({ $0.takeWhole(upTo: limit) }) else { return nil }
         owner.pump?.cancel()
-        return bytes
+        return whole
     }
 
     package func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(owner)
+    }
+
+    /// The trailers; `nil` until the body has ended on the wire, and when there are none.
+    package var trailers: TransferTrailers? {
+        owner.transfer.response.withLock { $0.wholeTrailers }
     }
 
     /// Whether content codings were requested, and are to be decoded.

@@ -233,6 +233,7 @@ struct ClientMistakeTests {
                     ejection: { statuses: [200, 503, 503], consecutive: 0, duration: 1m, maximum_duration: 30s }
                     probing: { interval: 1ms, maximum_concurrent: many }
                     peer_certificates: yes
+                    tcp_keepalive: { idle: 1ms, interval: 10h, count: 128 }
                 """,
                 """
                 f.yaml:4:16: client.connections.selection: found "fast"; allowed: automatic, given, round_robin, random, \
@@ -248,6 +249,10 @@ struct ClientMistakeTests {
                 f.yaml:7:51: client.connections.probing.maximum_concurrent: "many" is not a whole number; allowed: a whole \
                 number from 1 to 1000
                 f.yaml:8:24: client.connections.peer_certificates: found "yes"; allowed: true, false (write true)
+                f.yaml:9:28: client.connections.tcp_keepalive.idle: "1ms" is out of range; allowed: 1s to 32767s
+                f.yaml:9:43: client.connections.tcp_keepalive.interval: "10h" is out of range; allowed: 1s to 32767s
+                f.yaml:9:55: client.connections.tcp_keepalive.count: "128" is out of range; allowed: a whole number from 1 to \
+                127
                 """
             ),
             MistakeCase(

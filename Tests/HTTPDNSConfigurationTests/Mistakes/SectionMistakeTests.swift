@@ -130,8 +130,8 @@ struct SectionMistakeTests {
                 f.yaml:4:70: client.connections.queue_wait: "0s" is out of range; allowed: 1ms to 24h
                 f.yaml:4:74: "queue" is not a key of client.connections; allowed: maximum_per_host, maximum, \
                 maximum_streams, maximum_queued, queue_wait, maximum_idle, loops, idle_timeout, maximum_age, happy_eyeballs_delay, \
-                address_stickiness, on_address_change, tcp_user_timeout, selection, hedge_after, ejection, probing, \
-                peer_certificates
+                address_stickiness, on_address_change, tcp_user_timeout, tcp_keepalive, selection, hedge_after, ejection, \
+                probing, peer_certificates
                 """
             ),
             MistakeCase(

@@ -342,6 +342,7 @@ struct SettingsTests {
             client:
               connections:
                 tcp_user_timeout: none
+                tcp_keepalive: { idle: 75s, count: 3 }
                 selection: round_robin
                 hedge_after: 80ms
                 ejection: { statuses: 503, consecutive: 2, duration: 10m }
@@ -353,6 +354,7 @@ struct SettingsTests {
         var connections = HTTPDNSClient.Configuration.Connections()
         #expect(try ConfigurationFile.settings("version: 1", name: "f.yaml").connections == connections)
         connections.tcpUserTimeout = nil
+        (connections.tcpKeepalive.idle, connections.tcpKeepalive.count) = (.seconds(75), 3)
         connections.selection = .roundRobin
         connections.hedgeAfter = .milliseconds(80)
         var ejection = HTTPDNSClient.Configuration.OutlierEjection()
@@ -364,6 +366,8 @@ struct SettingsTests {
         connections.keepsPeerCertificates = true
         #expect(settings.connections == connections)
         #expect(try ConfigurationFile.parse("version: 1", name: "f.yaml").connections != connections)
+        let never = "version: 1\nclient: { connections: { tcp_keepalive: none } }"
+        #expect(try ConfigurationFile.settings(never, name: "f.yaml").connections.tcpKeepalive == .never)
     }
 
     @Test("A host's trust settings win over those for all hosts, one by one")

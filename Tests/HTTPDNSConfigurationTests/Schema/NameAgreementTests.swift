@@ -74,6 +74,7 @@ struct Section: Sendable, CustomTestStringConvertible {
             Section("client", [.client], HTTPDNSClient.Configuration()),
             Section("timeouts", [.timeouts], HTTPDNSClient.Configuration.Timeouts()),
             Section("connections", [.connections], HTTPDNSClient.Configuration.Connections()),
+            Section("keepalive", [.keepalive], HTTPDNSClient.Configuration.TCPKeepalive()),
             Section("ejection", [.ejection], HTTPDNSClient.Configuration.OutlierEjection()),
             Section("probing", [.probing], HTTPDNSClient.Configuration.ActiveProbing()),
             Section("redirects", [.redirects], HTTPDNSClient.RedirectPolicy()),
@@ -111,7 +112,7 @@ private let nameExceptions = """
         client.=applicationInterceptors client.=networkInterceptors
     decided before the file is read: client.=watchesFile client.=reloadsOnHangUp
     not public: resolver.=hasIPv6Route client.=trustOrigins client.=source client.=environment client.=random \
-        client.=wallClock redirects.=isInherited retries.=isInherited
+        client.=wallClock redirects.=isInherited retries.=isInherited keepalive.=isNever
     key or position of the entry: route.=pattern route.=location mapping.=location doh.=name json.=name alibaba.=name \
         tencent.=name
     the kind of the provider: doh.kind= json.kind= json.=service alibaba.kind= alibaba.=version tencent.kind=

@@ -44,8 +44,30 @@ struct SocketOptionTests {
         #expect(try option(SOL_SOCKET, SO_KEEPALIVE, of: socket) == 1)
         #expect(try option(Int32(IPPROTO_TCP), TCP_KEEPIDLE, of: socket) == 30)
         #expect(try option(Int32(IPPROTO_TCP), TCP_KEEPINTVL, of: socket) == 10)
+        #expect(try option(Int32(IPPROTO_TCP), TCP_KEEPCNT, of: socket) == 9)
         #expect(try option(Int32(IPPROTO_TCP), TCP_NODELAY, of: socket) == 1)
         #expect(fcntl(socket, F_GETFD) & FD_CLOEXEC == FD_CLOEXEC)
+        await fixture.transport.shutdown()
+    }
+
+    @Test("The kernel has the settings of keepalive", arguments: [false, true])
+    func keepalive(isNever: Bool) async throws {
+        let server = try RawServer(.serve())
+        var configuration = TransportConfiguration()
+        var keepalive = HTTPDNSTransfer.TCPKeepalive()
+        (keepalive.idle, keepalive.interval, keepalive.count) = (.seconds(75), .milliseconds(7_900), 3)
+        configuration.tcpKeepalive = isNever ? .never : keepalive
+        let fixture = TransportFixture(Transport(configuration))
+        let others = Set(SocketCount.descriptors(connectedTo: server.port))
+        try await fixture.fetch(try TransportFixture.request(to: server))
+        let sockets = SocketCount.descriptors(connectedTo: server.port).filter { !others.contains($0) }
+        let socket = try #require(sockets.first)
+        #expect(try option(SOL_SOCKET, SO_KEEPALIVE, of: socket) == (isNever ? 0 : 1))
+        if !isNever {
+            #expect(try option(Int32(IPPROTO_TCP), TCP_KEEPIDLE, of: socket) == 75)
+            #expect(try option(Int32(IPPROTO_TCP), TCP_KEEPINTVL, of: socket) == 7)
+            #expect(try option(Int32(IPPROTO_TCP), TCP_KEEPCNT, of: socket) == 3)
+        }
         await fixture.transport.shutdown()
     }
 

@@ -226,7 +226,7 @@ struct TransportStreamTests {
         try await server.awaitConnections { $0.count == 2 && $0[1].isClosedByClient }
     }
 
-    @Test("Interim responses are skipped, and trailers do no harm")
+    @Test("Interim responses are skipped unless they are wanted")
     func interim() async throws {
         let server = try RawServer(
             .readHead,

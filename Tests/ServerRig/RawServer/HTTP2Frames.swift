@@ -54,8 +54,21 @@ public enum HTTP2Frames {
     /// Returns DATA of stream 1 that ends the stream.
     public static func data(_ text: String) -> [UInt8] { data(Array(text.utf8)) }
 
-    /// Returns DATA that ends the stream.
-    public static func data(_ bytes: [UInt8], stream: UInt8 = 1) -> [UInt8] { frame(0, stream, bytes, flags: 1) }
+    /// Returns DATA that ends the stream, unless `endsStream` is false.
+    public static func data(_ bytes: [UInt8], stream: UInt8 = 1, endsStream: Bool = true) -> [UInt8] {
+        frame(0, stream, bytes, flags: endsStream ? 1 : 0)
+    }
+
+    /// Returns HEADERS with these fields after the body, at the end of the stream.
+    /// - Parameter fields: Names in lower case, and values, each shorter than 127 bytes.
+    public static func trailers(_ fields: [(name: String, value: String)], stream: UInt8 = 1) -> [UInt8] {
+        // Literal fields without indexing, with new names (RFC 7541 section 6.2.2).
+        let block = fields.flatMap { field -> [UInt8] in
+            [0, UInt8(field.name.utf8.count)] + Array(field.name.utf8) + [UInt8(field.value.utf8.count)]
+                + Array(field.value.utf8)
+        }
+        return frame(1, stream, block, flags: 5)
+    }
 
     /// Returns a frame of section 4.1, on a stream below 256.
     private static func frame(_ type: UInt8, _ stream: UInt8, _ payload: [UInt8], flags: UInt8 = 0) -> [UInt8] {

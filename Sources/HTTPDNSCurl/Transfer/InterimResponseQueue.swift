@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSPrimitives
+package import HTTPTypes
+
+/// The interim responses (1xx, RFC 9110 section 15.2) of one transfer, on their way from the loop to a closure of the caller.
+///
+/// The closure is called in a task, for one response after the other in their order. A task is started when a response
+/// arrives and none runs.
+package final class InterimResponseQueue: Sendable {
+    private struct State {
+        var waiting: [ResponseHead] = []
+        var isCalling = false
+        var isClosed = false
+        var closers: [UnsafeContinuation<Void, Never>] = []
+    }
+
+    /// The maximum number of responses that wait for the closure; more are dropped. Servers send one or two.
+    static let maximumWaiting = 64
+
+    private let state = Lock(State())
+    private let receive: @Sendable (HTTPResponse) -> Void
+
+    /// - Parameter receive: The closure; it is never called on a loop's thread or under a lock.
+    package init(_ receive: @escaping @Sendable (HTTPResponse) -> Void) { self.receive = receive }
+
+    /// Adds a response, on the loop's thread.
+    func add(_ head: ResponseHead) {
+        let startsTask = state.withLock { state in
+            guard !state.isClosed, state.waiting.count < InterimResponseQueue.maximumWaiting else { return false }
+            state.waiting.append(head)
+            defer { state.isCalling = true }
+            return !state.isCalling
+        }
+        if startsTask { Task(priority: .high) { callAll() } }
+    }
+
+    private func callAll() {
+        while let head = next() { receive(head.whole) }
+    }
+
+    /// Returns the next response; with the last one gone, resumes the tasks that wait for that.
+    private func next() -> ResponseHead? {
+        let (head, closers) = state.withLock { state -> (ResponseHead?, [UnsafeContinuation<Void, Never>]) in
+            guard state.waiting.isEmpty else { return (state.waiting.removeFirst(), []) }
+            state.isCalling = false
+            defer { state.closers = [] }
+            return (nil, state.closers)
+        }
+        for closer in closers { closer.resume() }
+        return head
+    }
+
+    /// Accepts no more responses, and returns once the closure has been called with all accepted ones.
+    func close() async {
+        await withUnsafeContinuation { continuation in
+            let isOver = state.withLock { state in
+                state.isClosed = true
+                if state.isCalling { state.closers.append(continuation) }
+                return !state.isCalling
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+}
+
+extension EasyHandle {
+    /// Checks the interim response that has arrived, like a final head, and delivers it.
+    /// - Returns: Whether more may follow.
+    func deliverInterim(to interim: InterimResponseQueue) -> Bool {
+        do throws(TransferFailure) {
+            interim.add(try ResponseHead.received(head).0)
+            return true
+        } catch {
+            failure = error
+            return false
+        }
+    }
+}

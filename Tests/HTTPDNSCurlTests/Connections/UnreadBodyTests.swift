@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+@testable import HTTPDNSCurl
+
+/// Connections of responses whose bodies are dropped before they have arrived whole.
+@Suite("Unread bodies on the wire", .timeLimit(.minutes(10)))
+struct UnreadBodyTests {
+    private let group = TransferGroup(maximum: 10)
+
+    /// - Parameter time: The maximum time for the rest of a body.
+    private func fixture(discardTime time: Duration) -> TransportFixture {
+        var configuration = TransportConfiguration()
+        configuration.discardTime = time
+        return TransportFixture(Transport(configuration))
+    }
+
+    private static let zeros = String(repeating: "0", count: 15_000)
+
+    @Test(
+        "A connection is kept when the rest of a dropped body is short",
+        arguments: [
+            ("Content-Length: 5\r\n\r\nhe", "llo"), ("Content-Length: 5\r\n\r\n", "hello"),
+            ("Content-Length: 20000\r\n\r\n" + zeros, String(zeros.prefix(5_000))),
+            ("Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n", "3\r\nllo\r\n0\r\nX-End: bye\r\n\r\n"),
+        ],
+        [false, true]
+    )
+    func kept(texts: (head: String, rest: String), isBegun: Bool) async throws {
+        let gate = Gate()
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 404 Not Found\r\n" + texts.head),
+            .wait(gate),
+            .sendText(texts.rest),
+            .serve("again")
+        )
+        let fixture = fixture(discardTime: .seconds(600))
+        let request = try TransportFixture.request(to: server)
+        do {
+            let response = try await fixture.transport.execute(request, in: group)
+            #expect(response.head.statusCode == 404)
+            // Dropping an iterator is the same as dropping the body.
+            if isBegun { _ = response.body.makeAsyncIterator() }
+        }
+        gate.open()
+        // The transfer ends on the loop, and nothing else tells.
+        while group.inFlight > 0, !Task.isCancelled { await Task.yield() }
+        let (second, body) = try await fixture.fetch(request)
+        #expect(second.reusedConnection && body == Array("again".utf8))
+        #expect(server.connections.count == 1)
+        await fixture.transport.shutdown()
+    }
+
+    @Test(
+        "A connection is closed when the rest of a dropped body is long, endless or its last",
+        arguments: [
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 16390\r\n\r\nhe",
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\nConnection: x, close\r\n\r\nhe",
+            "HTTP/1.1 404 Not Found\r\n\r\nhe", "HTTP/1.0 404 Not Found\r\nContent-Length: 5\r\n\r\nhe",
+        ]
+    )
+    func closed(text: String) async throws {
+        let server = try RawServer(.readHead, .sendText(text), .hang)
+        let fixture = fixture(discardTime: .seconds(600))
+        do { _ = try await fixture.transport.execute(try TransportFixture.request(to: server), in: group) }
+        try await server.awaitConnections { $0[0].isClosedByClient }
+        #expect(group.inFlight == 0)
+        await fixture.transport.shutdown()
+    }
+
+    @Test("The rest of a chunked body is read for 16 KiB at most")
+    func longChunks() async throws {
+        let gate = Gate()
+        let chunk = RawServer.Step.sendText("3a98\r\n\(Self.zeros)\r\n")
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n"),
+            .wait(gate),
+            chunk,
+            chunk,
+            .hang
+        )
+        let fixture = fixture(discardTime: .seconds(600))
+        do { _ = try await fixture.transport.execute(try TransportFixture.request(to: server), in: group) }
+        gate.open()
+        try await server.awaitConnections { $0[0].isClosedByClient }
+        await fixture.transport.shutdown()
+    }
+
+    @Test("A slow rest of a dropped body, or a cancelled reader, closes the connection")
+    func slow() async throws {
+        let text = "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nhe"
+        let server = try RawServer(.readHead, .sendText(text), .hang)
+        let fixture = fixture(discardTime: .milliseconds(50))
+        do { _ = try await fixture.transport.execute(try TransportFixture.request(to: server), in: group) }
+        try await server.awaitConnections { $0[0].isClosedByClient }
+        await fixture.transport.shutdown()
+        let patient = self.fixture(discardTime: .seconds(600))
+        let request = try TransportFixture.request(to: server)
+        let reading = Task { try await patient.fetch(request) }
+        try await server.awaitConnections { $0.count == 2 && $0[1].sent > 0 }
+        reading.cancel()
+        _ = await reading.result
+        try await server.awaitConnections { $0[1].isClosedByClient }
+        await patient.transport.shutdown()
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNSCurl
+
+/// Responses before the final one (RFC 9110 section 15.2).
+@Suite("Interim responses", .timeLimit(.minutes(10)))
+struct InterimResponseTests {
+    /// The responses that a closure got, and the threads that called it.
+    private final class Log: Sendable {
+        let seen = Lock<(responses: [String], threads: Set<String>)>(([], []))
+
+        func note(_ response: HTTPResponse) {
+            let thread = ProcessState.threadName()
+            seen.withLock {
+                let values = response.headerFields.map(\.value).joined(separator: " ")
+                $0.responses.append("\(response.status.code) \(values)")
+                $0.threads.insert(thread)
+            }
+        }
+    }
+
+    private static let hints =
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\nLink: </b>\r\n\r\n"
+
+    @Test("Interim responses are reported in order, off the loop, before the final one")
+    func reported() async throws {
+        let server = try RawServer(.readHead, .sendText(Self.hints), .respond("ok"), .hang)
+        let fixture = TransportFixture(threadName: "loop-of-interim")
+        let log = Log()
+        var request = try TransportFixture.request(to: server)
+        request.interim = InterimResponseQueue { log.note($0) }
+        let response = try await fixture.send(request)
+        let (responses, threads) = log.seen.withLock { $0 }
+        #expect(responses == ["100 ", "103 </a> </b>"])
+        #expect(!threads.isEmpty && !threads.contains("loop-of-interim"))
+        #expect(response.head.status == .ok && response.head.headerFields.count == 1)
+        await fixture.transport.shutdown()
+    }
+
+    @Test("An interim response is reported while the final one is pending")
+    func early() async throws {
+        let (reported, final) = (Gate(), Gate())
+        let server = try RawServer(.readHead, .sendText(Self.hints), .wait(final), .respond("ok"), .hang)
+        let fixture = TransportFixture()
+        var request = try TransportFixture.request(to: server)
+        request.interim = InterimResponseQueue { if $0.status.code == 103 { reported.open() } }
+        async let response = fixture.send(request)
+        await reported.passage()
+        final.open()
+        #expect(try await response.head.status == .ok)
+        await fixture.transport.shutdown()
+    }
+
+    @Test(
+        "A request that fails has reported its interim responses, but no malformed one",
+        arguments: [(hints, ["100 ", "103 </a> </b>"]), ("HTTP/1.1 103 Early Hints\r\n: x\r\n\r\n", [])]
+    )
+    func failed(text: String, expected: [String]) async throws {
+        let server = try RawServer(.readHead, .sendText(text), .shutdownSending)
+        let fixture = TransportFixture()
+        let log = Log()
+        var request = try TransportFixture.request(to: server, method: .post)
+        request.interim = InterimResponseQueue { log.note($0) }
+        #expect(await fixture.failure(of: request) != nil)
+        #expect(log.seen.withLock { $0.responses } == expected)
+        await fixture.transport.shutdown()
+    }
+
+    @Test("No more than 64 interim responses wait for a slow closure")
+    func bounded() async throws {
+        let many = String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 200)
+        let count = Lock(0)
+        let queue = InterimResponseQueue { _ in count.withLock { $0 += 1 } }
+        let server = try RawServer(.readHead, .sendText(many), .respond("ok"), .hang)
+        let fixture = TransportFixture()
+        var request = try TransportFixture.request(to: server)
+        request.interim = queue
+        #expect(try await fixture.send(request).head.status == .ok)
+        #expect((64...200).contains(count.withLock { $0 }))
+        queue.add(ResponseHead(HTTPResponse(status: .init(code: 103))))
+        await queue.close()
+        #expect((64...200).contains(count.withLock { $0 }), "nothing is added after the end")
+        await fixture.transport.shutdown()
+    }
+
+    @Test("Interim responses over HTTP/2 are reported", .enabled(if: ServerRig.isAvailable([.nginx, .openssl])))
+    func http2() async throws {
+        let rig = try await ServerRig.shared()
+        let frames =
+            HTTP2Frames.head("103", type: "text/hint", endsStream: false) + HTTP2Frames.head("200", endsStream: false)
+            + HTTP2Frames.data("ok")
+        let (server, relay) = try await TLSRelay.saying(frames, rig)
+        defer { withExtendedLifetime(server) {} }
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let log = Log()
+        var request = try TransportFixture.request("https://one.test:\(relay.port)/", at: "127.0.0.1")
+        request.interim = InterimResponseQueue { log.note($0) }
+        #expect(try await fixture.fetch(request).body == Array("ok".utf8))
+        #expect(log.seen.withLock { $0.responses } == ["103 text/hint"])
+        await fixture.transport.shutdown()
+    }
+}
