@@ -6,6 +6,7 @@ internal import HTTPDNSPrimitives
 
 extension SettingsReader {
     private typealias Connections = HTTPDNSClient.Configuration.Connections
+    private typealias Keepalive = HTTPDNSClient.Configuration.TCPKeepalive
 
     /// The limits for the number of connections: as many as there are local ports.
     package static let idleConnections = 1...65_535
@@ -113,13 +114,11 @@ extension SettingsReader {
     }
 
     /// Reads the settings of keepalive, or `none`. Missing keys keep their defaults.
-    private mutating func readKeepalive(_ node: ConfigurationNode, path: String) -> HTTPDNSClient.Configuration
-        .TCPKeepalive
-    {
-        var keepalive = HTTPDNSClient.Configuration.TCPKeepalive()
+    private mutating func readKeepalive(_ node: ConfigurationNode, path: String) -> Keepalive {
+        var keepalive = Keepalive()
         if node.text == "none" { return .never }
         guard let fields = fields(of: node, .keepalive, path: path) else { return keepalive }
-        let times: [(String, WritableKeyPath<HTTPDNSClient.Configuration.TCPKeepalive, Duration>)] = [
+        let times: [(String, WritableKeyPath<Keepalive, Duration>)] = [
             ("idle", \.idle), ("interval", \.interval),
         ]
         for (key, property) in times {

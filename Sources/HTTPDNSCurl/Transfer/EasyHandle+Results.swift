@@ -105,6 +105,8 @@ extension EasyHandle {
                 message: "the answer's head is too long: libcurl takes lines of 100 KiB and 300 KiB in all"
             )
         }
+        // CURLE_TOO_LARGE: since 8.6 libcurl accepts 5,000 fields, trailers included.
+        if code.rawValue == 100, isHeadComplete { return EasyHandle.trailersTooLong }
         func failure(_ code: TransferFailure.Code, _ phase: TransferFailure.Phase, _ message: String) -> TransferFailure
         {
             TransferFailure(code: code, phase: phase, message: message)

@@ -59,7 +59,7 @@ extension EasyHandle {
         return false
     }
 
-    private static let trailersTooLong = TransferFailure(
+    static let trailersTooLong = TransferFailure(
         code: .protocolViolation,
         phase: .body,
         message: "the response's trailers are too long: more than \(TrailerLines.maximumBytes / 1024) KiB or "

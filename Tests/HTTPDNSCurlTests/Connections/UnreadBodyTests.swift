@@ -57,7 +57,7 @@ struct UnreadBodyTests {
     }
 
     @Test(
-        "A connection is closed when the rest of a dropped body is long, endless or its last",
+        "A dropped body whose rest is long, or ends the connection, closes it",
         arguments: [
             "HTTP/1.1 404 Not Found\r\nContent-Length: 16390\r\n\r\nhe",
             "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\nConnection: x, close\r\n\r\nhe",

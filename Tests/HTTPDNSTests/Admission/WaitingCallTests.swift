@@ -209,7 +209,8 @@ struct WaitingCallTests {
         arguments: [
             { $0.maximumPerHost = 0 }, { $0.maximum = 0 }, { $0.maximumQueued = -1 }, { $0.queueWait = .zero },
             { $0.maximumStreams = 0 }, { $0.tcpKeepalive.idle = .zero },
-            { $0.tcpKeepalive.interval = .seconds(32_768) }, { $0.tcpKeepalive.count = 0 }, { $0.tcpKeepalive.count = 128 },
+            { $0.tcpKeepalive.interval = .seconds(32_768) }, { $0.tcpKeepalive.count = 0 },
+            { $0.tcpKeepalive.count = 128 },
         ] as [@Sendable (inout HTTPDNSClient.Configuration.Connections) -> Void]
     )
     func configuration(change: @Sendable (inout HTTPDNSClient.Configuration.Connections) -> Void) async throws {
