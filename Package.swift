@@ -26,6 +26,7 @@ let package = Package(
         .executable(name: "resolve-test", targets: ["resolve-test"]),
     ],
     traits: [
+        .trait(name: "Digest", description: "Digest authentication of a client's requests (brings swift-crypto)"),
         .trait(
             name: "LocalProvider",
             description:
@@ -103,6 +104,7 @@ let package = Package(
                 "HTTPDNSCurl",
                 "HTTPDNSCore",
                 "HTTPDNSPrimitives",
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Digest"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -200,6 +200,12 @@ extension HTTPDNSClient {
         /// hop before any field is added. An error that it throws fails the call with
         /// ``HTTPDNSClientError/Code/interceptorFailed``.
         public var computedHeaders: (@Sendable (HTTPDNSClient.Request) async throws -> HTTPFields)?
+        /// The credentials by origin; ``HTTPDNSClient/Request/Options/credential`` overrides them for one request.
+        ///
+        /// Scheme, host and port must be those of the request's URL. No other origin gets a credential, whatever address
+        /// it has and whatever redirect leads there. A request with an `Authorization` field of its own, or with user
+        /// information in its URL, uses none.
+        public var credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential] = [:]
         /// The redirects that are followed; ``HTTPDNSClient/Request/Options/redirects`` overrides them for one request.
         public var redirects = HTTPDNSClient.RedirectPolicy()
         /// A closure that is called before each redirect is followed; nil means that the policy decides alone. It can
@@ -307,6 +313,7 @@ extension HTTPDNSClient.Configuration {
             throw .inheritedInSettings("reachableNetworks", instead: ".any is the default")
         }
         try headers.validate()
+        try validateCredentials()
         try redirects.validate()
         try retries.validate()
         if versions == .inherited {

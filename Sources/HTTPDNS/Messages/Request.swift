@@ -140,6 +140,14 @@ extension HTTPDNSClient.Request {
         public var redirects = HTTPDNSClient.RedirectPolicy.inherited
         /// The conditions for sending the request again. The budget is always the client's.
         public var retries = HTTPDNSClient.RetryPolicy.inherited
+        /// The credential for the origin of the request's URL. With ``HTTPDNSClient/Credential/inherited`` it is that of
+        /// ``HTTPDNSClient/Configuration/credentials``, and with ``HTTPDNSClient/Credential/never`` a 401 response is
+        /// returned.
+        ///
+        /// It is used for this origin only. After a redirect to another origin, that origin's credential in the settings
+        /// is used, if there is one. A request with an `Authorization` field, or with user information in its URL, uses no
+        /// credential.
+        public var credential = HTTPDNSClient.Credential.inherited
         /// The key of the request in a rollout by key (`HTTPDNSRoute.Rollout.Stickiness.key`), such as a user's number.
         /// Nil means the name of the host. Do not put a secret here: the value appears when the options are printed.
         public var rolloutKey: String?

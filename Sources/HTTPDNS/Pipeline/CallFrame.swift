@@ -20,10 +20,13 @@ final class CallFrame: Sendable {
     private let parent: CallFrame?
     private let sent = Atomic(false)
     private let hops = Atomic(0)
+    /// The credential of the caller's request, and its origin; nil for a request without one.
+    private let callerCredential: (value: HTTPDNSClient.Credential, origin: HTTPDNSClient.Origin?)?
     /// All answered hops, in the order of their responses.
     private let exchanges = Lock<[HTTPDNSClient.Exchange]>([])
 
-    init(client: AnyObject) {
+    /// - Parameter request: The caller's request; nil for a frame without one.
+    init(client: AnyObject, request: HTTPDNSClient.Request? = nil) {
         let client = ObjectIdentifier(client)
         let parent = CallFrame.current
         var frame = parent
@@ -31,6 +34,19 @@ final class CallFrame: Sendable {
         depth = frame.map { $0.depth + 1 } ?? 0
         self.client = client
         self.parent = parent
+        callerCredential =
+            if let request, let credential = request.own?.options.credential, !credential.isInherited {
+                (credential, HTTPDNSClient.Origin(request.url))
+            } else {
+                nil
+            }
+    }
+
+    /// Whether the credential is the caller's, and for another origin: an interceptor or a hook may have changed the
+    /// request's URL and kept its options.
+    func withholds(_ credential: HTTPDNSClient.Credential, from origin: HTTPDNSClient.Origin) -> Bool {
+        guard let callerCredential, !credential.isNever else { return false }
+        return callerCredential.value == credential && callerCredential.origin != origin
     }
 
     /// Whether any transfer of the call may have reached its server, whatever happened to the last one.
@@ -71,6 +87,7 @@ struct CallSettings: Hashable, Sendable {
     let redirects: HTTPDNSClient.RedirectPolicy
     let retries: HTTPDNSClient.RetryPolicy
     let reachableNetworks: HTTPDNSClient.ReachableNetworks
+    let credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential]
     /// The trust settings for HTTPS proxies: the client's own, never those of a request's host.
     let proxyTrust: ProxyTrust
 
@@ -89,6 +106,7 @@ struct CallSettings: Hashable, Sendable {
         redirects = configuration.redirects
         retries = configuration.retries
         reachableNetworks = configuration.reachableNetworks
+        credentials = configuration.credentials
         proxyTrust = ProxyTrust(configuration.trust)
     }
 }

@@ -29,6 +29,9 @@ extension Pipeline {
                 compressed: request.body.coding == nil ? nil : CompressedOnce(),
                 frame: nil
             )
+            if mayAuthenticate(request) {
+                return try await follow(sendAuthenticated(request, context), to: request, context)
+            }
             let first: Result<HTTPDNSClient.Response, any Error>
             do {
                 let response = try await sendFirstHop(request, &context)
@@ -61,7 +64,7 @@ extension Pipeline {
         carrying rewritten: HTTPDNSRewriter.RewrittenRequest?,
         _ time: CallTime
     ) async throws -> HTTPDNSClient.Response {
-        let frame = CallFrame(client: self)
+        let frame = CallFrame(client: self, request: request)
         guard frame.depth <= CallFrame.maximumDepth else {
             throw HTTPDNSClientError.loop(depth: frame.depth, url: request.url)
         }

@@ -6,7 +6,7 @@ internal import HTTPDNSCurl
 internal import HTTPTypes
 internal import Logging
 
-// This step is inside application interceptors and outside retries: a redirect that is followed is a hop of its own,
+// This step is inside application interceptors and outside authentication: a redirect that is followed is a hop of its own,
 // without a tag.
 extension Pipeline {
     /// Sends a request and follows its redirects.
@@ -14,7 +14,7 @@ extension Pipeline {
         -> HTTPDNSClient.Response
     {
         retrying.noteCall()
-        return try await follow(sendAgain(request, context), to: request, context)
+        return try await follow(sendAuthenticated(request, context), to: request, context)
     }
 
     /// Follows the redirects of a response.
@@ -94,7 +94,7 @@ extension Pipeline {
             try await response.body.drain()
             context.call.nextHop(after: request)
             request = next
-            response = try await sendAgain(request, context)
+            response = try await sendAuthenticated(request, context)
             exchanges += response.exchanges
             base = try url(of: request, answeredBy: response)
         }

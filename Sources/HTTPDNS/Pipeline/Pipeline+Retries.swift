@@ -7,7 +7,7 @@ internal import HTTPTypes
 internal import Logging
 internal import Synchronization
 
-// This step is inside redirects and outside hops: a retry repeats its hop, and not the redirects that led to it.
+// This step is inside authentication and outside hops: a retry repeats its hop, and not the redirects that led to it.
 extension Pipeline {
     /// The maximum age of an answer that a failed try does not query again, because the result would be the same. It
     /// also bounds the cost of a thousand failing requests: one query a second.

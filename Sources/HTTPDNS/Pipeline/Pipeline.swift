@@ -18,22 +18,27 @@ internal import Synchronization
 ///
 /// Once per hop:
 ///
-/// 4. Retries (`Pipeline+Retries.swift`). A retry repeats its hop, and not the redirects that led to it.
+/// 4. Authentication (`Pipeline+Authentication.swift`). A challenge to a credential repeats the hop. A call without
+///    credentials does not pass it.
+///
+/// Once per request of a hop:
+///
+/// 5. Retries (`Pipeline+Retries.swift`). A retry repeats its hop, and not the redirects that led to it.
 ///
 /// Once per try of a hop:
 ///
-/// 5. Header fields of the client (`Pipeline+Headers.swift`).
-/// 6. Network interceptors (`Pipeline+Interceptors.swift`).
-/// 7. The rewriter (`Pipeline+Rewrite.swift`). It runs again after a wait in step 8. When the settings change before
-///    the hop is sent, step 5 and the steps from here on run again.
-/// 8. Admission: the wait for a connection (`Pipeline+Admission.swift`).
-/// 9. Connection fallback to the system resolver (`Pipeline+ConnectionFallback.swift`).
-/// 10. Policy: the reachable networks (`Pipeline+ReachableNetworks.swift`).
-/// 11. Egress through a proxy or to a Unix socket (`Pipeline+Egress.swift`). A hop of a client and a request
+/// 6. Header fields of the client (`Pipeline+Headers.swift`).
+/// 7. Network interceptors (`Pipeline+Interceptors.swift`).
+/// 8. The rewriter (`Pipeline+Rewrite.swift`). It runs again after a wait in step 9. When the settings change before
+///    the hop is sent, step 6 and the steps from here on run again.
+/// 9. Admission: the wait for a connection (`Pipeline+Admission.swift`).
+/// 10. Connection fallback to the system resolver (`Pipeline+ConnectionFallback.swift`).
+/// 11. Policy: the reachable networks (`Pipeline+ReachableNetworks.swift`).
+/// 12. Egress through a proxy or to a Unix socket (`Pipeline+Egress.swift`). A hop of a client and a request
 ///     without either does not pass it.
-/// 12. Send (`Pipeline+Send.swift`). It calls steps 10 and 11, and makes the response.
+/// 13. Send (`Pipeline+Send.swift`). It calls steps 11 and 12, and makes the response.
 ///
-/// A connection that is made in advance passes steps 7, 8, 10, 11 and 12 (`Pipeline+Preconnecting.swift`).
+/// A connection that is made in advance passes steps 8, 9, 11, 12 and 13 (`Pipeline+Preconnecting.swift`).
 ///
 /// Each step is a function that calls the next one. Without interceptors nothing is allocated and no closure is made
 /// between the call and the rewriter.
@@ -50,6 +55,10 @@ final class Pipeline: Sendable {
     /// Whether a call without networks of its own may reach only the public Internet. It copies ``settings``, so that
     /// every hop can read it without the lock.
     private let reachesPublicInternetOnly: Atomic<Bool>
+    /// Whether there are credentials for origins. It copies ``settings`` too.
+    private let usesCredentials: Atomic<Bool>
+    /// What the client remembers of answered challenges.
+    let memories = AuthenticationMemories()
     /// The order of addresses, as far as their source influences it.
     let order: AddressOrder
     let hedgeAfter: Duration?
@@ -91,6 +100,7 @@ final class Pipeline: Sendable {
         retrying = RetryState(configuration)
         settings = Lock(SharedCallSettings(CallSettings(configuration)))
         reachesPublicInternetOnly = Atomic(configuration.reachableNetworks == .publicInternet)
+        usesCredentials = Atomic(!configuration.credentials.isEmpty)
     }
 
     /// Replaces settings that are stored in several parts: for a hop all of them change in one step.
@@ -129,6 +139,7 @@ final class Pipeline: Sendable {
         return settings.withLock { settings in
             defer { settings = new }
             reachesPublicInternetOnly.store(new.values.reachableNetworks == .publicInternet, ordering: .releasing)
+            usesCredentials.store(!new.values.credentials.isEmpty, ordering: .releasing)
             return settings.values != new.values
         }
     }
@@ -149,6 +160,8 @@ final class Pipeline: Sendable {
     var clientNetworks: HTTPDNSClient.ReachableNetworks {
         reachesPublicInternetOnly.load(ordering: .acquiring) ? .publicInternet : .any
     }
+    /// Whether there are credentials for origins.
+    var hasCredentials: Bool { usesCredentials.load(ordering: .relaxed) }
     /// The trust settings for HTTPS proxies.
     var proxyTrust: ProxyTrust { current.values.proxyTrust }
 

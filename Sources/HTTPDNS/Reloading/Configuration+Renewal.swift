@@ -26,6 +26,7 @@ extension HTTPDNSClient.Configuration {
         take(\.maximumResponseBody)
         take(\.versions)
         take(\.headers)
+        take(\.credentials)
         take(\.redirects)
         take(\.retries)
         take(\.connections)
