@@ -121,7 +121,9 @@ struct DigestRun: AuthorizationRun {
     mutating func isAnswered(_ challenges: [AuthenticationChallenge]) async throws -> Bool {
         let refused = answer?.challenge
         if let refused { memory.forget(refused.nonce) }
-        guard let challenge = DigestChallenge.strongest(of: challenges) else { return false }
+        guard var challenge = DigestChallenge.strongest(of: challenges) else { return false }
+        // The protection space of a proxy is the whole proxy (RFC 7616 section 3.3).
+        if target.isProxy { challenge.domain = nil }
         if let refused {
             if isChallenged {
                 // Another nonce cannot help a wrong password.
@@ -254,6 +256,8 @@ struct AuthorizationTarget: Sendable {
     let text: String
     /// The path, without the query.
     let path: String
+    /// Whether a proxy asks, and not the origin.
+    var isProxy = false
 
     /// Returns a secret.
     /// - Throws: ``HTTPDNSClientError`` with code `authenticationFailed`; `CancellationError`.

@@ -25,7 +25,7 @@ struct DigestChallenge: Hashable, Sendable {
     let isStale: Bool
     let hashesUser: Bool
     /// The URIs for which the credential may be sent without another challenge; nil means the whole origin.
-    let domain: [String]?
+    var domain: [String]?
 
     /// The most URIs of `domain` that are kept.
     private static let maximumDomain = 16

@@ -56,27 +56,45 @@ extension HTTPDNSClient {
 }
 
 extension HTTPDNSClient.Proxy {
-    /// A credential for a proxy: Basic for HTTP proxies, user and password for SOCKS 5, the user alone for SOCKS 4.
+    /// A credential for a proxy: Basic or Digest for HTTP proxies, user and password for SOCKS 5, the user alone for
+    /// SOCKS 4.
     ///
     /// The password is read for each request, so that the next connection uses a changed one.
     public struct Credential: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
         CustomReflectable
     {
+        /// The scheme that proves the credential to an HTTP proxy.
+        public struct Scheme: Hashable, Sendable, CustomStringConvertible {
+            /// The value in the configuration file.
+            public let description: String
+
+            /// Basic (RFC 7617): the credential is sent with the first request. The default.
+            public static let basic = Scheme(description: "basic")
+            /// Digest (RFC 7616): the password is never sent.
+            ///
+            /// Challenges to tunnels (CONNECT) are answered by libcurl (CURLAUTH_DIGEST). Challenges to forwarded requests
+            /// for `http` URLs need the package trait `Digest`; without it they fail with
+            /// ``HTTPDNSClientError/Code/proxyLoginRefused``.
+            public static let digest = Scheme(description: "digest")
+        }
+
         /// The user name.
         public var user: String
         /// The source of the password; nil for an empty one.
         public var password: HTTPDNSSecret?
+        /// The scheme for an HTTP proxy. Digest needs a password, and is refused for SOCKS.
+        public var scheme = Scheme.basic
 
-        /// Creates a credential.
+        /// Creates a credential for the scheme Basic.
         public init(user: String, password: HTTPDNSSecret?) {
             self.user = user
             self.password = password
         }
 
-        /// Returns whether the user and the source of the password are equal. A password from the proxy's URL is
+        /// Returns whether the scheme, the user and the source of the password are equal. A password from the proxy's URL is
         /// compared itself. A closure equals only its own copies.
         public static func == (left: HTTPDNSClient.Proxy.Credential, right: HTTPDNSClient.Proxy.Credential) -> Bool {
-            guard left.user == right.user else { return false }
+            guard left.user == right.user, left.scheme == right.scheme else { return false }
             switch (left.password, right.password) {
             case (nil, nil): return true
             case (let left?, let right?): return left.isSame(as: right)
@@ -197,7 +215,13 @@ extension HTTPDNSClient.Proxy.Credential {
         guard user.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }), !user.isEmpty || password == nil else {
             throw .configuration("the user is empty or has a control character")
         }
-        guard !kind.isHTTP || !user.utf8.contains(UInt8(ascii: ":")) else {
+        guard scheme == .basic || kind.isHTTP && password != nil else {
+            throw .configuration(
+                kind.isHTTP
+                    ? "the scheme Digest needs a password" : "the scheme Digest is for HTTP proxies, and this is \(kind)"
+            )
+        }
+        guard !kind.isHTTP || scheme == .digest || !user.utf8.contains(UInt8(ascii: ":")) else {
             throw .configuration("the user has a colon, which ends the user in a Basic credential (RFC 7617)")
         }
     }

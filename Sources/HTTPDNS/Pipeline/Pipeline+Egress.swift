@@ -142,19 +142,8 @@ extension Pipeline {
         )[...]
         let first = egressAttempts.first?.proxyEndpoint
         while let attempt = egressAttempts.popFirst() {
-            let body = try await opened(request, context, hop)
             do {
-                let answer = try await sender.send(
-                    transferRequest(
-                        request,
-                        fixed,
-                        to: attempt.endpoints,
-                        through: attempt.egressPath,
-                        context,
-                        body
-                    ),
-                    unless: { isStale(context) }
-                )
+                let answer = try await send(request, fixed, by: attempt, context, hop)
                 context.frame?.noteSent()
                 if let proxy = egressChoice.proxy {
                     if let endpoint = attempt.proxyEndpoint { egress.prefer(endpoint, of: proxy) }
@@ -183,7 +172,13 @@ extension Pipeline {
         guard answer.head.status.code == 407, let egressProxy = sent.egressPath?.proxy, proxy.kind.isHTTP,
             !egressProxy.tunnels(hop.rewritten.content.sent.scheme, answer.version == .http2 ? .http2Only : .automatic)
         else { return }
-        let reason = proxy.credential == nil ? "the proxy wants a login (407)" : "the proxy refused the login (407)"
+        let reason =
+            switch proxy.credential?.scheme {
+            case nil: "the proxy wants a login (407)"
+            case .digest? where !DigestHash.isAvailable:
+                "this build answers Digest challenges of proxies in tunnels only (407); build it with the trait Digest"
+            default: "the proxy refused the login (407)"
+            }
         var failure = TransferFailure(code: .proxyLoginRefused, phase: .firstByte, message: reason)
         failure.endpoint = answer.endpoint
         failure.proxy = proxy.description
@@ -248,7 +243,11 @@ extension HTTPDNSClient.Proxy {
     fileprivate func login() throws(HTTPDNSClientError) -> ProxyLogin? {
         guard let credential else { return nil }
         do throws(SecretError) {
-            return ProxyLogin(user: credential.user, password: try credential.password?.read() ?? "")
+            return ProxyLogin(
+                user: credential.user,
+                password: try credential.password?.read() ?? "",
+                scheme: credential.scheme == .digest ? .digest : .basic
+            )
         } catch {
             var failure = HTTPDNSClientError.configuration("the password for the proxy \(self): \(error)")
             failure.proxy = description

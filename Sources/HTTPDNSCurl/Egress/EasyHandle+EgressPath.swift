@@ -23,10 +23,13 @@ extension EasyHandle {
         // The head of a CONNECT response is not the response's head.
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         let (scheme, versions) = (transfer.request.url.scheme, transfer.request.versions)
-        if proxy.kind.isHTTP, proxy.tunnels(scheme, versions) { set(CURLOPT_HTTPPROXYTUNNEL, 1) }
+        let tunnels = proxy.tunnels(scheme, versions)
+        if proxy.kind.isHTTP, tunnels { set(CURLOPT_HTTPPROXYTUNNEL, 1) }
         // Otherwise libcurl also offers GSSAPI, which looks names up itself. CURLAUTH_BASIC is a cast that Swift cannot see.
         if !proxy.kind.isHTTP { set(CURLOPT_SOCKS5_AUTH, 1 << 0) }
-        if let login = proxy.login {
+        if let login = proxy.login, login.scheme == .basic || tunnels {
+            // CURLAUTH_DIGEST is a cast that Swift cannot see. The default is Basic.
+            if proxy.kind.isHTTP, login.scheme == .digest { set(CURLOPT_PROXYAUTH, 1 << 1) }
             try setText(CURLOPT_PROXYUSERNAME, login.user, of: "proxy user")
             try setText(CURLOPT_PROXYPASSWORD, login.password, of: "proxy password")
         }

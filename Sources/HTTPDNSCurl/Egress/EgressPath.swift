@@ -169,12 +169,22 @@ package struct ProxyTrust: Hashable, Sendable {
 /// The login of the client at a proxy. Its texts appear in no description, dump or error.
 package struct ProxyLogin: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
 {
+    /// The scheme that proves the login to an HTTP proxy.
+    package enum Scheme: Hashable, Sendable {
+        case basic
+        /// Digest (RFC 7616). libcurl answers the challenge to CONNECT. Requests that the proxy forwards have the caller's own
+        /// field: libcurl would deliver the head of the first response, the challenge.
+        case digest
+    }
+
     let user: String
     let password: String
+    let scheme: Scheme
 
-    package init(user: String, password: String) {
+    package init(user: String, password: String, scheme: Scheme = .basic) {
         self.user = user
         self.password = password
+        self.scheme = scheme
     }
 
     package var description: String { "a login" }
