@@ -169,7 +169,7 @@ extension HTTPDNSClient.Credential {
 
 extension HTTPDNSClient.Credential: Inheritable {
     /// Returns the reason why the credential cannot be used, with a hint; nil when it can.
-    var fault: (message: String, hint: String?)? {
+    package var fault: (message: String, hint: String?)? {
         switch content {
         case .inherited, .never, .fixedToken: return nil
         case .basic(let login, _):

@@ -96,8 +96,8 @@ package struct KeyTable: Sendable {
         name: "client",
         keys: [
             "timeouts", "ca_file", "trust", "trust_by_host", "connections", "versions",
-            "maximum_response_body", "headers", "headers_by_host", "redirects", "retries", "proxy", "unix_socket",
-            "local_source", "reachable_networks",
+            "maximum_response_body", "headers", "headers_by_host", "credentials", "redirects", "retries", "proxy",
+            "unix_socket", "local_source", "reachable_networks",
         ]
     )
     package static let timeouts = KeyTable(
@@ -150,7 +150,7 @@ package struct KeyTable: Sendable {
         top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, tencentProvider, secret,
         limits, route, rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts,
         connections, keepalive, ejection, probing, trust, clientCertificate, hostTrust, hostHeaders, redirects, retries,
-        retryBudget, proxy,
+        retryBudget, proxy, credential,
         metrics, serve, servedAlibaba, servedTencent, servedAlidns, servedHost,
     ]
 }

@@ -37,6 +37,7 @@ extension SettingsReader {
         }
         if let node = fields["headers"] { settings.headers.fields = readHeaders(node) }
         if let node = fields["headers_by_host"] { settings.headers.byHost = readHeadersByHost(node) }
+        if let node = fields["credentials"] { settings.credentials = readCredentials(node) }
         if let node = fields["redirects"] { settings.redirects = readRedirects(node) }
         if let node = fields["retries"] { settings.retries = readRetries(node) }
         readEgress(fields, into: &settings)

@@ -8,7 +8,7 @@ internal import HTTPDNSPrimitives
 extension KeyTable {
     package static let proxy = KeyTable(
         name: "client.proxy",
-        keys: ["url", "user", "password", "resolve", "enforces_reachable_networks", "except"]
+        keys: ["url", "user", "password", "scheme", "resolve", "enforces_reachable_networks", "except"]
     )
 }
 
@@ -80,6 +80,7 @@ extension SettingsReader {
             value(of: node, path: "\(path).user", "the user's name") { text throws(ValueMistake) in text }
         }
         let password = fields["password"].flatMap { readSecret($0, path: "\(path).password") }
+        let scheme = fields["scheme"].flatMap { word(of: $0, .proxySchemes, path: "\(path).scheme") }
         let resolver = fields["resolve"].flatMap { word(of: $0, .proxyResolvers, path: "\(path).resolve") }
         let enforces = fields["enforces_reachable_networks"].flatMap {
             truth(of: $0, path: "\(path).enforces_reachable_networks")
@@ -88,10 +89,17 @@ extension SettingsReader {
         if fields["user"] == nil, let node = fields["password"] {
             mistakes.add("\(path).password: there is no user", at: node.position, hint: "give \(path).user")
         }
+        if fields["user"] == nil, let node = fields["scheme"] {
+            mistakes.add("\(path).scheme: there is no user", at: node.position, hint: "give \(path).user")
+        }
         guard var proxy = read else { return nil }
         proxy.resolvesLocally = resolver == "local"
         proxy.enforcesReachableNetworks = enforces ?? false
-        if let user { proxy.credential = HTTPDNSClient.Proxy.Credential(user: user, password: password?.live) }
+        if let user {
+            var credential = HTTPDNSClient.Proxy.Credential(user: user, password: password?.live)
+            if scheme == "digest" { credential.scheme = .digest }
+            proxy.credential = credential
+        }
         return .through(proxy, except: exceptions)
     }
 

@@ -43,6 +43,7 @@ package struct FileSettings: Sendable {
     package var versions: HTTPDNSClient.AllowedVersions = .automatic
     package var maximumResponseBody = HTTPDNSClient.ByteLimit.unlimited
     package var headers = HTTPDNSClient.Configuration.DefaultHeaders()
+    package var credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential] = [:]
     package var redirects = HTTPDNSClient.RedirectPolicy()
     package var retries = HTTPDNSClient.RetryPolicy.never
     package var proxy = HTTPDNSClient.Proxy.Rules.direct
@@ -113,6 +114,7 @@ package struct FileSettings: Sendable {
         configuration.maximumResponseBody = maximumResponseBody
         configuration.versions = versions
         configuration.headers = headers
+        configuration.credentials = credentials
         configuration.redirects = redirects
         configuration.retries = retries
         configuration.proxy = proxy

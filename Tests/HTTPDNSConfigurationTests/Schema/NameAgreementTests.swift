@@ -90,6 +90,7 @@ struct Section: Sendable, CustomTestStringConvertible {
 /// The sections that have no value to compare with.
 private let notCompared: [(table: KeyTable, reason: String)] = [
     (.alibabaV1Provider, "some keys of alibaba-v2, and its type"), (.proxy, "mirrors of proxies are empty"),
+    (.credential, "parameters of functions"),
     (.hostHeaders, "mirrors of header fields are empty, since values may be secret"),
     (.alidnsProvider, "the account is a function's parameters"), (.secret, "two functions"), (.via, "a case's parts"),
     (.metrics, "for the program that reports"), (.serve, "local provider"), (.servedAlibaba, "local provider"),
