@@ -22,6 +22,7 @@ struct InheritedOptionsTests {
         let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.AllowedVersions> = \.versions
         let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.ByteLimit> = \.maximumResponseBody
         let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.TimeLimit> = \.timeout
+        let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.Credential> = \.credential
         let optional = Mirror(reflecting: HTTPDNSClient.Request.Options()).children
             .filter { Mirror(reflecting: $0.value).displayStyle == .optional }.compactMap(\.label)
         // A request names these for itself: nil is none.
@@ -46,7 +47,7 @@ struct InheritedOptionsTests {
 
     @Test(
         "The settings of a client refuse an inherited policy or limit",
-        arguments: ["redirects", "retries", "proxy", "versions", "maximumResponseBody"]
+        arguments: ["redirects", "retries", "proxy", "versions", "maximumResponseBody", "credentials"]
     )
     func refused(name: String) async throws {
         var configuration = HTTPDNSClient.Configuration()
@@ -55,6 +56,9 @@ struct InheritedOptionsTests {
         case "retries": configuration.retries = .inherited
         case "proxy": configuration.proxy = .inherited
         case "versions": configuration.versions = .inherited
+        case "credentials":
+            let origin = try #require(HTTPDNSClient.Origin("https://one.test"))
+            configuration.credentials[origin] = .inherited
         default: configuration.maximumResponseBody = .inherited
         }
         let made = await clientError { [configuration] in try await HTTPDNSClient(configuration: configuration) }

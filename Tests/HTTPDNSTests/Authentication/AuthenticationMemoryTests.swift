@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Authentication memory")
+struct AuthenticationMemoryTests {
+    private func challenge(_ nonce: String, _ rest: String = "qop=auth") throws -> DigestChallenge {
+        let text = "Digest realm=a, nonce=\(nonce), \(rest)"
+        return try #require(DigestChallenge.strongest(of: AuthenticationChallenge.all(in: text)))
+    }
+
+    private func origin(_ text: String = "https://one.test") throws -> HTTPDNSClient.Origin {
+        try #require(HTTPDNSClient.Origin(text))
+    }
+
+    @Test("Concurrent requests never use a count of a nonce twice")
+    func counts() async throws {
+        let (memory, challenge, origin) = (AuthenticationMemory(), try challenge("n"), try origin())
+        #expect(memory.take(challenge)?.count == 1)
+        let counts = await withTaskGroup(of: UInt32?.self) { tasks in
+            for _ in 0..<200 { tasks.addTask { memory.next(for: "/", at: origin)?.count } }
+            return await tasks.reduce(into: []) { $0.append($1) }
+        }
+        #expect(Set(counts.compactMap(\.self)) == Set(2...201))
+        // Another request that got the same challenge goes on counting.
+        #expect(memory.take(challenge)?.count == 202)
+    }
+
+    @Test("The next nonce of a server begins at one, and replaces only its own predecessor")
+    func nextNonce() throws {
+        let (memory, origin) = (AuthenticationMemory(), try origin())
+        _ = memory.take(try challenge("n"))
+        memory.replace("other", with: "bad")
+        memory.replace("n", with: "m")
+        let use = memory.next(for: "/", at: origin)
+        #expect(use?.challenge.nonce == "m" && use?.count == 1)
+        memory.forget("n")
+        #expect(memory.next(for: "/", at: origin)?.count == 2)
+        memory.forget("m")
+        #expect(memory.next(for: "/", at: origin) == nil)
+    }
+
+    @Test("A session keeps its first client nonce, and its server's nonce")
+    func session() throws {
+        let (memory, origin) = (AuthenticationMemory(), try origin())
+        let first = memory.take(try challenge("n", "qop=auth, algorithm=MD5-sess"))
+        memory.replace("n", with: "m")
+        let second = memory.next(for: "/", at: origin)
+        #expect(first?.clientNonce == second?.clientNonce && second?.challenge.nonce == "n" && second?.count == 2)
+    }
+
+    @Test(
+        "A nonce is used for the URIs of its domain at its own origin",
+        arguments: [
+            ("/docs/", "/docs/a", true), ("/docs/", "/other", false), ("https://one.test/docs", "/docs", true),
+            ("https://two.test/docs", "/docs", false), ("/a /b", "/b", true), ("%", "/", false),
+        ]
+    )
+    func domain(domain: String, path: String, covers: Bool) throws {
+        let challenge = try challenge("n", "qop=auth, domain=\"\(domain)\"")
+        #expect(try challenge.covers(path, at: origin()) == covers)
+    }
+
+    @Test("A Basic credential is remembered for the folder of an accepted path")
+    func folders() {
+        var state = AuthenticationMemoryState()
+        #expect(!state.covers("/a/b"))
+        state.accept("/a/b")
+        #expect(state.covers("/a/c") && state.covers("/a/d/e") && !state.covers("/") && !state.covers("/ab"))
+        state.accept("/")
+        #expect(state.covers("/ab"))
+        state.forgetPaths()
+        #expect(!state.covers("/a/b"))
+        for number in 0..<100 { state.accept("/\(number)/x") }
+        #expect(!state.covers("/0/x") && state.covers("/99/x"))
+    }
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNSCore
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPDNSTesting
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNS
+
+/// Row 62 of the acceptance list: tokens of Bearer credentials.
+@Suite("Bearer credentials", .timeLimit(.minutes(10)))
+struct BearerTests {
+    /// A server that accepts one token at a time.
+    private final class TokenServer: Sendable {
+        private let valid = Lock("t1")
+        private let refusals = Lock(0)
+        private let expected: Int
+        /// Opens after the expected number of refusals.
+        let allRefused = Gate()
+
+        init(expecting refusals: Int = .max) { expected = refusals }
+
+        var refused: Int { refusals.withLock { $0 } }
+
+        func accept(_ token: String) { valid.withLock { $0 = token } }
+
+        func answer(_ request: TransferRequest) -> HopAnswer {
+            let token = valid.withLock { $0 }
+            if request.headerFields[.authorization] == "Bearer \(token)" { return .ok(from: request) }
+            let count = refusals.withLock { count in
+                count += 1
+                return count
+            }
+            if count == expected { allRefused.open() }
+            return .ok(
+                from: request,
+                status: .unauthorized,
+                fields: [.wwwAuthenticate: "Bearer realm=\"a\", error=\"invalid_token\""]
+            )
+        }
+    }
+
+    private struct ProviderError: Error {}
+
+    private static let url = "https://map.test/"
+
+    private func rig(_ server: TokenServer, _ credential: HTTPDNSClient.Credential) throws -> Rig {
+        let origin = try #require(HTTPDNSClient.Origin(Self.url))
+        return try Rig(wire: ScriptedWire { request, _ in server.answer(request) }) {
+            $0.credentials = [origin: credential]
+        }
+    }
+
+    @Test("Fifty concurrent refusals of a token lead to exactly one call for another")
+    func oneRefresh() async throws {
+        let (server, calls) = (TokenServer(expecting: 50), Lock(0))
+        let credential = HTTPDNSClient.Credential.bearer(minimumInterval: .zero) {
+            let call = calls.withLock { calls in
+                calls += 1
+                return calls
+            }
+            // The second token comes when all requests have been refused.
+            if call > 1 { await server.allRefused.passage() }
+            return HTTPDNSClient.Credential.Token("t\(call)")
+        }
+        let rig = try rig(server, credential)
+        #expect(try await rig.client.get(Self.url).status == .ok)
+        server.accept("t2")
+        try await withThrowingTaskGroup(of: HTTPDNSClient.Response.self) { tasks in
+            for _ in 0..<50 { tasks.addTask { try await rig.client.get(Self.url) } }
+            for try await response in tasks {
+                #expect(response.status == .ok && response.exchanges.map(\.status.code) == [401, 200])
+            }
+        }
+        #expect(calls.withLock { $0 } == 2 && server.refused == 50)
+        #expect(rig.wire.requests.count == 101)
+        #expect(rig.wire.requests.allSatisfy { $0.headerFields[fields: .authorization].count == 1 })
+    }
+
+    @Test("A server that refuses every token gets one call for tokens in an interval")
+    func storm() async throws {
+        let (server, calls) = (TokenServer(), Lock(0))
+        server.accept("none")
+        let credential = HTTPDNSClient.Credential.bearer(minimumInterval: .seconds(60)) {
+            HTTPDNSClient.Credential.Token("t\(calls.withLock { calls in calls += 1; return calls })")
+        }
+        let rig = try rig(server, credential)
+        for _ in 0..<20 { #expect(try await rig.client.get(Self.url).status == .unauthorized) }
+        #expect(calls.withLock { $0 } == 1 && server.refused == 20)
+        rig.clock.advance(by: .seconds(60))
+        // One more token, and no loop: the token that has just come is refused too.
+        let response = try await rig.client.get(Self.url)
+        #expect(response.status == .unauthorized && response.exchanges.count == 2)
+        #expect(calls.withLock { $0 } == 2 && server.refused == 22)
+        #expect(try await rig.client.get(Self.url).exchanges.count == 1)
+    }
+
+    @Test("The cancellation of a request does not end the call for a token of others")
+    func cancellation() async throws {
+        let (calls, began, end) = (Lock(0), Gate(), Gate())
+        let credential = HTTPDNSClient.Credential.bearer {
+            calls.withLock { $0 += 1 }
+            began.open()
+            await end.passage()
+            try Task.checkCancellation()
+            return HTTPDNSClient.Credential.Token("t1")
+        }
+        let rig = try rig(TokenServer(), credential)
+        let first = Task { try await rig.client.get(Self.url) }
+        await began.passage()
+        let second = Task { try await rig.client.get(Self.url) }
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        end.open()
+        #expect(try await second.value.status == .ok)
+        #expect(calls.withLock { $0 } == 1 && rig.wire.requests.count == 1)
+    }
+
+    @Test("A token is renewed before its end, while requests use the present one")
+    func aheadOfExpiry() async throws {
+        let (server, calls, end) = (TokenServer(), Lock(0), Gate())
+        let credential = HTTPDNSClient.Credential.bearer(renewsAhead: .seconds(30)) {
+            let call = calls.withLock { calls in
+                calls += 1
+                return calls
+            }
+            if call > 1 { await end.passage() }
+            return HTTPDNSClient.Credential.Token("t\(call)", lifetime: .seconds(100))
+        }
+        let rig = try rig(server, credential)
+        #expect(try await rig.client.get(Self.url).status == .ok)
+        rig.clock.advance(by: .seconds(69))
+        #expect(try await rig.client.get(Self.url).status == .ok)
+        #expect(calls.withLock { $0 } == 1)
+        rig.clock.advance(by: .seconds(1))
+        // The next token does not come yet, and the request does not wait for it.
+        #expect(try await rig.client.get(Self.url).status == .ok)
+        rig.clock.advance(by: .seconds(30))
+        server.accept("t2")
+        end.open()
+        #expect(try await rig.client.get(Self.url).exchanges.count == 1)
+        #expect(calls.withLock { $0 } == 2 && server.refused == 0)
+    }
+
+    @Test("An error of the closure fails its requests, and is not asked for again in the interval")
+    func failing() async throws {
+        let calls = Lock(0)
+        let credential = HTTPDNSClient.Credential.bearer(minimumInterval: .seconds(5)) {
+            calls.withLock { $0 += 1 }
+            throw ProviderError()
+        }
+        let rig = try rig(TokenServer(), credential)
+        for _ in 0..<3 {
+            let error = try #require(await clientError { try await rig.client.get(Self.url) })
+            #expect(error.code == .authenticationFailed && error.phase == .authentication)
+            #expect(error.underlying is ProviderError && error.host == "map.test" && !error.requestMayHaveBeenSent)
+        }
+        #expect(calls.withLock { $0 } == 1 && rig.wire.requests.isEmpty)
+        rig.clock.advance(by: .seconds(5))
+        _ = await clientError { try await rig.client.get(Self.url) }
+        #expect(calls.withLock { $0 } == 2)
+    }
+
+    @Test("A token that does not come ends the call at its deadline")
+    func overdue() async throws {
+        let end = Gate()
+        defer { end.open() }
+        let credential = HTTPDNSClient.Credential.bearer {
+            await end.passage()
+            return HTTPDNSClient.Credential.Token("t1")
+        }
+        let rig = try rig(TokenServer(), credential)
+        let error = await clientError { try await rig.client.get(Self.url, timeout: .milliseconds(100)) }
+        #expect(error?.code == .timedOut && error?.phase == .authentication && error?.isCallDeadline == true)
+        #expect(error?.limit == .milliseconds(100))
+    }
+
+    @Test("A token that no field can have is refused without its text", arguments: ["", "a b", "a\r\nX: y", "\u{e4}"])
+    func unsendable(token: String) async throws {
+        let credential = HTTPDNSClient.Credential.bearer { HTTPDNSClient.Credential.Token(token) }
+        let rig = try rig(TokenServer(), credential)
+        let error = try #require(await clientError { try await rig.client.get(Self.url) })
+        #expect(error.code == .authenticationFailed && rig.wire.requests.isEmpty)
+        #expect(token.isEmpty || !"\(error)".contains(token))
+    }
+
+    @Test(
+        "A challenge that another token cannot satisfy is returned",
+        arguments: ["Basic realm=a", "Bearer error=insufficient_scope", "Bearer error=\"invalid_request\""]
+    )
+    func otherChallenge(challenge: String) async throws {
+        let (calls, origin) = (Lock(0), try #require(HTTPDNSClient.Origin(Self.url)))
+        let wire = ScriptedWire { request, _ in
+            .ok(from: request, status: .unauthorized, fields: [.wwwAuthenticate: challenge])
+        }
+        let rig = try Rig(wire: wire) {
+            $0.credentials = [
+                origin: .bearer(minimumInterval: .zero) {
+                    calls.withLock { $0 += 1 }
+                    return HTTPDNSClient.Credential.Token("t")
+                }
+            ]
+        }
+        #expect(try await rig.client.get(Self.url).status == .unauthorized)
+        #expect(calls.withLock { $0 } == 1 && wire.requests.count == 1)
+    }
+
+    @Test("A token that another program renews is read again after a refusal")
+    func fixedToken() async throws {
+        let (server, text) = (TokenServer(), Lock("t1"))
+        let rig = try rig(server, .bearer(HTTPDNSSecret { text.withLock { $0 } }))
+        #expect(try await rig.client.get(Self.url).status == .ok)
+        server.accept("t2")
+        // The same token is not sent twice.
+        #expect(try await rig.client.get(Self.url).exchanges.map(\.status.code) == [401])
+        let changing = Lock(["t2", "t1"])
+        let other = try self.rig(server, .bearer(HTTPDNSSecret { changing.withLock { $0.popLast() ?? "" } }))
+        #expect(try await other.client.get(Self.url).exchanges.map(\.status.code) == [401, 200])
+    }
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNSCore
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPDNSTesting
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNS
+
+/// Row 62 of the acceptance list: what the step sends, to whom, and how often.
+@Suite("Credentials of origins", .timeLimit(.minutes(10)))
+struct CredentialTests {
+    private static let me = HTTPDNSClient.Credential.basic(user: "me", password: HTTPDNSSecret { "canary" })
+    private static let field = "Basic bWU6Y2FuYXJ5"
+    private static let eager = HTTPDNSClient.Credential.basic(
+        user: "me",
+        password: HTTPDNSSecret { "canary" },
+        preemptive: true
+    )
+
+    private static func origin(_ text: String) throws -> HTTPDNSClient.Origin {
+        try #require(HTTPDNSClient.Origin(text))
+    }
+
+    /// A server that asks for Basic, everywhere.
+    private static func guarded(_ request: TransferRequest, _ number: Int) -> HopAnswer {
+        if request.headerFields[.authorization] == field { return .ok(from: request) }
+        return .ok(
+            from: request,
+            status: .unauthorized,
+            fields: [.wwwAuthenticate: "Digest realm=b, nonce=c, Basic realm=\"a\", charset=\"UTF-8\""],
+            chunks: [Array("who are you?".utf8)]
+        )
+    }
+
+    private func rig(
+        _ credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential] = [:],
+        wire: ScriptedWire = ScriptedWire { guarded($0, $1) },
+        _ change: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }
+    ) throws -> Rig {
+        try Rig(wire: wire) {
+            $0.credentials = credentials
+            try change(&$0)
+        }
+    }
+
+    private func sent(_ rig: Rig) -> [String?] { rig.wire.requests.map { $0.headerFields[.authorization] } }
+
+    @Test("A challenge is answered, and the folder of its path is remembered")
+    func basic() async throws {
+        let rig = try rig([Self.origin("https://map.test"): Self.me])
+        let first = try await rig.client.get("https://map.test/a/b?c")
+        #expect(first.status == .ok && first.exchanges.map(\.status.code) == [401, 200])
+        #expect(try await rig.client.get("https://map.test/a/d").exchanges.count == 1)
+        #expect(try await rig.client.get("https://map.test/e").exchanges.count == 2)
+        #expect(sent(rig) == [nil, Self.field, Self.field, nil, Self.field])
+        let strategies = rig.wire.requests.flatMap { $0.headerFields.filter { $0.name == .authorization } }
+        #expect(strategies.allSatisfy { $0.indexingStrategy == .disallow })
+    }
+
+    @Test("A preemptive credential is sent with the first request")
+    func preemptive() async throws {
+        let rig = try rig([Self.origin("https://map.test"): Self.eager])
+        #expect(try await rig.client.get("https://map.test/").exchanges.count == 1)
+    }
+
+    @Test("A refused credential is returned as 401 with its body, after one answer")
+    func refused() async throws {
+        let wire = ScriptedWire { request, _ in
+            .ok(from: request, status: .unauthorized, fields: [.wwwAuthenticate: "Basic realm=a"])
+        }
+        let rig = try rig([Self.origin("https://map.test"): Self.me], wire: wire)
+        let response = try await rig.client.get("https://map.test/")
+        #expect(response.status == .unauthorized && response.exchanges.count == 2 && wire.requests.count == 2)
+        #expect(try await response.body.collect(upTo: .bytes(5)) == Array("hello".utf8))
+    }
+
+    @Test("A server cannot ask for a weaker scheme than the credential's")
+    func noDowngrade() async throws {
+        let wire = ScriptedWire { request, _ in
+            .ok(from: request, status: .unauthorized, fields: [.wwwAuthenticate: "Basic realm=a"])
+        }
+        for credential in [
+            HTTPDNSClient.Credential.digest(user: "me", password: HTTPDNSSecret { "canary" }),
+            .bearer(HTTPDNSSecret { "token" }),
+        ] where credential.fault == nil {
+            let rig = try rig([Self.origin("https://map.test"): credential], wire: wire)
+            #expect(try await rig.client.get("https://map.test/").exchanges.count == 1)
+        }
+        #expect(!wire.requests.contains { $0.headerFields[.authorization]?.hasPrefix("Basic") == true })
+    }
+
+    @Test(
+        "Another scheme, host or port gets no credential",
+        arguments: ["http://map.test/", "https://one.test/", "https://map.test:8443/"]
+    )
+    func otherOrigins(url: String) async throws {
+        let rig = try rig([Self.origin("https://map.test"): Self.eager])
+        #expect(try await rig.client.get(url).status == .unauthorized)
+        #expect(sent(rig) == [nil])
+    }
+
+    @Test("After a redirect the credential is the target's own, or none")
+    func redirects() async throws {
+        for (target, expected) in [
+            ("https://one.test/", nil), ("https://two.test/", "Basic b3RoZXI6eA=="), ("https://map.test/b", Self.field),
+        ] {
+            let wire = ScriptedWire { request, number in
+                number > 0
+                    ? .ok(from: request) : .ok(from: request, status: .found, fields: [.location: target])
+            }
+            let other = HTTPDNSClient.Credential.basic(
+                user: "other",
+                password: HTTPDNSSecret { "x" },
+                preemptive: true
+            )
+            let rig = try rig([Self.origin("https://two.test"): other], wire: wire)
+            var request = HTTPDNSClient.Request(url: "https://map.test/a")
+            request.options.credential = Self.eager
+            let response = try await rig.client.execute(request)
+            #expect(response.status == .ok && response.exchanges.count == 2)
+            #expect(sent(rig) == [Self.field, expected], "\(target)")
+        }
+    }
+
+    @Test("A changed URL of an interceptor does not get the caller's credential")
+    func interceptors() async throws {
+        let moving = Around { request, context, next in
+            var request = request
+            request.url = "https://one.test/"
+            return try await next(request, context)
+        }
+        let rig = try rig { $0.applicationInterceptors = [moving] }
+        var request = HTTPDNSClient.Request(url: "https://map.test/")
+        request.options.credential = Self.eager
+        #expect(try await rig.client.execute(request).status == .unauthorized)
+        #expect(sent(rig) == [nil])
+    }
+
+    @Test("An Authorization field of the request and user information of its URL win")
+    func ownField() async throws {
+        let rig = try rig([Self.origin("https://map.test"): Self.eager])
+        let own = try await rig.client.execute(HTTPDNSClient.Request(url: "https://map.test/", headerFields: [.authorization: "Own"]))
+        #expect(own.status == .unauthorized && own.exchanges.count == 1)
+        #expect(try await rig.client.get("https://a:b@map.test/").exchanges.count == 1)
+        #expect(sent(rig) == ["Own", "Basic YTpi"])
+    }
+
+    @Test("A request can use another credential than the client, or none")
+    func ofRequest() async throws {
+        let rig = try rig([Self.origin("https://map.test"): Self.me])
+        var request = HTTPDNSClient.Request(url: "https://map.test/")
+        request.options.credential = .never
+        #expect(try await rig.client.execute(request).status == .unauthorized)
+        request.options.credential = .bearer(HTTPDNSSecret { "token" })
+        #expect(try await rig.client.execute(request).status == .unauthorized)
+        #expect(sent(rig) == [nil, "Bearer token"])
+    }
+
+    @Test("A stream that was sent cannot be sent again, so the 401 is returned")
+    func spentStream() async throws {
+        let wire = ScriptedWire { request, number in
+            if case .stream(_, let chunks) = request.body { for try await _ in chunks {} }
+            return Self.guarded(request, number)
+        }
+        let rig = try rig([Self.origin("https://map.test"): Self.me], wire: wire)
+        let stream = HTTPDNSClient.Request.Body.stream(Chunks([[1]]))
+        let refused = try await rig.client.post("https://map.test/", body: stream)
+        #expect(refused.status == .unauthorized && refused.exchanges.count == 1)
+        let bytes = try await rig.client.post("https://map.test/", body: .bytes([1]))
+        #expect(bytes.status == .ok && bytes.exchanges.count == 2)
+    }
+
+    @Test("A retry keeps its credential, and a challenge is no retry")
+    func retries() async throws {
+        let wire = ScriptedWire { request, number in
+            number == 1 ? .ok(from: request, status: .serviceUnavailable) : Self.guarded(request, number)
+        }
+        var policy = HTTPDNSClient.RetryPolicy.standard
+        policy.delay = .zero
+        let rig = try rig([Self.origin("https://map.test"): Self.me], wire: wire) { $0.retries = policy }
+        let response = try await rig.client.get("https://map.test/")
+        #expect(response.exchanges.map(\.status.code) == [401, 503, 200])
+        #expect(sent(rig) == [nil, Self.field, Self.field])
+    }
+
+    @Test("A reload replaces credentials")
+    func reload() async throws {
+        let rig = try rig()
+        #expect(try await rig.client.get("https://map.test/").status == .unauthorized)
+        var changed = rig.configuration
+        changed.credentials = [try Self.origin("https://map.test"): Self.me]
+        try await rig.client.reload(changed)
+        #expect(try await rig.client.get("https://map.test/").status == .ok)
+    }
+
+    @Test("A password that cannot be read is an error that names the origin")
+    func unreadable() async throws {
+        let credential = HTTPDNSClient.Credential.basic(user: "me", password: .file("/nowhere/secret"))
+        let rig = try rig([Self.origin("https://map.test"): credential])
+        let error = await clientError { try await rig.client.get("https://map.test/") }
+        #expect(error?.code == .authenticationFailed && error?.requestMayHaveBeenSent == true)
+        #expect(error?.message.contains("https://map.test") == true && error?.message.contains("/nowhere") == true)
+    }
+
+    @Test("Settings refuse credentials that cannot be sent")
+    func invalid() async throws {
+        let secret = HTTPDNSSecret { "canary" }
+        var cases: [HTTPDNSClient.Credential] = [
+            .inherited, .basic(user: "a:b", password: secret), .basic(user: "a\nb", password: secret),
+            .bearer(renewsAhead: .seconds(-1)) { HTTPDNSClient.Credential.Token("t") },
+        ]
+        if !DigestHash.isAvailable { cases.append(.digest(user: "me", password: secret)) }
+        for credential in cases {
+            var configuration = HTTPDNSClient.Configuration()
+            configuration.credentials = [try Self.origin("https://map.test"): credential]
+            let error = await clientError { [configuration] in try await HTTPDNSClient(configuration: configuration) }
+            #expect(error?.code == .configuration && error?.message.contains("https://map.test") == true)
+            guard !credential.isInherited else { continue }
+            let rig = try rig()
+            var request = HTTPDNSClient.Request(url: "https://map.test/")
+            request.options.credential = credential
+            #expect(await clientError { [request] in try await rig.client.execute(request) }?.code == .invalidRequest)
+        }
+    }
+
+    @Test("No text of a credential has its user, password or token")
+    func redaction() {
+        let values: [Any] = [
+            Self.me, HTTPDNSClient.Credential.digest(user: "canary", password: .text("canary")),
+            HTTPDNSClient.Credential.bearer(.text("canary")), HTTPDNSClient.Credential.Token("canary"),
+        ]
+        for value in values {
+            var text = "\(value)" + String(reflecting: value)
+            dump(value, to: &text)
+            #expect(!text.contains("canary") && !text.contains("me\""), "\(text)")
+        }
+    }
+}

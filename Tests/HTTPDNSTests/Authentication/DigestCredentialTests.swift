@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNSCore
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPDNSTesting
+import HTTPTypes
+import Testing
+
+@testable import HTTPDNS
+
+#if Digest
+/// Row 62 of the acceptance list: Digest as a sequence of requests.
+@Suite("Digest credentials", .timeLimit(.minutes(10)))
+struct DigestCredentialTests {
+    private static let url = "https://map.test/a"
+
+    private func rig(_ wire: ScriptedWire) throws -> Rig {
+        let origin = try #require(HTTPDNSClient.Origin(Self.url))
+        return try Rig(wire: wire) {
+            $0.credentials = [origin: .digest(user: "me", password: HTTPDNSSecret { "pw" })]
+        }
+    }
+
+    private static func challenge(_ request: TransferRequest, _ nonce: String, _ rest: String = "qop=\"auth\"")
+        -> HopAnswer
+    {
+        .ok(
+            from: request,
+            status: .unauthorized,
+            fields: [.wwwAuthenticate: "Digest realm=\"r\", nonce=\"\(nonce)\", \(rest)"]
+        )
+    }
+
+    /// The parameters of the request's field, with its scheme removed.
+    private static func parameters(_ request: TransferRequest) -> [String: String] {
+        AuthenticationChallenge.information(
+            in: String(request.headerFields[.authorization]?.dropFirst("Digest ".count) ?? "")
+        )
+    }
+
+    @Test("Later requests count the uses of a nonce, without another challenge")
+    func preemptive() async throws {
+        let wire = ScriptedWire { request, _ in
+            request.headerFields.contains(.authorization) ? .ok(from: request) : Self.challenge(request, "n")
+        }
+        let rig = try rig(wire)
+        for expected in [2, 1, 1] {
+            #expect(try await rig.client.get(Self.url).exchanges.count == expected)
+        }
+        #expect(
+            wire.requests.map { Self.parameters($0)["nc"] } == [nil, "00000001", "00000002", "00000003"]
+        )
+        #expect(Set(wire.requests.dropFirst().map { Self.parameters($0)["cnonce"] }).count == 3)
+    }
+
+    @Test("A stale nonce is answered once with the new one")
+    func stale() async throws {
+        let wire = ScriptedWire { request, number in
+            switch Self.parameters(request)["nonce"] {
+            case "two": .ok(from: request)
+            case "one" where number > 1: Self.challenge(request, "two", "qop=\"auth\", stale=true")
+            case "one": .ok(from: request)
+            default: Self.challenge(request, "one")
+            }
+        }
+        let rig = try rig(wire)
+        #expect(try await rig.client.get(Self.url).exchanges.count == 2)
+        let response = try await rig.client.get(Self.url)
+        #expect(response.status == .ok && response.exchanges.map(\.status.code) == [401, 200])
+        #expect(Self.parameters(wire.requests[3])["nc"] == "00000001")
+    }
+
+    @Test("A server whose nonces are always stale is asked three times")
+    func alwaysStale() async throws {
+        let wire = ScriptedWire { request, number in Self.challenge(request, "n\(number)", "qop=auth, stale=true") }
+        let rig = try rig(wire)
+        #expect(try await rig.client.get(Self.url).status == .unauthorized)
+        #expect(wire.requests.count == 3)
+    }
+
+    @Test("A wrong password is sent once, whatever nonces the server sends")
+    func wrongPassword() async throws {
+        let wire = ScriptedWire { request, number in Self.challenge(request, "n\(number)") }
+        let rig = try rig(wire)
+        #expect(try await rig.client.get(Self.url).exchanges.count == 2)
+        // Nothing is kept of the refused nonce.
+        #expect(try await rig.client.get(Self.url).exchanges.count == 2)
+        #expect(wire.requests[2].headerFields[.authorization] == nil)
+    }
+
+    /// The server's proof is the hash of an empty method, the target and the rest of the request's own texts.
+    private static func proof(of request: TransferRequest) -> String {
+        let sent = parameters(request)
+        let credential = DigestHash.of("me:r:pw", .md5)
+        let message = DigestHash.of(":/a", .md5)
+        let text = "\(credential):\(sent["nonce"] ?? ""):\(sent["nc"] ?? ""):\(sent["cnonce"] ?? ""):auth:\(message)"
+        return DigestHash.of(text, .md5)
+    }
+
+    @Test("A right proof of the server is accepted, and a wrong one is an error")
+    func serverProof() async throws {
+        for isRight in [true, false] {
+            let name = try #require(HTTPField.Name("Authentication-Info"))
+            let wire = ScriptedWire { request, _ in
+                guard request.headerFields.contains(.authorization) else { return Self.challenge(request, "n") }
+                let proof = isRight ? Self.proof(of: request) : String(repeating: "0", count: 32)
+                return .ok(from: request, fields: [name: "rspauth=\"\(proof)\", qop=auth, nextnonce=\"m\""])
+            }
+            let rig = try rig(wire)
+            if isRight {
+                #expect(try await rig.client.get(Self.url).status == .ok)
+                #expect(try await rig.client.get(Self.url).status == .ok)
+                #expect(wire.requests.map { Self.parameters($0)["nonce"] } == [nil, "n", "m"])
+            } else {
+                let error = await clientError { try await rig.client.get(Self.url) }
+                #expect(error?.code == .authenticationFailed && error?.requestMayHaveBeenSent == true)
+                #expect(error?.message.contains("rspauth") == true)
+            }
+        }
+    }
+
+    @Test("A body is hashed for auth-int, and a stream is not read for it")
+    func bodyHash() async throws {
+        let wire = ScriptedWire { request, _ in
+            request.headerFields.contains(.authorization)
+                ? .ok(from: request) : Self.challenge(request, "n", "qop=\"auth-int\"")
+        }
+        let rig = try rig(wire)
+        let bytes = try await rig.client.post(Self.url, body: .bytes(Array("hello".utf8)))
+        #expect(bytes.status == .ok)
+        let sent = Self.parameters(wire.requests[1])
+        let (credential, hash) = (DigestHash.of("me:r:pw", .md5), DigestHash.of("hello", .md5))
+        let message = DigestHash.of("POST:/a:\(hash)", .md5)
+        let text = "\(credential):n:00000001:\(sent["cnonce"] ?? ""):auth-int:\(message)"
+        #expect(sent["response"] == DigestHash.of(text, .md5))
+        let stream = HTTPDNSClient.Request.Body.stream(Chunks([[1]]))
+        let refused = try await rig.client.post(Self.url, body: stream)
+        #expect(refused.status == .unauthorized && refused.exchanges.count == 1)
+    }
+}
+#endif
