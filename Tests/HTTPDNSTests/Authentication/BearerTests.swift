@@ -57,7 +57,8 @@ struct BearerTests {
 
     @Test("Fifty concurrent refusals of a token lead to exactly one call for another")
     func oneRefresh() async throws {
-        let (server, calls) = (TokenServer(expecting: 50), Lock(0))
+        let server = TokenServer(expecting: 50)
+        let calls = Lock(0)
         let credential = HTTPDNSClient.Credential.bearer(minimumInterval: .zero) {
             let call = calls.withLock { calls in
                 calls += 1
@@ -83,7 +84,8 @@ struct BearerTests {
 
     @Test("A server that refuses every token gets one call for tokens in an interval")
     func storm() async throws {
-        let (server, calls) = (TokenServer(), Lock(0))
+        let server = TokenServer()
+        let calls = Lock(0)
         server.accept("none")
         let credential = HTTPDNSClient.Credential.bearer(minimumInterval: .seconds(60)) {
             HTTPDNSClient.Credential.Token("t\(calls.withLock { calls in calls += 1; return calls })")
@@ -101,7 +103,9 @@ struct BearerTests {
 
     @Test("The cancellation of a request does not end the call for a token of others")
     func cancellation() async throws {
-        let (calls, began, end) = (Lock(0), Gate(), Gate())
+        let calls = Lock(0)
+        let began = Gate()
+        let end = Gate()
         let credential = HTTPDNSClient.Credential.bearer {
             calls.withLock { $0 += 1 }
             began.open()
@@ -122,7 +126,9 @@ struct BearerTests {
 
     @Test("A token is renewed before its end, while requests use the present one")
     func aheadOfExpiry() async throws {
-        let (server, calls, end) = (TokenServer(), Lock(0), Gate())
+        let server = TokenServer()
+        let calls = Lock(0)
+        let end = Gate()
         let credential = HTTPDNSClient.Credential.bearer(renewsAhead: .seconds(30)) {
             let call = calls.withLock { calls in
                 calls += 1
@@ -193,7 +199,8 @@ struct BearerTests {
         arguments: ["Basic realm=a", "Bearer error=insufficient_scope", "Bearer error=\"invalid_request\""]
     )
     func otherChallenge(challenge: String) async throws {
-        let (calls, origin) = (Lock(0), try #require(HTTPDNSClient.Origin(Self.url)))
+        let calls = Lock(0)
+        let origin = try #require(HTTPDNSClient.Origin(Self.url))
         let wire = ScriptedWire { request, _ in
             .ok(from: request, status: .unauthorized, fields: [.wwwAuthenticate: challenge])
         }
@@ -211,7 +218,8 @@ struct BearerTests {
 
     @Test("A token that another program renews is read again after a refusal")
     func fixedToken() async throws {
-        let (server, text) = (TokenServer(), Lock("t1"))
+        let server = TokenServer()
+        let text = Lock("t1")
         let rig = try rig(server, .bearer(HTTPDNSSecret { text.withLock { $0 } }))
         #expect(try await rig.client.get(Self.url).status == .ok)
         server.accept("t2")

@@ -47,7 +47,7 @@ struct InheritedOptionsTests {
 
     @Test(
         "The settings of a client refuse an inherited policy or limit",
-        arguments: ["redirects", "retries", "proxy", "versions", "maximumResponseBody", "credentials"]
+        arguments: ["redirects", "retries", "proxy", "versions", "maximumResponseBody"]
     )
     func refused(name: String) async throws {
         var configuration = HTTPDNSClient.Configuration()
@@ -56,9 +56,6 @@ struct InheritedOptionsTests {
         case "retries": configuration.retries = .inherited
         case "proxy": configuration.proxy = .inherited
         case "versions": configuration.versions = .inherited
-        case "credentials":
-            let origin = try #require(HTTPDNSClient.Origin("https://one.test"))
-            configuration.credentials[origin] = .inherited
         default: configuration.maximumResponseBody = .inherited
         }
         let made = await clientError { [configuration] in try await HTTPDNSClient(configuration: configuration) }

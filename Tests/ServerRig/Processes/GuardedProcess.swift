@@ -43,6 +43,19 @@ final class GuardedProcess: Sendable {
         throw RigError("no free port between 16000 and 32000")
     }
 
+    /// Ends the program, and returns when its port can be listened on again.
+    func stop(freeing port: UInt16) async throws {
+        process.send(SIGTERM)
+        try await onBlockingThread {
+            let deadline = ContinuousClock.now + .seconds(30)
+            while ContinuousClock.now < deadline {
+                if (try? SocketAddress("127.0.0.1", port).listeningSocket(backlog: 1)) != nil { return }
+                usleep(20_000)
+            }
+            throw RigError("port \(port) did not become free")
+        }
+    }
+
     /// Starts a program, and returns when its port accepts connections.
     /// - Throws: ``RigError`` with the program's output, when it does not.
     init(

@@ -9,11 +9,14 @@ public final class SquidProxy: Sendable {
     public struct Login: Sendable {
         let user: String
         let password: String
+        let isDigest: Bool
 
-        /// Creates a login for Basic authentication.
-        public init(user: String, password: String) {
+        /// Creates a login.
+        /// - Parameter isDigest: Whether the proxy asks for Digest, and not for Basic.
+        public init(user: String, password: String, isDigest: Bool = false) {
             self.user = user
             self.password = password
+            self.isDigest = isDigest
         }
     }
 
@@ -41,7 +44,14 @@ public final class SquidProxy: Sendable {
             "cache_mem 8 MB", "coredump_dir \(folder)", "hosts_file \(folder)/hosts", "dns_nameservers 127.0.0.1",
             "dns_timeout 1 seconds", "shutdown_lifetime 0 seconds", "pinger_enable off", "visible_hostname squid.test",
         ]
-        if let login {
+        if let login, login.isDigest {
+            // The file has the passwords themselves.
+            try write("passwords", "\(login.user):\(login.password)\n")
+            lines += [
+                "auth_param digest program /usr/lib/squid/digest_file_auth \(folder)/passwords",
+                "auth_param digest realm test", "acl known proxy_auth REQUIRED", "http_access deny !known",
+            ]
+        } else if let login {
             let hash = try await Command("openssl", ["passwd", "-apr1", login.password]).run().output
             try write("passwords", "\(login.user):\(hash)")
             lines += [

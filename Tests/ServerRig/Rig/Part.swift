@@ -21,6 +21,10 @@ extension ServerRig {
         case microsocks
         /// A server with time limits of its own.
         case haproxy
+        /// The origin with logins for Basic and Digest.
+        case apache
+        /// The origin with Digest by SHA-256 and `auth-int`.
+        case httpbin
         /// A C compiler, for ``Tripwire`` and ``SystemAnswers``.
         case compiler
 
@@ -35,6 +39,11 @@ extension ServerRig {
             case .squid: Command.find("squid") != nil
             case .microsocks: Command.find("microsocks") != nil
             case .haproxy: Command.find("haproxy") != nil
+            case .apache:
+                Command.find("apache2") != nil && Part.openssl.isInstalled
+                    && access("\(ApacheServer.modules)/mod_auth_digest.so", R_OK) == 0
+            case .httpbin:
+                access(HTTPBinServer.interpreter, X_OK) == 0 && access(HTTPBinServer.package, R_OK) == 0
             case .compiler: PreloadedLibrary.compiler != nil
             }
         }
@@ -48,6 +57,8 @@ extension ServerRig {
             case .squid: "squid"
             case .microsocks: "microsocks"
             case .haproxy: "haproxy"
+            case .apache: "apache2-bin openssl"
+            case .httpbin: "python3-httpbin"
             case .compiler: "gcc libc6-dev"
             }
         }
