@@ -10,6 +10,7 @@ let package = Package(
         .executableTarget(
             name: "httpdns-fuzz",
             dependencies: [
+                .product(name: "HTTPDNS", package: "swift-httpdns"),
                 .product(name: "HTTPDNSCore", package: "swift-httpdns"),
                 .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
                 .product(name: "HTTPDNSControl", package: "swift-httpdns"),

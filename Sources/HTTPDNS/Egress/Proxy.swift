@@ -216,10 +216,8 @@ extension HTTPDNSClient.Proxy.Credential {
             throw .configuration("the user is empty or has a control character")
         }
         guard scheme == .basic || kind.isHTTP && password != nil else {
-            throw .configuration(
-                kind.isHTTP
-                    ? "the scheme Digest needs a password" : "the scheme Digest is for HTTP proxies, and this is \(kind)"
-            )
+            let reason = kind.isHTTP ? "needs a password" : "is for HTTP proxies, and this is \(kind)"
+            throw .configuration("the scheme Digest of the proxy's login \(reason)")
         }
         guard !kind.isHTTP || scheme == .digest || !user.utf8.contains(UInt8(ascii: ":")) else {
             throw .configuration("the user has a colon, which ends the user in a Basic credential (RFC 7617)")

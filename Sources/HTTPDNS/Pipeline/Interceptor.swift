@@ -14,7 +14,7 @@ extension HTTPDNSClient {
     /// network interceptor once per hop, in the listed order. Responses pass them in reverse order:
     ///
     /// ```
-    /// call -> application interceptors -> retry -> redirect
+    /// call -> application interceptors -> redirect -> authentication -> retry
     ///      -> [ hop: network interceptors -> canonicalize, resolve, policy -> transfer ] -> back
     /// ```
     ///

@@ -319,10 +319,12 @@ struct SettingsTests {
         var proxy = try HTTPDNSClient.Proxy("http://proxy.example:3128")
         #expect(try settings("proxy: http://proxy.example:3128").proxy == .through(proxy))
         proxy.resolvesLocally = true
-        proxy.credential = HTTPDNSClient.Proxy.Credential(user: "me", password: .environment("PROXY_PASSWORD"))
+        var credential = HTTPDNSClient.Proxy.Credential(user: "me", password: .environment("PROXY_PASSWORD"))
+        credential.scheme = .digest
+        proxy.credential = credential
         let written = try settings(
             """
-            proxy: { url: "http://proxy.example:3128", user: me, password: { env: PROXY_PASSWORD }, resolve: local, \
+            proxy: { url: "http://proxy.example:3128", user: me, password: { env: PROXY_PASSWORD }, scheme: digest, resolve: local, \
             except: [.local.example, 10.0.0.0/8] }
             """
         )
@@ -332,6 +334,38 @@ struct SettingsTests {
         #expect(try settings("unix_socket: run/app.sock").unixSocket == "/etc/run/app.sock")
         #expect(try settings("local_source: eth0").localSource == .interface("eth0"))
         #expect(try settings("local_source: 192.0.2.7").localSource == .address(HTTPDNSAddress(v4: 192, 0, 2, 7)))
+    }
+
+    @Test("Credentials are read by origin, and mistakes in them repeat no secret")
+    func credentials() throws {
+        func settings(_ entry: String) throws -> HTTPDNSClient.Configuration {
+            try ConfigurationFile.settings("version: 1\nclient: { credentials: [\(entry)] }", name: "/etc/f.yaml")
+                .clientConfiguration(file: "/etc/f.yaml")
+        }
+        let one = try #require(HTTPDNSClient.Origin("https://one.example"))
+        let basic =
+            "{ origin: 'https://ONE.example/', scheme: basic, user: me, password: { env: A }, preemptive: true }"
+        let expected = HTTPDNSClient.Credential.basic(user: "me", password: .environment("A"), preemptive: true)
+        #expect(try settings(basic).credentials == [one: expected])
+        #expect(
+            try settings("{ origin: 'https://one.example', scheme: bearer, token: { env: T } }").credentials
+                == [one: .bearer(.environment("T"))]
+        )
+        for (entry, word) in [
+            ("canary", "found a value"), ("{ scheme: basic }", "\"origin\" is missing"),
+            ("{ origin: 'https://one.example' }", "\"scheme\" is missing"),
+            ("{ origin: 'https://me:canary@one.example', scheme: bearer, token: { env: T } }", "no user information"),
+            ("{ origin: 'https://one.example/a', scheme: bearer, token: { env: T } }", "without a path"),
+            ("{ origin: 'https://one.example', scheme: bearer, token: canary }", "{ file: PATH } or { env: NAME }"),
+            ("{ origin: 'https://one.example', scheme: bearer, token: { env: T }, user: me }", "no such key"),
+            ("{ origin: 'https://one.example', scheme: basic, user: me }", "needs the key \"password\""),
+            ("{ origin: 'https://one.example', scheme: basic, user: 'a:b', password: { env: A } }", "has a colon"),
+            ("\(basic), \(basic)", "listed twice"),
+        ] {
+            let error = #expect(throws: ConfigurationFileError.self) { try settings(entry) }
+            let text = error.map { "\($0)" } ?? ""
+            #expect(text.contains(word) && !text.contains("canary"), "\(text)")
+        }
     }
 
     @Test("Connection settings are read, and omitted ones keep the values of code")

@@ -30,11 +30,20 @@ struct AuthenticationChallengeTests {
                 challenge("basic", ["realm": "simple"]),
             ]
         ),
-        ("Negotiate YWJj==, Basic realm=x", [challenge("negotiate", token68: "YWJj=="), challenge("basic", ["realm": "x"])]),
-        ("Negotiate, NTLM ,Basic realm=x", [challenge("negotiate"), challenge("ntlm"), challenge("basic", ["realm": "x"])]),
+        (
+            "Negotiate YWJj==, Basic realm=x",
+            [challenge("negotiate", token68: "YWJj=="), challenge("basic", ["realm": "x"])]
+        ),
+        (
+            "Negotiate, NTLM ,Basic realm=x",
+            [challenge("negotiate"), challenge("ntlm"), challenge("basic", ["realm": "x"])]
+        ),
         ("NTLM TlRM+/.-_~", [challenge("ntlm", token68: "TlRM+/.-_~")]),
         ("Digest realm=\"\", nonce=\"\"", [challenge("digest", ["realm": "", "nonce": ""])]),
-        (",Basic realm=a,,,Digest nonce=b,", [challenge("basic", ["realm": "a"]), challenge("digest", ["nonce": "b"])]),
+        (
+            ",Basic realm=a,,,Digest nonce=b,",
+            [challenge("basic", ["realm": "a"]), challenge("digest", ["nonce": "b"])]
+        ),
         // A parameter twice has two meanings: the challenge is not used, the others are.
         ("Digest realm=a, realm=b, Basic realm=c", [challenge("basic", ["realm": "c"])]),
         // From broken text on, nothing is used.

@@ -152,7 +152,7 @@ struct BearerTests {
         #expect(calls.withLock { $0 } == 2 && server.refused == 0)
     }
 
-    @Test("An error of the closure fails its requests, and is not asked for again in the interval")
+    @Test("An error of the closure fails its requests, and others in the interval")
     func failing() async throws {
         let calls = Lock(0)
         let credential = HTTPDNSClient.Credential.bearer(minimumInterval: .seconds(5)) {

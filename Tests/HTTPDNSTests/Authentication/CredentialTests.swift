@@ -144,7 +144,7 @@ struct CredentialTests {
     @Test("An Authorization field of the request and user information of its URL win")
     func ownField() async throws {
         let rig = try rig([Self.origin("https://map.test"): Self.eager])
-        let own = try await rig.client.execute(HTTPDNSClient.Request(url: "https://map.test/", headerFields: [.authorization: "Own"]))
+        let own = try await rig.client.get("https://map.test/", headerFields: [.authorization: "Own"])
         #expect(own.status == .unauthorized && own.exchanges.count == 1)
         #expect(try await rig.client.get("https://a:b@map.test/").exchanges.count == 1)
         #expect(sent(rig) == ["Own", "Basic YTpi"])
