@@ -217,6 +217,12 @@ extension HTTPDNSClient {
         /// The retry policy; ``HTTPDNSClient/Request/Options/retries`` overrides it for one request. The default is no
         /// retries.
         public var retries = HTTPDNSClient.RetryPolicy.never
+        /// The rule that decides whether the client has cookies, and where they are kept. The default is no cookies.
+        /// ``HTTPDNSClient/Request/Options/usesCookies`` switches them off for one request.
+        ///
+        /// The jar's cookies are added to each hop whose request has no `Cookie` field of its own, and the `Set-Cookie`
+        /// fields of each response are stored, also those of redirects and of responses that are retried.
+        public var cookies = HTTPDNSClient.Configuration.Cookies.off
         /// The rules that choose the proxy; ``HTTPDNSClient/Request/Options/proxy`` overrides them for one request. The
         /// environment is read only when these rules say so. Queries to providers do not use it.
         public var proxy = HTTPDNSClient.Proxy.Rules.direct
@@ -267,7 +273,7 @@ extension HTTPDNSClient {
         }
         /// Returns a number from 0 to 1 for the jitter of retries.
         package var random: @Sendable () -> Double = { .random(in: 0...1) }
-        /// The clock for a `Retry-After` with a date.
+        /// The clock for a `Retry-After` with a date, and for the expiry of cookies.
         package var wallClock = WallClock.system
 
         /// Creates settings with the defaults above.
@@ -314,6 +320,7 @@ extension HTTPDNSClient.Configuration {
         }
         try headers.validate()
         try validateCredentials()
+        try cookies.validate()
         try redirects.validate()
         try retries.validate()
         if versions == .inherited {

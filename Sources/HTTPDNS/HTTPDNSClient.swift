@@ -79,6 +79,7 @@ public final class HTTPDNSClient: Sendable {
         }
         self.init(configuration: configuration, resolver: resolver, sender: lane, lane: lane)
         lane.noteTaken()
+        try await loadCookies(configuration)
         await resolver.start()
         startWatching(configuration)
     }
@@ -132,6 +133,23 @@ public final class HTTPDNSClient: Sendable {
             )
         }
     }
+
+    /// Reads the file of the client's own jar. A jar that the program gave to the client has read its file.
+    private func loadCookies(_ configuration: Configuration) async throws {
+        guard case .file = configuration.cookies.content else { return }
+        do {
+            try await cookieJar?.load()
+        } catch let error as CookieJar.FileError {
+            try await shutdown()
+            throw HTTPDNSClientError.configuration("\(error)", hint: "client.cookies names it", underlying: error)
+        } catch {
+            try await shutdown()
+            throw error
+        }
+    }
+
+    /// The jar with the client's cookies; nil with ``Configuration/Cookies/off``.
+    public var cookieJar: CookieJar? { pipeline.cookies }
 
     /// The mappings, which can be changed at any time.
     public var mappings: HTTPDNSMappingStore { resolver.mappings }
@@ -275,6 +293,11 @@ public final class HTTPDNSClient: Sendable {
             Task { [sender] in await sender.shutdown(drainingFor: .zero) }
         }
         await resolver.shutdown()
+        if let jar = pipeline.cookies {
+            // A file system that hangs does not hold up the shutdown. An error is in the log and in the jar's status.
+            let end = max(deadline, clock.now() + HTTPDNSClient.cookieSaveLimit)
+            _ = await LimitedWork.run(until: end, on: clock) { try await jar.save() }
+        }
         threads.leave()
         // The watcher may hang in a file system. A reload that it finishes later is refused.
         if let watch {
@@ -287,6 +310,8 @@ public final class HTTPDNSClient: Sendable {
     /// The time that a shutdown leaves the watcher of a file to end, after the draining time. A watcher that does not
     /// hang ends within a few milliseconds.
     private static let watchEndLimit = Duration.milliseconds(100)
+    /// The time that a shutdown leaves the jar to write its file, after the draining time.
+    private static let cookieSaveLimit = Duration.seconds(2)
 }
 
 extension HTTPDNSClient {

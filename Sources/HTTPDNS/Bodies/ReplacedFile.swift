@@ -17,9 +17,11 @@ package final class ReplacedFile: Sendable {
     private let descriptor: Int32
     private let state = Lock(State.open)
 
-    /// - Parameter path: A path in a writable folder. A link stays a link: its target is replaced.
+    /// - Parameters:
+    ///   - path: A path in a writable folder. A link stays a link: its target is replaced.
+    ///   - isPrivate: Whether the file is readable and writable for its owner alone, whatever an earlier file allowed.
     /// - Throws: ``FileFault``, also when the path exists and is not a regular file.
-    package init(_ path: String) throws(FileFault) {
+    package init(_ path: String, isPrivate: Bool = false) throws(FileFault) {
         guard !path.isEmpty else { throw FileFault(path, "a path without a name") }
         let final = try Self.resolved(path)
         var status = stat()
@@ -34,9 +36,9 @@ package final class ReplacedFile: Sendable {
         temporary = "\(Self.folder(of: final)).httpdns-\(String(UInt64.random(in: .min ... .max), radix: 16)).part"
         // A new file gets the permissions that the process's umask leaves. A replacement is private even while it is
         // empty.
-        descriptor = Self.created(temporary, isThere ? 0o600 : 0o666)
+        descriptor = Self.created(temporary, isThere || isPrivate ? 0o600 : 0o666)
         guard descriptor >= 0 else { throw FileFault(path, errno) }
-        if isThere { Self.hand(descriptor, over: status) }
+        if isThere, !isPrivate { Self.hand(descriptor, over: status) }
         self.path = final
     }
 

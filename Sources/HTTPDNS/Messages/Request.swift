@@ -125,6 +125,9 @@ extension HTTPDNSClient.Request {
         /// The fields of ``HTTPDNSClient/Configuration/headers`` and of the computed ones that are left out of this
         /// request.
         public var withoutHeaders: Set<HTTPField.Name> = []
+        /// Whether the call uses the client's jar (``HTTPDNSClient/Configuration/cookies``). When false, no cookie is
+        /// added to its requests and none of its responses is stored.
+        public var usesCookies = true
         /// The longest response body, after decoding.
         public var maximumResponseBody = HTTPDNSClient.ByteLimit.inherited
         /// Whether the client requests content codings (gzip and deflate, and br and zstd where libbrotlidec and libzstd are

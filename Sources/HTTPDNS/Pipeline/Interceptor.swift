@@ -157,6 +157,8 @@ struct HopConstraints: Sendable {
     var redirectedFrom: HTTPDNSAddressPolicy.Scope?
     /// Whether the hop is for another origin than the caller's.
     var isForeign = false
+    /// Whether a redirect of the call has led from one site to another, see ``CookieSites``.
+    var hasCrossedSites = false
     /// The time, on the resolver's clock, before which answers of providers are too old for this hop.
     var freshAfter: MonotonicTime?
     /// The header fields that were dropped on earlier hops.

@@ -28,8 +28,8 @@ extension Pipeline {
         guard index < network.count else { return try await rewriteAndTransfer(request, context) }
         var context = context
         context.requestURL = request.url
-        return try await network[index].intercept(request, context: context) { request, context in
-            try await self.hop(index + 1, request, context)
+        return try await network[index].intercept(request, context: context) { next, context in
+            try await self.hop(index + 1, self.withoutForeignCookies(next, in: request), context)
         }
     }
 }

@@ -46,6 +46,7 @@ extension Pipeline {
         let origin = try url(of: request, answeredBy: first)
         var base = origin
         var trail = RedirectTrail(first: origin, request.method)
+        var sites = cookies.map { CookieSites(first: origin, $0.suffixes) }
         while let status = RedirectStatus(response.status),
             let location = try soleLocation(of: response, status, at: base), !location.isEmpty
         {
@@ -91,6 +92,7 @@ extension Pipeline {
             context.constraints.isForeign =
                 target.map { HTTPDNSClient.Origin($0) != HTTPDNSClient.Origin(origin) } ?? true
             context.constraints.droppedFields = dropped
+            context.constraints.hasCrossedSites = sites?.follow(to: target) ?? false
             try await response.body.drain()
             context.call.nextHop(after: request)
             request = next

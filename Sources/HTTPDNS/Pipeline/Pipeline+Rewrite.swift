@@ -53,7 +53,7 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         _ context: inout HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        guard egress.isDirect(request), request.body.isEmpty, settleAtOnce(&context) else {
+        guard cookies == nil, egress.isDirect(request), request.body.isEmpty, settleAtOnce(&context) else {
             return try await sendHop(request, context)
         }
         let rewritten: HTTPDNSRewriter.RewrittenRequest

@@ -27,18 +27,20 @@ internal import Synchronization
 ///
 /// Once per try of a hop:
 ///
-/// 6. Header fields of the client (`Pipeline+Headers.swift`).
-/// 7. Network interceptors (`Pipeline+Interceptors.swift`).
-/// 8. The rewriter (`Pipeline+Rewrite.swift`). It runs again after a wait in step 9. When the settings change before
-///    the hop is sent, step 6 and the steps from here on run again.
-/// 9. Admission: the wait for a connection (`Pipeline+Admission.swift`).
-/// 10. Connection fallback to the system resolver (`Pipeline+ConnectionFallback.swift`).
-/// 11. Policy: the reachable networks (`Pipeline+ReachableNetworks.swift`).
-/// 12. Egress through a proxy or to a Unix socket (`Pipeline+Egress.swift`). A hop of a client and a request
+/// 6. Cookies (`Pipeline+Cookies.swift`). A hop of a client without a jar does not pass it.
+/// 7. Header fields of the client (`Pipeline+Headers.swift`).
+/// 8. Network interceptors (`Pipeline+Interceptors.swift`).
+/// 9. Decoding of content codings (`Pipeline+Decoding.swift`).
+/// 10. The rewriter (`Pipeline+Rewrite.swift`). It runs again after a wait in step 11. When the settings change before
+///    the hop is sent, step 7 and the steps from here on run again.
+/// 11. Admission: the wait for a connection (`Pipeline+Admission.swift`).
+/// 12. Connection fallback to the system resolver (`Pipeline+ConnectionFallback.swift`).
+/// 13. Policy: the reachable networks (`Pipeline+ReachableNetworks.swift`).
+/// 14. Egress through a proxy or to a Unix socket (`Pipeline+Egress.swift`). A hop of a client and a request
 ///     without either does not pass it.
-/// 13. Send (`Pipeline+Send.swift`). It calls steps 11 and 12, and makes the response.
+/// 15. Send (`Pipeline+Send.swift`). It calls steps 13 and 14, and makes the response.
 ///
-/// A connection that is made in advance passes steps 8, 9, 11, 12 and 13 (`Pipeline+Preconnecting.swift`).
+/// A connection that is made in advance passes steps 10, 11, 13, 14 and 15 (`Pipeline+Preconnecting.swift`).
 ///
 /// Each step is a function that calls the next one. Without interceptors nothing is allocated and no closure is made
 /// between the call and the rewriter.
@@ -73,6 +75,8 @@ final class Pipeline: Sendable {
     let redirectHook:
         (@Sendable (HTTPDNSClient.RedirectPolicy.Redirect) async throws -> HTTPDNSClient.RedirectPolicy.Decision)?
     let retrying: RetryState
+    /// The jar of the client; nil without cookies.
+    let cookies: HTTPDNSClient.CookieJar?
     /// The queues in which hops wait for a connection, in this order: the client's own, then the queue of all clients
     /// of its transport. Empty when connections are not limited.
     let admissions: [Admission]
@@ -98,6 +102,7 @@ final class Pipeline: Sendable {
         computedHeaders = configuration.computedHeaders
         redirectHook = configuration.redirectHook
         retrying = RetryState(configuration)
+        cookies = configuration.makeCookieJar()
         settings = Lock(SharedCallSettings(CallSettings(configuration)))
         reachesPublicInternetOnly = Atomic(configuration.reachableNetworks == .publicInternet)
         usesCredentials = Atomic(!configuration.credentials.isEmpty)
@@ -175,6 +180,17 @@ final class Pipeline: Sendable {
         var context = context
         if let frame = context.frame { context.hop = frame.nextHop() }
         context.addedFields = nil
+        if let cookies, request.own?.options.usesCookies ?? true {
+            return try await sendWithCookies(of: cookies, request, context)
+        }
+        return try await sendSettled(request, context)
+    }
+
+    /// Sends a hop after the step of cookies.
+    func sendSettled(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
+        -> HTTPDNSClient.Response
+    {
+        var context = context
         // Most hops need no wait and no other fields here, and have no interceptors.
         if settleAtOnce(&context), network.isEmpty { return try await rewriteAndTransfer(request, context) }
         var request = request

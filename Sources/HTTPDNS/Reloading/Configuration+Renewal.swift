@@ -29,6 +29,7 @@ extension HTTPDNSClient.Configuration {
         take(\.credentials)
         take(\.redirects)
         take(\.retries)
+        take(\.cookies)
         take(\.connections)
         take(\.proxy)
         take(\.unixSocket)

@@ -104,6 +104,7 @@ extension HTTPDNSClient {
             names.append("maximumRequestsInFlight")
         }
         if configuration.proxy != initial.proxy { names.append("client.proxy") }
+        if configuration.cookies != initial.cookies { names.append("client.cookies") }
         if configuration.unixSocket != initial.unixSocket { names.append("client.unix_socket") }
         if configuration.localSource != initial.localSource { names.append("client.local_source") }
         return names

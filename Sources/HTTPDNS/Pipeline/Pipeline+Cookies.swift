@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSCurl
+internal import HTTPTypes
+
+// This step is inside redirects and retries: a cookie that a redirect or a failed try has set is sent with the next try.
+// It is outside the client's header fields and network interceptors, which see the cookies, and whose responses it reads.
+extension Pipeline {
+    /// Sends a hop with the cookies of the jar, and stores those of its response.
+    func sendWithCookies(
+        of jar: HTTPDNSClient.CookieJar,
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        // The rewriter refuses an unreadable URL, with its own message.
+        guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed else {
+            return try await sendSettled(request, context)
+        }
+        var request = request
+        // A request has one Cookie field at most (RFC 6265bis section 5.8), and its own one is the caller's intention.
+        if !request.headerFields.contains(.cookie),
+            let value = jar.field(
+                for: CookieURL(url),
+                hasCrossedSites: context.constraints.hasCrossedSites,
+                isSafe: request.method.isSafe
+            )
+        {
+            // Bytes outside ASCII go back as they came.
+            var field = HTTPField(name: .cookie, lenientValue: value)
+            // HPACK must not index it: its values could be guessed from the sizes of requests (RFC 7541 section 7.1.3).
+            field.indexingStrategy = .disallow
+            request.headerFields.append(field)
+        }
+        let response = try await sendSettled(request, context)
+        store(response, answering: url, in: jar)
+        return response
+    }
+
+    /// Stores the cookies of a response under the URL that was sent, which a network interceptor may have changed.
+    private func store(_ response: HTTPDNSClient.Response, answering url: ParsedURL, in jar: HTTPDNSClient.CookieJar) {
+        let fields = response.headerFields
+        guard fields.contains(.setCookie) else { return }
+        let origin = CookieURL(response.exchanges.last?.request.content.url.parsed ?? url)
+        for field in fields where field.name == .setCookie {
+            field.withUnsafeBytesOfValue { _ = jar.store($0, from: origin) }
+        }
+    }
+
+    /// Returns the request that a network interceptor passes on, without the cookies of the request that it received if it
+    /// is for another host, or in clear text in place of https.
+    func withoutForeignCookies(
+        _ next: HTTPDNSClient.Request,
+        in given: HTTPDNSClient.Request
+    ) -> HTTPDNSClient.Request {
+        guard cookies != nil, next.url != given.url, given.headerFields.contains(.cookie) else { return next }
+        if let old = try? HTTPDNSRewriter.Canonicalizer.canonicalize(given.url).parsed,
+            let new = try? HTTPDNSRewriter.Canonicalizer.canonicalize(next.url).parsed,
+            old.host == new.host, old.scheme == new.scheme || new.scheme == .https
+        {
+            return next
+        }
+        var next = next
+        let received = given.headerFields[fields: .cookie]
+        next.headerFields.removeAll { field in field.name == .cookie && received.contains(field) }
+        return next
+    }
+}
+
+extension HTTPRequest.Method {
+    /// Whether the method is safe (RFC 9110 section 9.2.1).
+    fileprivate var isSafe: Bool { self == .get || self == .head || self == .options || self == .trace }
+}
+
+/// The sites of a call's hops (RFC 6265bis section 5.2).
+///
+/// A site is a registrable domain, without the scheme: the usual redirect from http to https stays in its site. Once a call
+/// has crossed sites, all its further hops have the origin of an untrusted server.
+struct CookieSites {
+    private let suffixes: PublicSuffixes
+    private let first: String
+    private var hasCrossed = false
+
+    init(first: ParsedURL, _ suffixes: PublicSuffixes) {
+        self.suffixes = suffixes
+        self.first = CookieSites.site(of: first, suffixes)
+    }
+
+    /// Records the next hop.
+    /// - Parameter target: Its URL; nil for one that cannot be read.
+    /// - Returns: Whether the call has crossed sites by then.
+    mutating func follow(to target: ParsedURL?) -> Bool {
+        if let target, CookieSites.site(of: target, suffixes) == first { return hasCrossed }
+        hasCrossed = true
+        return true
+    }
+
+    private static func site(of url: ParsedURL, _ suffixes: PublicSuffixes) -> String {
+        let url = CookieURL(url)
+        return String(suffixes.site(of: url.host, isAddress: url.isAddress))
+    }
+}
