@@ -126,6 +126,20 @@ function origin.redirect()
     return ngx.redirect(ngx.unescape_uri(ngx.var.arg_to), tonumber(ngx.var.code))
 end
 
+function origin.give_cookies()
+    local args = ngx.req.get_uri_args()
+    ngx.header["set-cookie"] = type(args.f) == "table" and args.f or { args.f }
+    if not args.to then return text("given") end
+    ngx.status = tonumber(args.code) or 302
+    ngx.header["location"] = args.to
+    text("elsewhere")
+end
+
+function origin.show_cookies()
+    ngx.header["content-type"] = "text/plain"
+    ngx.print(ngx.var.http_cookie or "")
+end
+
 function origin.hops()
     local count = tonumber(ngx.var.count)
     return ngx.redirect(count > 1 and "/hops/" .. (count - 1) or "/echo", 302)

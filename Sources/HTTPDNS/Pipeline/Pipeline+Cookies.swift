@@ -28,7 +28,7 @@ extension Pipeline {
         {
             // Bytes outside ASCII go back as they came.
             var field = HTTPField(name: .cookie, lenientValue: value)
-            // HPACK must not index it: its values could be guessed from the sizes of requests (RFC 7541 section 7.1.3).
+            // The mark of a secret, for interceptors that log fields.
             field.indexingStrategy = .disallow
             request.headerFields.append(field)
         }

@@ -96,7 +96,8 @@ package struct KeyTable: Sendable {
         name: "client",
         keys: [
             "timeouts", "ca_file", "trust", "trust_by_host", "connections", "versions",
-            "maximum_response_body", "headers", "headers_by_host", "credentials", "redirects", "retries", "proxy",
+            "maximum_response_body", "headers", "headers_by_host", "credentials", "redirects", "retries", "cookies",
+            "proxy",
             "unix_socket", "local_source", "reachable_networks",
         ]
     )
@@ -126,6 +127,7 @@ package struct KeyTable: Sendable {
         name: "client.connections.tcp_keepalive",
         keys: ["idle", "interval", "count"]
     )
+    package static let cookies = KeyTable(name: "client.cookies", keys: ["file", "maximum_per_domain", "maximum"])
     package static let ejection = KeyTable(
         name: "client.connections.ejection",
         keys: ["statuses", "consecutive", "duration", "maximum_duration"]
@@ -150,7 +152,7 @@ package struct KeyTable: Sendable {
         top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, tencentProvider, secret,
         limits, route, rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts,
         connections, keepalive, ejection, probing, trust, clientCertificate, hostTrust, hostHeaders, redirects, retries,
-        retryBudget, proxy, credential,
+        retryBudget, cookies, proxy, credential,
         metrics, serve, servedAlibaba, servedTencent, servedAlidns, servedHost,
     ]
 }

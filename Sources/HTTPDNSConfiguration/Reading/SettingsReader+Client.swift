@@ -40,6 +40,7 @@ extension SettingsReader {
         if let node = fields["credentials"] { settings.credentials = readCredentials(node) }
         if let node = fields["redirects"] { settings.redirects = readRedirects(node) }
         if let node = fields["retries"] { settings.retries = readRetries(node) }
+        if let node = fields["cookies"] { settings.cookies = readCookies(node) }
         readEgress(fields, into: &settings)
     }
 
@@ -72,6 +73,38 @@ extension SettingsReader {
             if let limit { timeouts[keyPath: property] = limit }
         }
         return timeouts
+    }
+}
+
+/// The settings for cookies.
+extension SettingsReader {
+    private static let cookiesForm = "off, memory, or a mapping with the keys file, maximum_per_domain, maximum"
+
+    private mutating func readCookies(_ node: ConfigurationNode) -> HTTPDNSClient.Configuration.Cookies {
+        let path = "client.cookies"
+        if node.isEmpty { return .off }
+        guard case .mapping = node.content else {
+            return value(of: node, path: path, Self.cookiesForm) { text throws(ValueMistake) in
+                switch text {
+                case "off": return .off
+                case "memory": return .memory()
+                default: throw ValueMistake("found \(quoted(text)); allowed: \(Self.cookiesForm)")
+                }
+            } ?? .off
+        }
+        guard let fields = fields(of: node, .cookies, path: path) else { return .off }
+        var limits = HTTPDNSClient.CookieJar.Limits()
+        let numbers: [(String, WritableKeyPath<HTTPDNSClient.CookieJar.Limits, Int>)] = [
+            ("maximum_per_domain", \.maximumPerDomain), ("maximum", \.maximum),
+        ]
+        for (key, property) in numbers {
+            guard let node = fields[key],
+                let number = number(of: node, in: HTTPDNSClient.CookieJar.Limits.range, path: "\(path).\(key)")
+            else { continue }
+            limits[keyPath: property] = number
+        }
+        guard let node = fields["file"] else { return .memory(limits) }
+        return writableFile(of: node, path: "\(path).file").map { .file($0, limits) } ?? .memory(limits)
     }
 }
 

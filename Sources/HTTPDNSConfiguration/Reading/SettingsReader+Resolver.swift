@@ -139,13 +139,6 @@ extension SettingsReader {
             )
             return nil
         }
-        let file = file
-        let allowed = "the path of a file that may be written"
-        return value(of: node, path: "cache.snapshot.file", allowed) { text throws(ValueMistake) in
-            guard !text.isEmpty else { throw ValueMistake("the path is empty; allowed: \(allowed)") }
-            let path = FilePath.resolve(text, besideFile: file)
-            guard let reason = FilePath.whyNoFile(path) else { return path }
-            throw ValueMistake("\(quoted(path)) cannot be written: \(reason)", hint: "name a file inside it")
-        }
+        return writableFile(of: node, path: "cache.snapshot.file")
     }
 }

@@ -286,6 +286,19 @@ extension SettingsReader {
         }
     }
 
+    /// Returns the path of a file that the program writes, relative to the folder of the configuration file; nil after a
+    /// mistake.
+    mutating func writableFile(of node: ConfigurationNode, path: String) -> String? {
+        let file = file
+        let allowed = "the path of a file that may be written"
+        return value(of: node, path: path, allowed) { text throws(ValueMistake) in
+            guard !text.isEmpty else { throw ValueMistake("the path is empty; allowed: \(allowed)") }
+            let path = FilePath.resolve(text, besideFile: file)
+            guard let reason = FilePath.whyNoFile(path) else { return path }
+            throw ValueMistake("\(quoted(path)) cannot be written: \(reason)", hint: "name a file inside it")
+        }
+    }
+
     /// Returns the position of a setting, as `explain` shows it.
     func location(_ node: ConfigurationNode) -> HTTPDNSSourceLocation {
         HTTPDNSSourceLocation(file: file, line: node.position.line)

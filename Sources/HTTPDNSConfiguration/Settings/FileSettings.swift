@@ -46,6 +46,7 @@ package struct FileSettings: Sendable {
     package var credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential] = [:]
     package var redirects = HTTPDNSClient.RedirectPolicy()
     package var retries = HTTPDNSClient.RetryPolicy.never
+    package var cookies = HTTPDNSClient.Configuration.Cookies.off
     package var proxy = HTTPDNSClient.Proxy.Rules.direct
     package var unixSocket: String?
     package var localSource: HTTPDNSClient.Configuration.LocalSource?
@@ -67,6 +68,7 @@ package struct FileSettings: Sendable {
     package var forInspection: FileSettings {
         var settings = self
         settings.snapshotFile = nil
+        settings.cookies = cookies.withoutFile
         settings.preresolve = []
         settings.providers = providers.map(\.withoutAddressesFile)
         return settings
@@ -117,6 +119,7 @@ package struct FileSettings: Sendable {
         configuration.credentials = credentials
         configuration.redirects = redirects
         configuration.retries = retries
+        configuration.cookies = cookies
         configuration.proxy = proxy
         configuration.unixSocket = unixSocket
         configuration.localSource = localSource

@@ -368,6 +368,30 @@ struct SettingsTests {
         }
     }
 
+    @Test("The place of cookies and their limits are read, and the default is off")
+    func cookies() throws {
+        func cookies(_ text: String) throws -> HTTPDNSClient.Configuration.Cookies {
+            try ConfigurationFile.settings("version: 1\nclient: { \(text) }", name: "/tmp/f.yaml")
+                .clientConfiguration(file: "/tmp/f.yaml").cookies
+        }
+        #expect(try cookies("") == .off && cookies("cookies: off") == .off)
+        #expect(try cookies("cookies: memory") == .memory() && cookies("cookies: {}") == .memory())
+        let limits = HTTPDNSClient.CookieJar.Limits(maximumPerDomain: 7, maximum: 70)
+        #expect(try cookies("cookies: { maximum_per_domain: 7, maximum: 70 }") == .memory(limits))
+        #expect(try cookies("cookies: { file: jar, maximum_per_domain: 7, maximum: 70 }") == .file("/tmp/jar", limits))
+        #expect(try cookies("cookies: { file: /tmp/jar }") == .file("/tmp/jar"))
+    }
+
+    @Test("Settings for inspection leave the file with cookies alone")
+    func inspectedCookies() throws {
+        let settings = try ConfigurationFile.settings(
+            "version: 1\nclient: { cookies: { file: jar, maximum: 70 } }",
+            name: "/tmp/f.yaml"
+        )
+        let limits = HTTPDNSClient.CookieJar.Limits(maximumPerDomain: 50, maximum: 70)
+        #expect(settings.forInspection.cookies == .memory(limits))
+    }
+
     @Test("Connection settings are read, and omitted ones keep the values of code")
     func connections() throws {
         let settings = try ConfigurationFile.settings(

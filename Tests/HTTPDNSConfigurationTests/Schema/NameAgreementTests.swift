@@ -80,6 +80,7 @@ struct Section: Sendable, CustomTestStringConvertible {
             Section("redirects", [.redirects], HTTPDNSClient.RedirectPolicy()),
             Section("retries", [.retries], HTTPDNSClient.RetryPolicy()),
             Section("budget", [.retryBudget], HTTPDNSClient.RetryPolicy.Budget()),
+            Section("cookies", [.cookies], HTTPDNSClient.CookieJar.Limits()),
             Section("trust", [.trust], HTTPDNSTrust()),
             Section("host-trust", [.hostTrust], HTTPDNSTrust()),
             Section("certificate", [.clientCertificate], HTTPDNSTrust.ClientCertificate(certificateFile: "a")),
@@ -136,6 +137,7 @@ private let nameExceptions = """
         tencent.limits=
     the switch of the client is on top of the file: resolver.enabled= client.=isEnabled
     another level (resolver): cache.preresolve= resolver.=preresolve cache.file= resolver.=snapshotPath
+    a parameter of Configuration.Cookies.file: cookies.file=
     another level (trust.roots, headers.byHost): client.ca_file= trust.=roots client.headers_by_host=
     set by programs alone: client.=maximumRequestsInFlight connections.=firstFamily retries.=methods retries.=errors
     """
