@@ -17,6 +17,7 @@ struct FuzzTarget: Sendable {
         .dnsResponse,
         .jsonDNS,
         .mappingsFile,
+        .setCookie,
         .tencent,
     ]
 }
