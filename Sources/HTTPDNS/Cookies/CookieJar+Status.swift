@@ -87,7 +87,7 @@ extension HTTPDNSClient.CookieJar {
         public let path: String
         /// The number of the line, from 1; nil for an error of the whole file.
         public let line: Int?
-        /// What is wrong, and what to do. It has nothing of a cookie.
+        /// The cause of the error, and the way to correct it. It has nothing of a cookie.
         public let reason: String
 
         init(_ code: Code, _ path: String, _ line: Int?, _ reason: String) {

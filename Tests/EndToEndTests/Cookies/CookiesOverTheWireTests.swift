@@ -21,7 +21,7 @@ struct CookiesOverTheWireTests {
     }
 
     /// Row 31: the cookie of one.test on the first address is sent on the second, and not to two.test on the first.
-    @Test("A cookie follows its name to another address, and not another name on its address")
+    @Test("A cookie stays with its name on another address, and away from other names")
     func movedName() async throws {
         let rig = try await ServerRig.shared()
         try await withClient(settings(rig)) { client in

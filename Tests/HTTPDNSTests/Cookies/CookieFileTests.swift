@@ -141,7 +141,7 @@ struct CookieFileTests {
     }
 
     /// The folder is gone, as a disk without room would refuse the temporary file.
-    @Test("A file that cannot be written loses nothing: neither the old file nor the cookies in the jar")
+    @Test("A failed write loses neither the old file nor the cookies in the jar")
     func unwritable() async throws {
         let jar = try await opened()
         try jar.store("n=v; Max-Age=100", from: "https://one.test")

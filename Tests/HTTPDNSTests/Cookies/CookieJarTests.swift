@@ -26,7 +26,7 @@ struct CookieJarTests {
         )
     }
 
-    @Test("Without libpsl a Domain attribute other than the host is refused, and the status says why")
+    @Test("Without libpsl a Domain attribute other than the host is refused")
     func noSuffixes() throws {
         let jar = Self.jar(suffixes: .loaded(from: "libnothing.so.0"))
         #expect(try jar.store("n=v; Domain=shop.test", from: "https://www.shop.test") == .noPublicSuffixList)
@@ -57,7 +57,7 @@ struct CookieJarTests {
         #expect(suffixes.site(of: "192.0.2.7", isAddress: true) == "192.0.2.7")
     }
 
-    @Test("A domain has 50 cookies by default: the next one removes the cookie used least recently")
+    @Test("The 51st cookie of a domain removes the one that was used least recently")
     func perDomain() throws {
         let now = Lock<Int64>(1_700_000_000_000)
         let jar = Self.jar {
@@ -168,7 +168,7 @@ struct CookieJarTests {
         #expect(jar.status.cookies == 800 && jar.status.stored == 800)
     }
 
-    @Test("The settings of a client refuse limits outside their range and a file without a path")
+    @Test("A client refuses limits outside their range and a file without a path")
     func invalidSettings() async throws {
         let range = HTTPDNSClient.CookieJar.Limits(maximumPerDomain: 0, maximum: 1)
         for cookies in [HTTPDNSClient.Configuration.Cookies.memory(range), .file("x", range), .file("")] {
