@@ -195,7 +195,8 @@ extension HTTPDNSClientError.Code {
     fileprivate init(_ failure: TransferFailure) {
         switch failure.code {
         case .invalidRequest: self = .invalidRequest
-        case .trustRootsMissing, .trustUnsupported, .clientCertificateUnusable, .tlsSettingsRefused: self = .configuration
+        case .trustRootsMissing, .trustUnsupported, .clientCertificateUnusable, .tlsSettingsRefused:
+            self = .configuration
         case .limitReached: self = .limitReached
         case .connectFailed, .tlsFailed, .wrongPeer, .lookupDenied: self = .connectFailed
         case .proxyUnreachable: self = .proxyUnreachable
@@ -220,7 +221,8 @@ extension HTTPDNSClientError.Phase {
     fileprivate init(_ failure: TransferFailure) {
         switch failure.code {
         case .invalidRequest: self = .request
-        case .trustRootsMissing, .trustUnsupported, .clientCertificateUnusable, .tlsSettingsRefused: self = .configuration
+        case .trustRootsMissing, .trustUnsupported, .clientCertificateUnusable, .tlsSettingsRefused:
+            self = .configuration
         default:
             switch failure.reached ?? failure.phase {
             case .queue: self = .queue

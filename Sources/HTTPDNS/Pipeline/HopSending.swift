@@ -3,7 +3,6 @@
 
 package import HTTPDNSCurl
 package import HTTPDNSPrimitives
-package import HTTPTypes
 
 /// The sender of hops, below all interceptors: libcurl's loop, or a script in tests.
 package protocol HopSending: AnyObject, Sendable {

@@ -41,6 +41,9 @@ package struct TLSBackend: Hashable, Sendable, CustomStringConvertible {
         if settings.hasPins { options.append("public-key pins") }
         if settings.clientCertificate != nil { options.append("the client certificate") }
         if settings.minimumVersion > .tls12 { options.append("TLS \(settings.minimumVersion) as the minimum") }
+        if settings.maximumVersion < .tls13 { options.append("TLS \(settings.maximumVersion) as the maximum") }
+        if !settings.ciphers.isEmpty || !settings.ciphersTLS13.isEmpty { options.append("the ciphers") }
+        if !settings.curves.isEmpty { options.append("the curves") }
         return options.isEmpty ? nil : text(backend) + ", which may ignore: " + options.joined(separator: ", ")
     }
 

@@ -308,9 +308,20 @@ extension ParsedURL {
             throw URLFailure(.malformed, "the reference leads to no URL")
         }
         defer { curl_free(text) }
-        let target = String(cString: text)
+        var target = String(cString: text)
+        if ParsedURL.hasEmptyQuery(reference), !target.utf8.contains(UInt8(ascii: "?")) {
+            // libcurl before 8.8 drops it.
+            target.insert("?", at: target.firstIndex(of: "#") ?? target.endIndex)
+        }
         let inherited = target.utf8.contains(UInt8(ascii: "#")) ? nil : fragment
         return try ParsedURL(byCurl: inherited.map { "\(target)#\($0)" } ?? target)
+    }
+
+    /// Whether a reference has a query without a character, which differs from having none (RFC 3986 section 6.2.3).
+    private static func hasEmptyQuery(_ reference: String) -> Bool {
+        let hierarchy = reference.utf8.prefix { $0 != UInt8(ascii: "#") }
+        return hierarchy.firstIndex(of: UInt8(ascii: "?")) == hierarchy.indices.last
+            && hierarchy.last == UInt8(ascii: "?")
     }
 
     /// Refuses references that libcurl would guess about, and schemes that it knows and the client does not.

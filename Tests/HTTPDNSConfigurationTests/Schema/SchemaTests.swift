@@ -206,6 +206,9 @@ struct SchemaTests {
             (keys(client?["retries"]?["properties"]?["budget"]), .retryBudget),
             (keys(objects(client?["cookies"]).first), .cookies),
             (keys(objects(client?["proxy"]).first), .proxy),
+            (
+                objects(client?["credentials"]?["items"]).reduce(into: []) { $0.formUnion(keys($1)) }, .credential
+            ),
             (keys(top["metrics"]), .metrics), (keys(top["serve"]), .serve),
             (keys(top["serve"]?["properties"]?["alibaba"]), .servedAlibaba),
             (keys(top["serve"]?["properties"]?["tencent"]), .servedTencent),

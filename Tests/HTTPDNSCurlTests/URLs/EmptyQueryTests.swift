@@ -28,6 +28,8 @@ struct EmptyQueryTests {
         let fixture = TransportFixture()
         let loopback = HTTPDNSAddress(v4: 127, 0, 0, 1)
         var request = try TransportFixture.request("http://one.test/a?", at: "192.0.2.7")
+        // The proxy resolves the name: the transport connects to the proxy alone.
+        request.endpoints = [HTTPDNSEndpoint(address: loopback, port: server.port)]
         request.egressPath = EgressPath(
             proxy: EgressProxy(kind: .http, host: .address(loopback), port: server.port, addresses: [loopback])
         )
