@@ -62,7 +62,7 @@ extension HTTPDNSClient {
             public var tcpUserTimeout: Duration? = .seconds(30)
             /// The probes of connections that carry no data, such as those whose response is pending (SO_KEEPALIVE).
             /// They also keep the entries of NATs and firewalls alive, if ``idleTimeout`` is longer than the probes'
-            /// time. ``HTTPDNSClient/Configuration/TCPKeepalive/never`` switches them off.
+            /// time. `.never` switches them off.
             public var tcpKeepalive = HTTPDNSClient.Configuration.TCPKeepalive()
             /// The time for which requests stay on a warm address that newer answers no longer contain.
             ///
