@@ -59,7 +59,7 @@ final class Pipeline: Sendable {
     private let reachesPublicInternetOnly: Atomic<Bool>
     /// Whether there are credentials for origins. It copies ``settings`` too.
     private let usesCredentials: Atomic<Bool>
-    /// What the client remembers of answered challenges.
+    /// The record of answered challenges.
     let memories = AuthenticationMemories()
     /// The order of addresses, as far as their source influences it.
     let order: AddressOrder

@@ -254,7 +254,7 @@ struct StrayTimeoutTests {
             ahead.stopsBeforeSending = true
             ahead.keepsConnection = true
             #expect(await fixture.failure(of: ahead)?.code == .connectOnly)
-            // Until its 408 is there. libcurl 8 closes the connection afterwards, so that a busy machine may find no socket.
+            // Until its 408 is there. With libcurl 8 on a busy machine no socket was found; the cause is not known yet.
             try await SocketTable.awaitUnread(to: server.port) { ($0 ?? 1) > 0 }
             let request = try TransportFixture.request(
                 "http://one.test:\(server.port)/",
