@@ -23,8 +23,8 @@ extension HTTPDNSClient {
     /// - Parameters:
     ///   - request: The request.
     ///   - limit: The longest body; a longer one fails with ``HTTPDNSClientError/Code/responseTooLarge``.
-    /// - Throws: ``HTTPDNSClientError``; with code `blockingRefused`, immediately and with nothing sent, on a loop
-    ///   thread (in a task that prefers ``executor``) and inside the work of another blocking call (in an interceptor).
+    /// - Throws: ``HTTPDNSClientError``; with code `blockingRefused`, immediately and with nothing sent, inside
+    ///   the work of another blocking call (in an interceptor).
     @available(*, noasync, message: "from async code call try await execute(_:), which blocks no thread")
     public func executeAndWait(
         _ request: HTTPDNSClient.Request,

@@ -72,9 +72,9 @@ package struct TransportConfiguration: Sendable {
 
 /// Loop threads that each own a multi handle of libcurl: pinned transfers in, streamed responses out.
 ///
-/// A thread starts with its first transfer. No code of the caller ever runs on it, except tasks that prefer a ``LoopExecutor``.
+/// A thread starts with its first transfer. No code of the caller ever runs on it.
 package final class Transport: Sendable {
-    /// The first loop, which also runs the tasks of a ``LoopExecutor``.
+    /// The first loop.
     let mailbox: LoopMailbox
     /// All loops; `nil` with a single one.
     let group: LoopGroup?

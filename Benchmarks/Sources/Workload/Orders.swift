@@ -39,8 +39,6 @@ public struct Orders: Sendable {
     public var otherMappings = 0
     /// The number of the client's loops; 0 leaves the default.
     public var loops = 0
-    /// Whether the tasks run on the client's own thread.
-    public var isOnLoop = false
 
     /// Reads `--flag value` pairs.
     /// - Throws: ``OrdersError`` for an unknown flag, a missing or unreadable value.
@@ -67,7 +65,6 @@ public struct Orders: Sendable {
             case "--post": postBytes = try Self.count(value, flag, from: 1)
             case "--other-mappings": otherMappings = try Self.count(value, flag, from: 1)
             case "--loops": loops = try Self.count(value, flag, from: 1)
-            case "--on-loop": isOnLoop = try Self.count(value, flag, from: 0) > 0
             default: throw OrdersError("\(flag) is unknown")
             }
         }

@@ -20,11 +20,7 @@ struct ClientContender {
             insight.connections = { client.status().connections.open }
             insight.loopSeconds = LoopThreads.processorSeconds
         }
-        if orders.isOnLoop {
-            try await withTaskExecutorPreference(client.executor) { try await measure(orders, insight, client) }
-        } else {
-            try await measure(orders, insight, client)
-        }
+        try await measure(orders, insight, client)
         slow.stop()
         for request in silent { request.cancel() }
         try await client.shutdown()

@@ -101,12 +101,13 @@ void loop_prepare(struct loop *loop, CURL *easy) {
     curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, loop);
 }
 
-static int delay(const struct loop *loop) {
+static int delay(const struct loop *loop, int at_most) {
     if (!loop->timer_armed) {
-        return -1;
+        return at_most;
     }
     long long left = loop->timer_at - milliseconds();
-    return left > 0 ? (int)left : 0;
+    left = left > 0 ? left : 0;
+    return at_most >= 0 && at_most < left ? at_most : (int)left;
 }
 
 static void on_event(struct loop *loop, const struct epoll_event *event) {
@@ -124,7 +125,7 @@ static void on_event(struct loop *loop, const struct epoll_event *event) {
     curl_multi_socket_action(loop->multi, fd, actions, &running);
 }
 
-static void reap(struct loop *loop, finished_function finished, void *context) {
+void loop_reap(struct loop *loop, finished_function finished, void *context) {
     CURLMsg *message;
     int left;
     while ((message = curl_multi_info_read(loop->multi, &left))) {
@@ -138,9 +139,9 @@ static void reap(struct loop *loop, finished_function finished, void *context) {
     }
 }
 
-void loop_turn(struct loop *loop) {
+void loop_turn(struct loop *loop, int at_most) {
     struct epoll_event events[EVENTS_PER_TURN];
-    int count = epoll_wait(loop->epoll, events, EVENTS_PER_TURN, delay(loop));
+    int count = epoll_wait(loop->epoll, events, EVENTS_PER_TURN, delay(loop, at_most));
     for (int i = 0; i < count; i++) {
         on_event(loop, &events[i]);
     }
@@ -153,7 +154,7 @@ void loop_turn(struct loop *loop) {
 
 void loop_run(struct loop *loop, const long *unfinished, finished_function finished, void *context) {
     while (*unfinished > 0) {
-        loop_turn(loop);
-        reap(loop, finished, context);
+        loop_turn(loop, -1);
+        loop_reap(loop, finished, context);
     }
 }

@@ -6,6 +6,7 @@
 #include "loop.h"
 #include "orders.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ struct bytes {
 struct transfer {
     struct contender *contender;
     CURL *easy;
+    bool is_slow;
     struct bytes head;
     struct bytes body;
 };
@@ -37,6 +39,8 @@ struct contender {
     char *post_body;
     long unstarted;
     long unfinished;
+    long slow_responses;
+    bool slow_ends;
 };
 
 static void fail(const char *what) {
@@ -111,13 +115,15 @@ static void start(struct transfer *transfer) {
     CURL *easy = transfer->easy;
     curl_easy_reset(easy);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
-    curl_easy_setopt(easy, CURLOPT_URL, orders->url);
+    curl_easy_setopt(easy, CURLOPT_URL, transfer->is_slow ? orders->slow_url : orders->url);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, contender->header_lines);
-    curl_easy_setopt(easy, CURLOPT_CONNECT_TO, contender->connect_to);
-    curl_easy_setopt(easy, CURLOPT_RESOLVE, contender->resolve);
+    if (!transfer->is_slow) {
+        curl_easy_setopt(easy, CURLOPT_CONNECT_TO, contender->connect_to);
+        curl_easy_setopt(easy, CURLOPT_RESOLVE, contender->resolve);
+    }
     curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, -1L);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, 5000L);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, 60000L);
@@ -141,7 +147,6 @@ static void start(struct transfer *transfer) {
         curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, orders->http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);
     }
     loop_prepare(contender->loop, easy);
-    contender->unstarted--;
     if (curl_multi_add_handle(loop_multi(contender->loop), easy)) {
         fail("a transfer cannot be started");
     }
@@ -174,15 +179,45 @@ static void on_finished(CURL *easy, CURLcode result, void *context) {
     check(transfer, result);
     release(&transfer->head);
     release(&transfer->body);
+    if (transfer->is_slow) {
+        contender->slow_responses++;
+        if (!contender->slow_ends) {
+            start(transfer);
+        }
+        return;
+    }
     contender->unfinished--;
     if (contender->unstarted > 0) {
+        contender->unstarted--;
         start(transfer);
     }
+}
+
+static struct transfer *make_transfers(struct contender *contender, long count) {
+    struct transfer *transfers = calloc(count ? count : 1, sizeof *transfers);
+    for (long i = 0; i < count; i++) {
+        transfers[i].contender = contender;
+        if (!(transfers[i].easy = curl_easy_init())) {
+            fail("out of memory");
+        }
+    }
+    return transfers;
+}
+
+static void free_transfers(struct contender *contender, struct transfer *transfers, long count) {
+    for (long i = 0; i < count; i++) {
+        curl_multi_remove_handle(loop_multi(contender->loop), transfers[i].easy);
+        curl_easy_cleanup(transfers[i].easy);
+        release(&transfers[i].head);
+        release(&transfers[i].body);
+    }
+    free(transfers);
 }
 
 static void run(struct contender *contender, struct transfer *transfers, long requests) {
     contender->unstarted = contender->unfinished = requests;
     for (long i = 0; i < contender->orders.in_flight && contender->unstarted > 0; i++) {
+        contender->unstarted--;
         start(&transfers[i]);
     }
     loop_run(contender->loop, &contender->unfinished, on_finished, contender);
@@ -208,7 +243,7 @@ static CURL **start_silent(struct contender *contender) {
     }
     long sent = 0;
     while (sent < count) {
-        loop_turn(contender->loop);
+        loop_turn(contender->loop, -1);
         sent = 0;
         for (long i = 0; i < count; i++) {
             long bytes = 0;
@@ -225,6 +260,26 @@ static void stop_silent(struct contender *contender, CURL **silent) {
         curl_easy_cleanup(silent[i]);
     }
     free(silent);
+}
+
+// Requests to an origin that responds late, on kept connections. Each has had a response when it returns.
+static struct transfer *start_slow(struct contender *contender) {
+    long count = contender->orders.slow;
+    struct transfer *slow = make_transfers(contender, count);
+    for (long i = 0; i < count; i++) {
+        slow[i].is_slow = true;
+        start(&slow[i]);
+        // 2,000 in 400 ms: all at once, they would be due at one moment again and again.
+        if (i % 5 == 4) {
+            loop_turn(contender->loop, 1);
+            loop_reap(contender->loop, on_finished, contender);
+        }
+    }
+    while (contender->slow_responses < count) {
+        loop_turn(contender->loop, -1);
+        loop_reap(contender->loop, on_finished, contender);
+    }
+    return slow;
 }
 
 static double seconds(clockid_t clock) {
@@ -248,27 +303,22 @@ int main(int argc, char **argv) {
     }
     make_pin(&contender);
     long in_flight = contender.orders.in_flight;
-    struct transfer *transfers = calloc(in_flight, sizeof *transfers);
-    for (long i = 0; i < in_flight; i++) {
-        transfers[i].contender = &contender;
-        if (!(transfers[i].easy = curl_easy_init())) {
-            fail("out of memory");
-        }
-    }
+    struct transfer *transfers = make_transfers(&contender, in_flight);
 
     CURL **silent = start_silent(&contender);
+    struct transfer *slow = start_slow(&contender);
     run(&contender, transfers, contender.orders.warm_up);
+    long slow_at_start = contender.slow_responses;
     double started = seconds(CLOCK_MONOTONIC);
     double used = seconds(CLOCK_PROCESS_CPUTIME_ID);
     run(&contender, transfers, contender.orders.requests);
-    printf("{\"requests\":%ld,\"seconds\":%.9f,\"processorSeconds\":%.6f}\n", contender.orders.requests,
-           seconds(CLOCK_MONOTONIC) - started, seconds(CLOCK_PROCESS_CPUTIME_ID) - used);
+    printf("{\"requests\":%ld,\"seconds\":%.9f,\"processorSeconds\":%.6f}\n",
+           contender.orders.requests + contender.slow_responses - slow_at_start, seconds(CLOCK_MONOTONIC) - started, seconds(CLOCK_PROCESS_CPUTIME_ID) - used);
 
+    contender.slow_ends = true;
     stop_silent(&contender, silent);
-    for (long i = 0; i < in_flight; i++) {
-        curl_easy_cleanup(transfers[i].easy);
-    }
-    free(transfers);
+    free_transfers(&contender, slow, contender.orders.slow);
+    free_transfers(&contender, transfers, in_flight);
     free(contender.post_body);
     loop_destroy(contender.loop);
     curl_slist_free_all(contender.header_lines);

@@ -59,6 +59,10 @@ struct orders read_orders(int argc, char **argv) {
             orders.silent = count(flag, value, 1);
         } else if (!strcmp(flag, "--silent-url")) {
             orders.silent_url = value;
+        } else if (!strcmp(flag, "--slow")) {
+            orders.slow = count(flag, value, 1);
+        } else if (!strcmp(flag, "--slow-url")) {
+            orders.slow_url = value;
         } else {
             refuse(flag, "is unknown");
         }

@@ -22,6 +22,9 @@ struct orders {
     bool discard;
     long silent;
     const char *silent_url;
+    // The number of requests to slow_url that are in flight besides; each is sent again when its response is there.
+    long slow;
+    const char *slow_url;
 };
 
 // Reads "--flag value" pairs; writes to standard error and ends the process with 2 when it cannot.

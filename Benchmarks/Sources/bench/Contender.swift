@@ -27,8 +27,6 @@ struct Contender: Hashable {
     var slow = 0
     /// The number of its client's loops; 0 leaves the default.
     var loops = 0
-    /// Whether its tasks run on the client's loop thread.
-    var isOnLoop = false
     /// The share of the scenario's requests that it sends: a slow one would make the run long.
     var share = 1.0
     /// Whether the URL must have the address: it has no option for the address of a name.
@@ -36,7 +34,6 @@ struct Contender: Hashable {
 
     static let curl = Contender(name: "libcurl in C", executable: "bench-curl")
     static let client = Contender(name: "swift-httpdns", executable: "bench-client")
-    static let clientOnLoop = Contender(name: "client.executor", executable: "bench-client", isOnLoop: true)
     static let clientStatic = Contender(
         name: "swift-httpdns, static runtime",
         executable: "bench-client",
@@ -64,6 +61,7 @@ struct Contender: Hashable {
     static let clientBesideSilent = Contender(name: "beside 2,000 silent", executable: "bench-client", silent: 2000)
     static let curlBesideSilent = Contender(name: "C beside 2,000 silent", executable: "bench-curl", silent: 2000)
     static let clientBesideSlow = Contender(name: "with 2,000 slow", executable: "bench-client", slow: 2000)
+    static let curlBesideSlow = Contender(name: "C with 2,000 slow", executable: "bench-curl", slow: 2000)
     static let clientWithOneLoop = Contender(name: "one loop", executable: "bench-client", loops: 1)
     static let clientWithTwoLoops = Contender(name: "two loops", executable: "bench-client", loops: 2)
 }

@@ -59,7 +59,7 @@ struct SummaryTable {
     /// The CPU per request of the contenders that most scenarios have, as multiples of the C loop's.
     private var ratios: [String] {
         let columns: [(title: String, contender: Contender)] = [
-            ("ours", .client), ("static", .clientStatic), ("executor", .clientOnLoop), ("AHC", .asyncHTTPClient),
+            ("ours", .client), ("static", .clientStatic), ("AHC", .asyncHTTPClient),
             ("AHC static", .asyncHTTPClientStatic), ("Go", .go),
         ]
         let rows = results.filter { $0.scenario.contenders[0] == .curl }.map { result in

@@ -55,7 +55,6 @@ struct Rig {
         if contender.otherNames > 0 { command += ["--other-names", "\(contender.otherNames)"] }
         if contender.otherMappings > 0 { command += ["--other-mappings", "\(contender.otherMappings)"] }
         if contender.loops > 0 { command += ["--loops", "\(contender.loops)"] }
-        if contender.isOnLoop { command += ["--on-loop", "1"] }
         // One for each run: what a run leaves there stays, because its connections are never accepted.
         let silentOrigin = contender.silent > 0 ? try SilentOrigin() : nil
         if let silentOrigin {

@@ -20,7 +20,7 @@ extension Scenario {
             wire: .http1,
             inFlight: 1,
             requests: 8_000,
-            contenders: three + [.clientOnLoop, .go, .urlSession] + withStaticRuntime,
+            contenders: three + [.go, .urlSession] + withStaticRuntime,
             targets: [
                 client(atMost: 1.6, aim: 1.3),
                 Target(.client, .rate, atLeast: nil, aim: 1.6, of: .asyncHTTPClient),
@@ -32,7 +32,7 @@ extension Scenario {
             wire: .http1,
             inFlight: 2,
             requests: 10_000,
-            contenders: three + [.clientOnLoop],
+            contenders: three,
             targets: [client(atMost: 1.7, aim: 1.3)]
         ),
         Scenario(
@@ -65,10 +65,9 @@ extension Scenario {
             wire: .http1,
             inFlight: 64,
             requests: 30_000,
-            contenders: three + [.clientOnLoop, .go, .urlSession, .clientAmongMappings] + withStaticRuntime,
+            contenders: three + [.go, .urlSession, .clientAmongMappings] + withStaticRuntime,
             targets: [
                 client(atMost: 1.3, aim: 1.05),
-                Target(.clientOnLoop, .processorTime, atMost: 1.15, of: .curl),
                 Target(.clientAmongMappings, .processorTime, atMost: nil, aim: 1.05, of: .client),
                 Target(.client, .rate, atLeast: nil, aim: 1.3, of: .asyncHTTPClient),
             ]
@@ -79,7 +78,7 @@ extension Scenario {
             wire: .http1,
             inFlight: 512,
             requests: 30_000,
-            contenders: three + [.clientOnLoop, .go],
+            contenders: three + [.go],
             targets: [client(atMost: 1.3, aim: 1.1)]
         ),
     ]
@@ -99,7 +98,7 @@ extension Scenario {
             wire: .http1TLS,
             inFlight: 64,
             requests: 20_000,
-            contenders: three + [.clientOnLoop, .go],
+            contenders: three + [.go],
             targets: [client(atMost: 1.3, aim: 1.1)]
         ),
         Scenario(
@@ -146,7 +145,7 @@ extension Scenario {
             wire: .http2TLS,
             inFlight: 64,
             requests: 20_000,
-            contenders: three + [.clientOnLoop, .go] + withStaticRuntime,
+            contenders: three + [.go] + withStaticRuntime,
             targets: [
                 client(atMost: 1.25, aim: 1.1),
                 Target(.client, .rate, atLeast: nil, aim: 1.3, of: .asyncHTTPClient),
@@ -193,7 +192,7 @@ extension Scenario {
             wire: .http1,
             inFlight: 64,
             requests: 20_000,
-            contenders: [.client, .clientBesideSlow],
+            contenders: [.client, .clientBesideSlow, .curl, .curlBesideSlow],
             targets: [Target(.clientBesideSlow, .processorTime, atMost: 1.3, aim: 1.1, of: .client)]
         ),
         Scenario(

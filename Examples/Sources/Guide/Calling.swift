@@ -34,13 +34,4 @@ enum Calling {
         let response = try client.executeAndWait(HTTPDNSClient.Request(url: "https://img.shop.example/a.jpg"))
         print(response.status, response.body.count)
     }
-
-    static func onTheLoop(_ client: HTTPDNSClient, _ store: @escaping @Sendable ([UInt8]) async throws -> Void)
-        async throws
-    {
-        try await withTaskExecutorPreference(client.executor) {
-            let response = try await client.get("https://img.shop.example/a.jpg")
-            try await store(response.body.collect(upTo: .mebibytes(4)))
-        }
-    }
 }

@@ -31,7 +31,6 @@ final class ClientTransport: HopSending {
     {
         let ways = try await transport.lease(configuration)
         state = Lock(State(ways: ways))
-        executor = LoopExecutor(following: ways.everybody.executor)
         self.transport = transport
         group = TransferGroup(maximum: configuration.maximumRequestsInFlight)
     }
@@ -78,9 +77,6 @@ final class ClientTransport: HopSending {
 
     /// The number of connections that the transport keeps for each of its trust settings.
     var maximumIdleConnections: Int { transport.limits.idleConnections }
-
-    /// Runs tasks on the thread of the current loop for hosts without trust settings of their own.
-    let executor: LoopExecutor
 
     /// Retires the connections of all clients with the same trust settings, because they are shared.
     func retireConnections() {
@@ -157,7 +153,6 @@ final class ClientTransport: HopSending {
             state.cohort = group.advance()
             // Also under this lock: a shutdown must release what has been left, and not what is about to be.
             transport.leave(old.0)
-            executor.follow(ways.everybody.executor)
             return old
         }
         guard let old else { return false }

@@ -330,7 +330,7 @@ extension HTTPDNSClientError {
             code: .blockingRefused,
             phase: .request,
             message: "a blocking call on a thread that carries the client's own work would never end",
-            hint: "here, on client.executor or in an interceptor of a blocking call, use try await execute(_:)"
+            hint: "in an interceptor of a blocking call use try await execute(_:)"
         )
     }
 }

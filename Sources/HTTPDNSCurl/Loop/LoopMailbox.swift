@@ -16,8 +16,6 @@ enum LoopJob: Sendable {
     case resumeSending(Transfer)
     /// Excludes earlier connections from new transfers; `nil` means all hosts.
     case retire(ParsedURL.Host?)
-    /// A step of a task that prefers the loop's thread.
-    case run(UnownedJob, LoopExecutor)
     /// Refuses new transfers; those in progress may continue until the given time on the loop's clock (`nil`: without limit).
     case drain(until: MonotonicTime?)
 }
@@ -71,7 +69,7 @@ final class LoopMailbox: Sendable {
     /// as it runs.
     func post(_ job: LoopJob) {
         let delivery = state.withLock { state -> Delivery in
-            guard job.startsLoop && !state.isClosed || !job.isStart && state.isRunning else {
+            guard job.isStart ? !state.isClosed : state.isRunning else {
                 return .refused(LoopMailbox.shutDown)
             }
             if !state.isRunning {
@@ -100,11 +98,7 @@ final class LoopMailbox: Sendable {
     }
 
     private static func refuse(_ job: LoopJob, with failure: TransferFailure) {
-        switch job {
-        case .start(let transfer): transfer.deliver(end: .failure(failure)).run()
-        case .run(let job, _): LoopExecutor.runElsewhere(job)
-        default: break
-        }
+        if case .start(let transfer) = job { transfer.deliver(end: .failure(failure)).run() }
     }
 
     /// Asks the loop to end, and waits until its thread has finished. Without effect if it never ran.
@@ -166,7 +160,6 @@ final class LoopMailbox: Sendable {
         let configuration = configuration
         let started = LoopThread.start(named: configuration.threadName) { [self] in
             do throws(TransferFailure) {
-                BlockingCallGuard.begin()
                 try TransportLoop.run(configuration, mailbox: self, waker: waker)
                 end(with: LoopMailbox.shutDown, forGood: true)
             } catch {
@@ -200,16 +193,9 @@ final class LoopMailbox: Sendable {
 }
 
 extension LoopJob {
+    /// Whether the job starts a loop that is not running yet.
     fileprivate var isStart: Bool {
         if case .start = self { true } else { false }
-    }
-
-    /// Whether the job starts a loop that is not running yet.
-    fileprivate var startsLoop: Bool {
-        switch self {
-        case .start, .run: true
-        default: false
-        }
     }
 }
 

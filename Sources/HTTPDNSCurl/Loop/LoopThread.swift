@@ -55,53 +55,8 @@ package enum ProcessorCores {
     }
 }
 
-/// A task executor on a loop's thread, for callers that prefer it.
-///
-/// A task whose loop has ended continues where it would without a preference.
-package final class LoopExecutor: TaskExecutor {
-    private enum Target {
-        case loop(LoopMailbox)
-        /// The current target of another executor.
-        case executor(LoopExecutor)
-    }
-
-    private let target: Lock<Target>
-
-    init(_ mailbox: LoopMailbox) { target = Lock(.loop(mailbox)) }
-
-    /// Creates an executor that runs jobs where another one does, also after that one has moved.
-    package init(following executor: LoopExecutor) { target = Lock(.executor(executor)) }
-
-    /// Sends new jobs to another loop.
-    func move(to mailbox: LoopMailbox) { target.withLock { $0 = .loop(mailbox) } }
-
-    /// Sends new jobs to another executor's loop.
-    package func follow(_ executor: LoopExecutor) { target.withLock { $0 = .executor(executor) } }
-
-    private var mailbox: LoopMailbox {
-        switch target.withLock({ $0 }) {
-        case .loop(let mailbox): mailbox
-        case .executor(let executor): executor.mailbox
-        }
-    }
-
-    package func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        mailbox.post(.run(job, self))
-    }
-
-    func run(_ job: UnownedJob) {
-        job.runSynchronously(on: asUnownedTaskExecutor())
-    }
-
-    /// Runs a job elsewhere, after the loop has ended.
-    static func runElsewhere(_ job: UnownedJob) {
-        globalConcurrentExecutor.enqueue(ExecutorJob(job))
-    }
-}
-
-/// The threads that others wait for: those of loops, and those that do the work of blocking calls. A blocking wait on such a
-/// thread, for work that only this thread can do, never ends.
+/// The threads that do the work of blocking calls. A blocking wait on such a thread, for work that only this thread can do,
+/// never ends.
 package enum BlockingCallGuard {
     /// The key; `nil` when the process has none left (PTHREAD_KEYS_MAX, 1024 with glibc). No thread is then known to be one
     /// of these.

@@ -67,8 +67,6 @@ final class TransportLoop {
     var uncounted = UncountedConnections()
     /// The line with the content codings that are decoded, which the header lists of transfers end with; freed with the loop.
     let acceptedCodings: UnsafeMutablePointer<curl_slist>?
-    /// Whether the last jobs included callers' tasks.
-    @exclusivity(unchecked) private var hasRunTasks = false
     private(set) var isDraining = false
     private(set) var drainDeadline = Int64.max
     /// Whether a connection may serve a second transfer. In libcurl's own limit 0 means unlimited.
@@ -151,8 +149,6 @@ final class TransportLoop {
     private func run() {
         while let driver {
             takeJobs()
-            // Tasks on this thread have just posted more jobs, usually their next transfer.
-            if hasRunTasks { takeJobs() }
             if pending.contains(.earlyAnswers) { resumeAnsweredEarly() }
             if driver.act(now: now) { pending.insert(.ends) }
             if pending.contains(.ends) { collectFinished() }
@@ -203,7 +199,6 @@ final class TransportLoop {
     // MARK: jobs
 
     private func takeJobs() {
-        hasRunTasks = false
         mailbox.takeJobs(into: &jobs)
         for job in jobs {
             switch job {
@@ -219,9 +214,6 @@ final class TransportLoop {
                 if let handle = transfer.handle { resumeSending(handle) }
             case .retire(let host):
                 retireConnections(of: host)
-            case .run(let job, let executor):
-                executor.run(job)
-                hasRunTasks = true
             case .drain(let deadline):
                 isDraining = true
                 endProbes()
@@ -230,7 +222,6 @@ final class TransportLoop {
         }
         jobs.removeAll(keepingCapacity: true)
         if meter != nil { publishTransfers() }
-        if hasRunTasks { _ = readClock() }
     }
 
     func cancel(_ transfer: Transfer) {

@@ -25,15 +25,12 @@ package final class TrustedTransport: Sendable {
     private let configuration: TransportConfiguration
     private let state: Lock<State>
     private let clock: any TimeSource
-    /// The executor of the loop that takes new requests.
-    package let executor: LoopExecutor
 
     package init(_ configuration: TransportConfiguration, clock: any TimeSource = SystemTimeSource()) {
         self.configuration = configuration
         self.clock = clock
         let rotation = TrustRotation(configuration.trust.signatures(), at: clock.now())
         let transport = Transport(configuration)
-        executor = LoopExecutor(transport.mailbox)
         state = Lock(State(rotation: rotation, transports: [rotation.generation: transport], newest: transport))
     }
 
@@ -198,8 +195,6 @@ package final class TrustedTransport: Sendable {
             let before = state.rotation.replace(with: files)
             state.transports[state.rotation.generation] = fresh
             state.newest = fresh
-            // Under this lock, so that the newer one of two concurrent installations applies.
-            executor.move(to: fresh.mailbox)
             return (true, before.flatMap { number in state.transports[number].map { (number, $0) } })
         }
         guard isInstalled else { return false }

@@ -254,16 +254,6 @@ struct BlockingCallTests {
         try await client.shutdown(drainingFor: .seconds(60))
     }
 
-    @Test("A blocking call on the loop thread is refused, and nothing is sent")
-    func onTheLoopThread() async throws {
-        let server = try RawServer(.serve("hello"))
-        let client = try await mappedClient(server.port)
-        let error = await Task(executorPreference: client.executor) { Self.error(client) }.value
-        #expect(error?.code == .blockingRefused && error?.hint?.contains("execute(_:)") == true)
-        #expect(server.connections.isEmpty)
-        try await client.shutdown()
-    }
-
     @Test("A blocking call inside the work of another one is refused immediately")
     func nested() async throws {
         let server = try RawServer(.serve("hello"))
