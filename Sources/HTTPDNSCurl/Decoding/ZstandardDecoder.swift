@@ -37,6 +37,9 @@ struct ZstandardLibrary: Sendable {
 }
 
 /// A decompressor for Zstandard (RFC 8878), also of several frames.
+///
+/// libzstd also decodes the formats of its versions before 0.8, to which the limit of the window does not apply. They are no
+/// Zstandard of RFC 8878, so the start of each frame is checked here.
 final class ZstandardDecoder: CodingDecoder {
     /// `ZSTD_inBuffer` and `ZSTD_outBuffer`: an address, and two `size_t`.
     private struct Buffer {
@@ -55,6 +58,8 @@ final class ZstandardDecoder: CodingDecoder {
     private(set) var isAtEnd = false
     /// Whether a frame has ended, and the next one has no output yet.
     private var isBetweenFrames = false
+    /// The bytes of the frame's magic number that libzstd has.
+    private var magic: [UInt8] = []
 
     /// - Throws: ``DecodingFault``.
     init(_ library: ZstandardLibrary) throws(DecodingFault) {
@@ -73,6 +78,14 @@ final class ZstandardDecoder: CodingDecoder {
         var made = 0
         // A call without input after the end of a frame would begin the next frame.
         while made < output.count, !(input.isEmpty && isAtEnd) {
+            let begun = magic.count
+            if begun < 4 {
+                magic += input.prefix(4 - begun)
+                guard ZstandardDecoder.mayBeginFrame(magic) else {
+                    if isBetweenFrames { throw .continuesAfterEnd }
+                    throw .corrupt("no frame of Zstandard (RFC 8878)")
+                }
+            }
             var source = Buffer(address: input.baseAddress, size: input.count)
             var target = Buffer(address: UnsafeRawPointer(output.baseAddress), size: output.count, position: made)
             let hint = withUnsafeMutableBytes(of: &target) { target in
@@ -82,6 +95,7 @@ final class ZstandardDecoder: CodingDecoder {
                 }
             }
             input = UnsafeRawBufferPointer(rebasing: input.dropFirst(source.position))
+            magic.removeLast(max(0, magic.count - begun - source.position))
             if library.isError(hint) != 0 {
                 if isBetweenFrames, target.position == made { throw .continuesAfterEnd }
                 throw .corrupt(library.errorText(hint).map { String(cString: $0) } ?? "no Zstandard")
@@ -89,9 +103,20 @@ final class ZstandardDecoder: CodingDecoder {
             if target.position > made { isBetweenFrames = false }
             made = target.position
             isAtEnd = hint == 0
-            if isAtEnd { isBetweenFrames = true }
+            if isAtEnd {
+                isBetweenFrames = true
+                magic = []
+            }
             if input.isEmpty { break }
         }
         return made
+    }
+
+    /// Returns whether a frame may begin with at most four bytes: the magic number of Zstandard, or of a skippable frame (RFC 8878
+    /// sections 3.1.1 and 3.1.2).
+    private static func mayBeginFrame(_ start: [UInt8]) -> Bool {
+        guard let first = start.first else { return true }
+        let rest: [UInt8] = first == 0x28 ? [0xb5, 0x2f, 0xfd] : [0x2a, 0x4d, 0x18]
+        return (first == 0x28 || 0x50...0x5f ~= first) && rest.starts(with: start.dropFirst())
     }
 }

@@ -193,3 +193,21 @@ struct ContentDecoderTests {
         #expect(try decoded(allowed, "zstd") == [1])
     }
 }
+
+    /// libzstd also decodes frames of its versions before 0.8, with windows up to 128 MiB. Its own limit does not apply to them.
+    @Test("A zstd frame of an older format is refused, and skippable frames are skipped")
+    func frames() throws {
+        let frame: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd, 0, 13 << 3, 9, 0, 0, 1]
+        // Version 0.7: a window of 128 MiB, a raw block of one byte, and the end.
+        let old: [UInt8] = [0x27, 0xb5, 0x2f, 0xfd, 0, 17 << 3, 0x40, 0, 1, 7, 0xc0, 0, 0]
+        for pieces in [1, 64] {
+            for (body, text) in [(old, "Zstandard"), (frame + old, "continues after the end")] {
+                let failure = #expect(throws: TransferFailure.self) { try decoded(body, "zstd", pieces: pieces) }
+                #expect(failure?.code == .undecodable && failure?.message.contains(text) == true)
+            }
+            for number in UInt8(0x50)...0x5f {
+                let skipped: [UInt8] = [number, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]
+                #expect(try decoded(skipped + frame + skipped + frame, "zstd", pieces: pieces) == [1, 1])
+            }
+        }
+    }
