@@ -41,6 +41,8 @@ final class ContentDecoder {
     private static let betweenCodings = 16 * 1024
     /// The minimum size of the buffer for a chunk.
     private static let leastChunk = 4 * 1024
+    /// The number of bytes between the codings after which ``next()`` returns: some milliseconds of work.
+    static let maximumWork = 1 << 20
 
     private let codings: [DeclaredCodings.Coding]
     private let libraries: CodingLibraries
@@ -53,6 +55,10 @@ final class ContentDecoder {
     private var uncoded: [UInt8]?
     private var receivedBytes = 0
     private(set) var decodedBytes = 0
+    /// The number of bytes that codings have passed to the next ones.
+    private(set) var intermediateBytes = 0
+    /// The number of them at which ``next()`` returns.
+    private var interruptsAt = 0
 
     /// - Parameter limit: The maximum number of decoded bytes; `nil` for the ratio of decoding.
     init(_ declared: DeclaredCodings, libraries: CodingLibraries = .system, limit: Int? = nil) {
@@ -76,6 +82,9 @@ final class ContentDecoder {
     }
 
     /// Returns the next decoded chunk; `nil` when it ``needsInput``.
+    ///
+    /// After ``maximumWork`` it also returns a short chunk, or `nil`: bytes between two codings may decode to nothing, and the
+    /// caller's task may have been cancelled.
     /// - Throws: ``TransferFailure`` with code `undecodable` or `responseTooLarge`.
     func next() throws(TransferFailure) -> [UInt8]? {
         guard !needsInput else { return nil }
@@ -88,18 +97,15 @@ final class ContentDecoder {
         // Text shrinks to a third or a fifth; a short body needs no whole chunk.
         let isShort = receivedBytes < ContentDecoder.maximumChunk / 8
         let size = isShort ? max(left * 8, ContentDecoder.leastChunk) : ContentDecoder.maximumChunk
-        var outcome = Result<Int, DecodingFault>.success(0)
+        interruptsAt = intermediateBytes + ContentDecoder.maximumWork
+        var outcome = Result<Int, TransferFailure>.success(0)
         let chunk = [UInt8](unsafeUninitializedCapacity: size) { output, count in
             outcome = pull(stages.count - 1, into: UnsafeMutableRawBufferPointer(output))
             count = (try? outcome.get()) ?? 0
         }
-        switch outcome {
-        case .success(let count):
-            if count < size { needsInput = true }
-            return count == 0 ? nil : try counted(chunk)
-        case .failure(let fault):
-            throw failure(fault)
-        }
+        let count = try outcome.get()
+        if count < size, intermediateBytes < interruptsAt { needsInput = true }
+        return count == 0 ? nil : try counted(chunk)
     }
 
     /// Checks that the body may end here. Call it when ``needsInput``.
@@ -111,7 +117,7 @@ final class ContentDecoder {
     }
 
     /// Decodes with a coding of the chain, which gets its input from the one before it.
-    private func pull(_ index: Int, into output: UnsafeMutableRawBufferPointer) -> Result<Int, DecodingFault> {
+    private func pull(_ index: Int, into output: UnsafeMutableRawBufferPointer) -> Result<Int, TransferFailure> {
         let stage = stages[index]
         var made = 0
         do throws(DecodingFault) {
@@ -119,17 +125,20 @@ final class ContentDecoder {
                 if stage.hasWork {
                     made += try stage.run(into: UnsafeMutableRawBufferPointer(rebasing: output[made...]))
                 } else {
-                    guard index > 0 else { break }
-                    var outcome = Result<Int, DecodingFault>.success(0)
-                    stage.refill(ContentDecoder.betweenCodings) { buffer in
+                    guard index > 0, intermediateBytes < interruptsAt else { break }
+                    var outcome = Result<Int, TransferFailure>.success(0)
+                    let count = stage.refill(ContentDecoder.betweenCodings) { buffer in
                         outcome = pull(index - 1, into: buffer)
                         return (try? outcome.get()) ?? 0
                     }
-                    if try outcome.get() == 0 { break }
+                    if case .failure = outcome { return outcome }
+                    guard count > 0 else { break }
+                    intermediateBytes += count
+                    if let failure = excess(ofIntermediate: stage.refilledBytes) { return .failure(failure) }
                 }
             }
         } catch {
-            return .failure(error)
+            return .failure(failure(error))
         }
         return .success(made)
     }
@@ -170,18 +179,36 @@ final class ContentDecoder {
         decodedBytes += chunk.count
         if let limit {
             guard decodedBytes <= limit else { throw EasyHandle.tooLong(limit) }
-        } else if !codings.isEmpty, decodedBytes > TransferLimits.uncheckedDecodedBytes,
-            decodedBytes / TransferLimits.maximumDecodingRatio > receivedBytes
-        {
-            throw TransferFailure(
-                code: .responseTooLarge,
-                phase: .body,
-                message:
-                    "the decoded body is over \(TransferLimits.maximumDecodingRatio) times as long as what the server sent"
-            )
+        } else if !codings.isEmpty, exceedsRatio(decodedBytes) {
+            throw ContentDecoder.ratioExceeded
         }
         return chunk
     }
+
+    /// Returns the failure of a coding that has received too many bytes from the one before it. They may decode to nothing, such as
+    /// the zeros after a gzip member, so the decoded bytes do not bound them.
+    private func excess(ofIntermediate bytes: Int) -> TransferFailure? {
+        if let limit { return bytes > ContentDecoder.codedLimit(limit) ? EasyHandle.tooLong(limit) : nil }
+        return exceedsRatio(bytes) ? ContentDecoder.ratioExceeded : nil
+    }
+
+    private func exceedsRatio(_ bytes: Int) -> Bool {
+        bytes > TransferLimits.uncheckedDecodedBytes && bytes / TransferLimits.maximumDecodingRatio > receivedBytes
+    }
+
+    /// Returns the maximum number of encoded bytes of a body with a limit for decoded ones. A coding makes no body twice as long, so
+    /// a longer one consists of bytes that mean nothing, such as the comments of endless gzip members.
+    static func codedLimit(_ limit: Int) -> Int {
+        let (double, isTooLarge) = limit.multipliedReportingOverflow(by: 2)
+        let (sum, overflow) = double.addingReportingOverflow(maximumChunk)
+        return isTooLarge || overflow ? .max : sum
+    }
+
+    private static let ratioExceeded = TransferFailure(
+        code: .responseTooLarge,
+        phase: .body,
+        message: "the decoded body is over \(TransferLimits.maximumDecodingRatio) times as long as what the server sent"
+    )
 
     private func failure(_ fault: DecodingFault) -> TransferFailure {
         switch fault {
@@ -217,6 +244,8 @@ private final class Stage {
     private(set) var unread = 0..<0
     /// Whether the last output was full, so that more may be pending.
     private var mayHaveMore = false
+    /// The number of bytes from the coding before this one.
+    private(set) var refilledBytes = 0
 
     init(_ decoder: any CodingDecoder) { self.decoder = decoder }
 
@@ -231,9 +260,13 @@ private final class Stage {
 
     /// Replaces the input, which is used up, in its buffer.
     /// - Parameter fill: Fills the buffer, and returns the number of bytes.
-    func refill(_ size: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) {
+    /// - Returns: That number.
+    func refill(_ size: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) -> Int {
         if input.isEmpty { input = Array(repeating: 0, count: size) }
-        unread = 0..<input.withUnsafeMutableBytes { fill($0) }
+        let count = input.withUnsafeMutableBytes { fill($0) }
+        unread = 0..<count
+        refilledBytes += count
+        return count
     }
 
     /// - Returns: The number of bytes in the output.

@@ -120,10 +120,11 @@ package final class DecodedBody: AsyncSequence, Sendable {
             if let failure { throw failure }
             guard let decoder else { return nil }
             do {
-                // Without input the source would not notice a cancellation, and a bomb takes long.
-                if !decoder.needsInput { try Task.checkCancellation() }
                 while true {
+                    // With all input here the source would not notice a cancellation, and a bomb takes long.
+                    if !decoder.needsInput { try Task.checkCancellation() }
                     if let chunk = try decoder.next() { return chunk }
+                    guard decoder.needsInput else { continue }
                     guard let encoded = try await nextEncoded(actor) else { break }
                     try decoder.add(encoded)
                 }

@@ -89,12 +89,10 @@ extension EasyHandle {
         return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// Raises the limit for a body whose decoded bytes its reader counts. A coding makes no body twice as long, so a longer
-    /// one consists of bytes that mean nothing, such as the comments of endless gzip members.
+    /// Raises the limit for a body whose decoded bytes its reader counts.
     private func raiseLimitOfCodedBody() {
-        guard transfer?.request.decodes == true, maximumBodyBytes != .max else { return }
-        let (limit, overflow) = maximumBodyBytes.addingReportingOverflow(maximumBodyBytes + EasyHandle.maximumChunk)
-        maximumBodyBytes = overflow ? .max : limit
+        guard transfer?.request.decodes == true else { return }
+        maximumBodyBytes = ContentDecoder.codedLimit(maximumBodyBytes)
     }
 
     /// Receives bytes of the body as they were sent: libcurl decodes no content coding unless it is asked to.

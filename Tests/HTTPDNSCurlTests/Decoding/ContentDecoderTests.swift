@@ -38,11 +38,11 @@ struct ContentDecoderTests {
         defer { #expect(isRight) }
         for start in stride(from: 0, to: body.count, by: pieces) {
             try decoder.add(Array(body[start..<min(start + pieces, body.count)]))
-            while let chunk = try decoder.next() {
+            while !decoder.needsInput {
+                guard let chunk = try decoder.next() else { continue }
                 isRight = isRight && !chunk.isEmpty && chunk.count <= ContentDecoder.maximumChunk
                 bytes += chunk
             }
-            isRight = isRight && decoder.needsInput
         }
         try decoder.finish()
         #expect(decoder.decodedBytes == bytes.count)
@@ -183,6 +183,49 @@ struct ContentDecoderTests {
         #expect(try decoded(body, coding, limit: 32 << 20).count == 32 << 20)
     }
 
+    /// gzip ignores zeros after its last member. Without a limit between the codings one call would decode all of them.
+    @Test("Bytes between codings that decode to nothing end at the limit and at the ratio", arguments: [1 << 20, nil])
+    func intermediateBomb(limit: Int?) throws {
+        let member = try ContentEncoder.encoded(Array("hello".utf8), "gzip")
+        let body = try ContentEncoder.encoded(member + Array(repeating: 0, count: 64 << 20), "zstd,zstd")
+        let decoder = ContentDecoder(DeclaredCodings([.contentEncoding: "gzip, zstd, zstd"]), limit: limit)
+        try decoder.add(body)
+        var bytes: [UInt8] = []
+        let failure = #expect(throws: TransferFailure.self) {
+            while !decoder.needsInput { bytes += try decoder.next() ?? [] }
+        }
+        #expect(failure?.code == .responseTooLarge && bytes == Array("hello".utf8), "\(body.count) bytes")
+        #expect(decoder.intermediateBytes < 4 << 20, "\(decoder.intermediateBytes)")
+    }
+
+    /// The reader's task can be cancelled between two calls.
+    @Test("One call decodes at most 1 MiB between the codings, and the next one continues")
+    func interrupted() throws {
+        let member = try ContentEncoder.encoded(Array("hello".utf8), "gzip")
+        let body = try ContentEncoder.encoded(member + Array(repeating: 0, count: 16 << 20), "zstd,zstd")
+        let decoder = ContentDecoder(DeclaredCodings([.contentEncoding: "gzip, zstd, zstd"]), limit: 1 << 40)
+        try decoder.add(body)
+        var bytes: [UInt8] = []
+        var calls = 0
+        while !decoder.needsInput {
+            let before = decoder.intermediateBytes
+            bytes += try decoder.next() ?? []
+            // A buffer between two codings has 16 KiB.
+            #expect(decoder.intermediateBytes - before <= ContentDecoder.maximumWork + 32 * 1024)
+            calls += 1
+        }
+        try decoder.finish()
+        #expect(bytes == Array("hello".utf8) && calls >= 15)
+    }
+
+    @Test("Each limit has an encoded length, the largest included")
+    func codedLimit() {
+        #expect(ContentDecoder.codedLimit(1000) == 2000 + ContentDecoder.maximumChunk)
+        for limit in [Int.max, .max - 1, .max / 2, .max / 2 - 1000] {
+            #expect(ContentDecoder.codedLimit(limit) == .max)
+        }
+    }
+
     /// RFC 9659 section 3. The frame's window is 16 MiB, and its block one byte.
     @Test("A zstd window above 8 MiB is refused")
     func window() throws {
@@ -192,7 +235,6 @@ struct ContentDecoderTests {
         allowed[5] = 13 << 3
         #expect(try decoded(allowed, "zstd") == [1])
     }
-}
 
     /// libzstd also decodes frames of its versions before 0.8, with windows up to 128 MiB. Its own limit does not apply to them.
     @Test("A zstd frame of an older format is refused, and skippable frames are skipped")
@@ -211,3 +253,4 @@ struct ContentDecoderTests {
             }
         }
     }
+}

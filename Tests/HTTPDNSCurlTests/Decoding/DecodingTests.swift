@@ -227,6 +227,22 @@ struct DecodingTests {
         try await server.awaitConnections { $0[0].isClosedByClient }
     }
 
+    /// All input is here, and gzip ignores the zeros: without interruptions the first chunk comes after all of them.
+    @Test("A reader is cancelled while bytes between two codings decode to nothing")
+    func stoppedIntermediateBomb() async throws {
+        let member = try ContentEncoder.encoded(Array(Self.text.utf8), "gzip")
+        let body = try ContentEncoder.encoded(member + Array(repeating: 0, count: 64 << 20), "zstd,zstd")
+        let server = try server("gzip, zstd, zstd", body)
+        let response = try await TransportFixture().send(try trusting(server))
+        let reader = Task {
+            for try await chunk in try #require(response.decodedBody) {
+                #expect(chunk == Array(Self.text.utf8))
+                withUnsafeCurrentTask { $0?.cancel() }
+            }
+        }
+        await #expect(throws: CancellationError.self) { try await reader.value }
+    }
+
     @Test("A body of over 200 times what was sent fails without a limit, in each coding", arguments: ["br", "zstd"])
     func ratio(coding: String) async throws {
         let server = try server(coding, coding == "br" ? BrotliZeros.bytes(blocks: 1) : Self.zstdZeros(16))
