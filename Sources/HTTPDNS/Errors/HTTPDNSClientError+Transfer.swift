@@ -135,6 +135,8 @@ extension HTTPDNSClientError {
         case .clientCertificateUnusable: "trust.clientCertificate wants PEM files that belong together"
         case .tlsSettingsRefused: unknownAlgorithmsHint
         case .shutDown: shutDownHint
+        // A transfer coding, which no option removes.
+        case .undecodable where failure.phase == .firstByte: nil
         case .undecodable: "options.decodesBody = false asks for no content coding, and gives the body as it is sent"
         case .requestBodyFailed: "the stream that feeds the body must end well, with the length that was declared"
         case .trustRootsMissing, .invalidRequest, .lookupDenied, .protocolViolation, .connectOnly, .transport: nil

@@ -95,6 +95,13 @@ extension EasyHandle {
             "the response has a chunk without a hexadecimal size, or a trailer that is no field (RFC 9112 section 7.1)"
     )
 
+    /// libcurl 8 reports the same response as CURLE_BAD_CONTENT_ENCODING.
+    static let otherTransferCoding = TransferFailure(
+        code: .undecodable,
+        phase: .firstByte,
+        message: "the response has another transfer coding than chunked, which the client has not asked for"
+    )
+
     static let streamRefused = "the server refused the HTTP/2 stream and did nothing of the request"
 
     private func describe(_ code: CURLcode) -> TransferFailure {
@@ -163,6 +170,9 @@ extension EasyHandle {
         case CURLE_BAD_FUNCTION_ARGUMENT where isHeadComplete:
             // libcurl's code for a trailer without a colon (7.88: `readwrite_data`).
             return EasyHandle.trailerViolation
+        case CURLE_BAD_CONTENT_ENCODING:
+            // libcurl decodes no content codings here, so this is about the transfer codings.
+            return EasyHandle.otherTransferCoding
         case CURLE_HTTP2_STREAM:
             let text = curlText ?? "the server reset the HTTP/2 stream"
             return failure(.connectionLost, phaseOfFailure, text + adviceAfterReset)

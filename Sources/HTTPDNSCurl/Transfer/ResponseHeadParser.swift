@@ -177,6 +177,14 @@ extension UnsafeRawBufferPointer {
         return self[length...]
     }
 
+    /// Whether the line is a `Transfer-Encoding` with another coding than `chunked`, or without any: a folded line may follow it.
+    /// `identity`, which RFC 7230 has removed, is no coding; libcurl 8 also accepts it.
+    var hasOtherTransferCoding: Bool {
+        guard let value = value(of: "transfer-encoding:") else { return false }
+        let codings = String(decoding: value, as: UTF8.self).lowercased().split { $0 == "," || $0.isWhitespace }
+        return codings.isEmpty || codings.contains { $0 != "chunked" && $0 != "identity" }
+    }
+
     /// Whether the line, with its end, is a field (RFC 9112 section 5), or continues the one before it (section 5.2).
     var isField: Bool {
         isContinuation || fieldName != nil

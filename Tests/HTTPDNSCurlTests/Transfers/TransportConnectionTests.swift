@@ -176,6 +176,36 @@ struct TransportConnectionTests {
         try await server.awaitConnections { $0[0].isClosedByClient }
     }
 
+    /// libcurl decodes no transfer coding but `chunked`, and 7.88.1 does not report the others.
+    @Test(
+        "A response with another transfer coding than chunked is refused",
+        arguments: [
+            "gzip, chunked", "gzip", "GZip,Chunked", "chunked, gzip", "gzip\r\nTransfer-Encoding: chunked",
+            "chunked;q=1", "", "\r\n gzip, chunked",
+        ]
+    )
+    func transferCodings(value: String) async throws {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: \(value)\r\n\r\n"
+        let server = try RawServer(.readHead, .sendText(head + "5\r\nhello\r\n0\r\n\r\n"), .hang)
+        let fixture = TransportFixture()
+        let failure = try #require(await fixture.failure(of: TransportFixture.request(to: server)))
+        #expect(failure.code == .undecodable && failure.phase == .firstByte, "\(failure)")
+        try await server.awaitConnections { $0[0].isClosedByClient }
+        await fixture.transport.shutdown()
+    }
+
+    @Test(
+        "Chunked and identity are no other transfer coding",
+        arguments: [("Chunked", "5\r\nhello\r\n0\r\n\r\n"), ("identity", "hello")]
+    )
+    func plainTransferCodings(value: String, body: String) async throws {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: \(value)\r\n\r\n"
+        let server = try RawServer(.readHead, .sendText(head + body), .shutdownSending)
+        let fixture = TransportFixture()
+        #expect(try await fixture.fetch(TransportFixture.request(to: server)).body == Array("hello".utf8))
+        await fixture.transport.shutdown()
+    }
+
     @Test("Refused, broken and invalid responses each have their code")
     func failures() async throws {
         let fixture = TransportFixture()
