@@ -139,7 +139,7 @@ extension TransportLoop {
     }
 }
 
-/// A line of libcurl's trace about HTTP/2 (7.88: `http2.c`, `transfer.c`). libcurl reports this nowhere else.
+/// A line of libcurl's trace about HTTP/2 (7.88 and 8.14: `http2.c`, `transfer.c`). libcurl reports this nowhere else.
 ///
 /// A line is identified by its beginning: the rest may repeat data from the server.
 enum StreamTrace: Equatable {
@@ -156,6 +156,12 @@ enum StreamTrace: Equatable {
         if line.begins(with: "Using Stream ID: ") {
             guard let number = StreamTrace.number(in: line, after: "Using Stream ID: ") else { return nil }
             self = .opened(number)
+        } else if line.begins(with: "[HTTP/2] [") {
+            // libcurl 8. A line of a field has its text in brackets behind the number: "[HTTP/2] [1] [name: value]".
+            guard let number = StreamTrace.number(in: line, after: "[HTTP/2] [", before: "] OPENED stream for ") else {
+                return nil
+            }
+            self = .opened(number)
         } else if line.begins(with: "recveived GOAWAY, ") || line.begins(with: "received GOAWAY, ") {
             guard let number = StreamTrace.number(in: line, after: "last_stream=") else { return nil }
             self = .goAway(lastStream: number)
@@ -166,13 +172,18 @@ enum StreamTrace: Equatable {
         }
     }
 
-    /// Returns the number after a text.
-    private static func number(in line: UnsafeRawBufferPointer, after text: StaticString) -> UInt32? {
+    /// Returns the number after a text, and right before another one.
+    private static func number(
+        in line: UnsafeRawBufferPointer,
+        after text: StaticString,
+        before end: StaticString = ""
+    ) -> UInt32? {
         let text = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         guard line.count > text.count else { return nil }
         for start in 0..<(line.count - text.count) where line[start] == text[0] {
             guard UnsafeRawBufferPointer(rebasing: line[start...]).starts(with: text) else { continue }
             let digits = line[(start + text.count)...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            guard UnsafeRawBufferPointer(rebasing: line[digits.endIndex...]).begins(with: end) else { return nil }
             return UInt32(String(decoding: digits, as: UTF8.self))
         }
         return nil

@@ -9,6 +9,9 @@ import Testing
 struct StreamTraceTests {
     private static let own = "Using Stream ID: 5 (easy handle 0x55d0)\n"
 
+    /// The line of libcurl 8.14.1.
+    private static let own8 = "[HTTP/2] [5] OPENED stream for https://one.test/\n"
+
     private static func goAway(_ last: String) -> String { "recveived GOAWAY, error=0, last_stream=\(last)\n" }
 
     @Test(
@@ -17,6 +20,8 @@ struct StreamTraceTests {
             ([own], false), (["REFUSED_STREAM, retrying a fresh connect\n"], true), ([own, goAway("3")], true),
             ([own, "received GOAWAY, error=0, last_stream=3\n"], true), ([own, goAway("5")], false),
             ([own, goAway("2147483647")], false), ([own, goAway("2147483647"), goAway("1")], true),
+            ([own8, goAway("3")], true), ([own8, goAway("5")], false), ([goAway("7"), own8], true),
+            ([own8, "received GOAWAY, error=0, last_stream=3\n"], true),
             // nghttp2 opens no stream after a GOAWAY.
             ([goAway("2147483647"), own], true), ([goAway("7"), own], true),
             ([goAway("3")], false), ([own, goAway("")], false), ([own, goAway("x")], false),
@@ -24,6 +29,12 @@ struct StreamTraceTests {
             // A line that repeats a field of the request or response.
             (["[HTTP/2] [1] [x: Using Stream ID: 4294967295]\n", goAway("3")], false),
             (["x: Using Stream ID: 4294967295 (easy handle 0x0)\n", goAway("3")], false),
+            (["[HTTP/2] [1] [x: [HTTP/2] [9] OPENED stream for y]\n", goAway("3")], false),
+            (["[HTTP/2] [1] [x: ] OPENED stream for y]\n", goAway("0")], false),
+            ([" [HTTP/2] [9] OPENED stream for y\n", goAway("3")], false),
+            (["[HTTP/2] [] OPENED stream for y\n", goAway("3")], false),
+            (["[HTTP/2] [-1] OPENED stream for y\n", goAway("3")], false),
+            (["[HTTP/2] [9] OPENED\n", goAway("3")], false), (["[HTTP/2] [9", goAway("3")], false),
         ]
     )
     func lines(lines: [String], isUnprocessed: Bool) {
