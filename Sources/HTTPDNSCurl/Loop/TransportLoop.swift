@@ -417,6 +417,8 @@ final class TransportLoop {
     /// Delivers a handle's result, if the transfer belongs to that handle: another handle's data is not delivered.
     private func deliver(_ handle: EasyHandle, end: Result<TransferSummary, any Error>?) {
         guard let transfer = handle.transfer, transfer.handle === handle else { return }
+        // A body that was dropped unread has not arrived whole, even when its rest was read.
+        let end = end != nil && handle.isDiscarding ? .failure(CancellationError()) : end
         var head: RawHead?
         if handle.isHeadComplete, !handle.isHeadDelivered, let endpoint = handle.pin?.key.endpoint {
             // This comes first, because it also reads the number of connections.

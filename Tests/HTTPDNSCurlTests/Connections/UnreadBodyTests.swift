@@ -10,6 +10,13 @@ import Testing
 /// Connections of responses whose bodies are dropped before they have arrived whole.
 @Suite("Unread bodies on the wire", .timeLimit(.minutes(10)))
 struct UnreadBodyTests {
+    /// A connection permit, which is returned when its transfer ends on the loop.
+    private final class Permit: Sendable {
+        private let isReturned: Gate
+        init(_ isReturned: Gate) { self.isReturned = isReturned }
+        deinit { isReturned.open() }
+    }
+
     private let group = TransferGroup(maximum: 10)
 
     /// - Parameter time: The maximum time for the rest of a body.
@@ -41,15 +48,24 @@ struct UnreadBodyTests {
         )
         let fixture = fixture(discardTime: .seconds(600))
         let request = try TransportFixture.request(to: server)
+        let isReturned = Gate()
+        weak var permit: Permit?
         do {
-            let response = try await fixture.transport.execute(request, in: group)
+            var first = request
+            let own = Permit(isReturned)
+            permit = own
+            first.permit = own
+            let response = try await fixture.transport.execute(first, in: group)
             #expect(response.head.statusCode == 404)
             // Dropping an iterator is the same as dropping the body.
             if isBegun { _ = response.body.makeAsyncIterator() }
         }
+        // The client has room for the next request while the rest is read. The connection is still in use.
+        let limit = ContinuousClock.now + .seconds(10)
+        while group.inFlight > 0, ContinuousClock.now < limit { await Task.yield() }
+        #expect(group.inFlight == 0 && permit != nil)
         gate.open()
-        // The transfer ends on the loop, and nothing else tells.
-        while group.inFlight > 0, !Task.isCancelled { await Task.yield() }
+        await isReturned.passage()
         let (second, body) = try await fixture.fetch(request)
         #expect(second.reusedConnection && body == Array("again".utf8))
         #expect(server.connections.count == 1)
@@ -70,6 +86,30 @@ struct UnreadBodyTests {
         do { _ = try await fixture.transport.execute(try TransportFixture.request(to: server), in: group) }
         try await server.awaitConnections { $0[0].isClosedByClient }
         #expect(group.inFlight == 0)
+        await fixture.transport.shutdown()
+    }
+
+    @Test("A body that was dropped in part has no summary and no trailers")
+    func incomplete() async throws {
+        let gate = Gate()
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n"),
+            .wait(gate),
+            .sendText("3\r\nllo\r\n0\r\nX-End: bye\r\n\r\n"),
+            .hang
+        )
+        let fixture = fixture(discardTime: .seconds(600))
+        var request = try TransportFixture.request(to: server)
+        let isReturned = Gate()
+        request.permit = Permit(isReturned)
+        let response = try await fixture.transport.execute(request, in: group)
+        request.permit = nil
+        do { _ = response.body.makeAsyncIterator() }
+        while group.inFlight > 0, !Task.isCancelled { await Task.yield() }
+        gate.open()
+        await isReturned.passage()
+        #expect(response.body.summary == nil && response.body.trailers == nil)
         await fixture.transport.shutdown()
     }
 
