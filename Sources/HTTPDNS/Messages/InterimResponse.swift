@@ -26,8 +26,9 @@ extension HTTPDNSClient.Request {
     ///
     /// It is called in a task of its own, never on the loop thread and never under a lock. It is called for one response at
     /// a time, in the order of arrival, and for each hop of the call: redirects and retries have their own. Each of its
-    /// calls returns before the final response, or the error, of its hop is delivered, so a slow closure delays that. At
-    /// most 64 responses wait for a slow closure; more are dropped.
+    /// calls returns before the final response, or the error, of its hop is delivered, so a slow closure delays that. The
+    /// call does not wait for the closure when its task is canceled or its time limit has passed. At most 64 responses
+    /// wait for a slow closure; more are dropped.
     ///
     /// A request that is hedged may report the responses to both copies. A status of 101 is not interim here: it ends the
     /// call with ``HTTPDNSClientError/Code/protocolViolation``.

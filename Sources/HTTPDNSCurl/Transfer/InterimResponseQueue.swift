@@ -13,6 +13,8 @@ package final class InterimResponseQueue: Sendable {
         var waiting: [ResponseHead] = []
         var isCalling = false
         var isClosed = false
+        /// Whether the closure's end is not waited for any more.
+        var isAbandoned = false
         var closers: [UnsafeContinuation<Void, Never>] = []
     }
 
@@ -52,16 +54,43 @@ package final class InterimResponseQueue: Sendable {
         return head
     }
 
-    /// Accepts no more responses, and returns once the closure has been called with all accepted ones.
-    func close() async {
-        await withUnsafeContinuation { continuation in
-            let isOver = state.withLock { state in
-                state.isClosed = true
-                if state.isCalling { state.closers.append(continuation) }
-                return !state.isCalling
-            }
-            if isOver { continuation.resume() }
+    /// Accepts no more responses, and returns once the closure has been called with all accepted ones. It also returns when the
+    /// task is cancelled and when the deadline passes: a closure may take any time. Responses that then wait are dropped.
+    func close(by deadline: MonotonicTime? = nil) async {
+        let isCalling = state.withLock { state in
+            state.isClosed = true
+            return state.isCalling
         }
+        guard isCalling else { return }
+        let timer = deadline.map { deadline in
+            Task {
+                try await SystemTimeSource().sleep(until: deadline)
+                abandon()
+            }
+        }
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                let isOver = state.withLock { state in
+                    let isOver = !state.isCalling || state.isAbandoned
+                    if !isOver { state.closers.append(continuation) }
+                    return isOver
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            abandon()
+        }
+        timer?.cancel()
+    }
+
+    private func abandon() {
+        let closers = state.withLock { state in
+            state.isAbandoned = true
+            state.waiting = []
+            defer { state.closers = [] }
+            return state.closers
+        }
+        for closer in closers { closer.resume() }
     }
 }
 

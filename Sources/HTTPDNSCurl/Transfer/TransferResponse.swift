@@ -44,11 +44,17 @@ package struct TransferInProgress: Sendable {
             }
         } catch {
             pump?.cancel()
-            if let interim = transfer.request.interim { await interim.close() }
+            await closeInterim()
             throw error
         }
-        if let interim = transfer.request.interim { await interim.close() }
         let body = TransferResponseBody(transfer, pump: pump)
+        if transfer.request.interim != nil {
+            await closeInterim()
+            if Task.isCancelled {
+                transfer.cancel()
+                throw CancellationError()
+            }
+        }
         do throws(TransferFailure) {
             let (head, version) = try ResponseHead.received(
                 rawHead.bytes,
@@ -79,6 +85,15 @@ package struct TransferInProgress: Sendable {
             failure.requestMayHaveBeenSent = true
             throw failure
         }
+    }
+}
+
+extension TransferInProgress {
+    /// Waits until the closure for interim responses was called with all of them, and for the time limits of the head at most.
+    private func closeInterim() async {
+        guard let interim = transfer.request.interim else { return }
+        let deadlines = [transfer.limits.deadline, transfer.limits.headDeadline].compactMap { $0 }
+        await interim.close(by: deadlines.min())
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import Dispatch
 import HTTPDNSPrimitives
 import HTTPTypes
 import ServerRig
@@ -86,6 +87,29 @@ struct InterimResponseTests {
         queue.add(ResponseHead(HTTPResponse(status: .init(code: 103))))
         await queue.close()
         #expect((64...200).contains(count.withLock { $0 }), "nothing is added after the end")
+        await fixture.transport.shutdown()
+    }
+
+    @Test("A slow closure delays neither a cancellation nor a request beyond its deadline", arguments: [false, true])
+    func slowClosure(isCancelled: Bool) async throws {
+        let server = try RawServer(.readHead, .sendText(Self.hints), .respond("ok"), .hang)
+        let fixture = TransportFixture()
+        let (called, released) = (Gate(), DispatchSemaphore(value: 0))
+        let hasReturned = Lock(false)
+        var request = try TransportFixture.request(to: server)
+        request.interim = InterimResponseQueue { _ in
+            called.open()
+            _ = released.wait(timeout: .now() + 10)
+            hasReturned.withLock { $0 = true }
+        }
+        if !isCancelled { request.limits.deadline = SystemTimeSource().now() + .milliseconds(300) }
+        let sending = Task { [request] in try await fixture.send(request) }
+        await called.passage()
+        if isCancelled { sending.cancel() }
+        let result = await sending.result
+        #expect(!hasReturned.withLock { $0 }, "it waited for the closure")
+        if isCancelled { #expect(throws: CancellationError.self) { try result.get() } }
+        released.signal()
         await fixture.transport.shutdown()
     }
 
