@@ -41,7 +41,7 @@ final class TransportLoop {
     @exclusivity(unchecked) var spares: [EasyHandle] = []
     @exclusivity(unchecked) private var readable: [EasyHandle] = []
     /// Handles whose response began while their stream had nothing to send.
-    @exclusivity(unchecked) private var answeredEarly: [EasyHandle] = []
+    @exclusivity(unchecked) var answeredEarly: [EasyHandle] = []
     @exclusivity(unchecked) private var resumptions: [ResponseState.Action] = []
     /// The resumptions of callers that need no thread of the runtime.
     @exclusivity(unchecked) private var ownResumptions: [ResponseState.Action] = []
@@ -282,47 +282,6 @@ final class TransportLoop {
         }
         let deadline = PhaseBound.next(for: handle, transfer.limits).deadline
         if deadline < .max { deadlines.insert(handle, at: deadline) }
-    }
-
-    func resumeReading(_ handle: EasyHandle) {
-        guard handle.isReadingPaused else { return }
-        handle.isReadingPaused = false
-        handle.unreadBytes = 0
-        unpause(handle)
-    }
-
-    private func resumeSending(_ handle: EasyHandle) {
-        guard handle.isSendingPaused else { return }
-        handle.isSendingPaused = false
-        unpause(handle)
-    }
-
-    /// Resumes sending after an early response. After an error status libcurl discards the rest of the request, but it never
-    /// ends a transfer whose sending is paused (7.88.1). The sending side is resumed, and pauses again if it has nothing.
-    private func resumeAnsweredEarly() {
-        pending.remove(.earlyAnswers)
-        while let handle = answeredEarly.popLast() { resumeSending(handle) }
-    }
-
-    func noteEarlyAnswer(_ handle: EasyHandle) {
-        answeredEarly.append(handle)
-        pending.insert(.earlyAnswers)
-    }
-
-    /// Resumes both directions: curl_easy_pause sets them together, and may call back before it returns.
-    private func unpause(_ handle: EasyHandle) {
-        handle.activeAt = now
-        deadlineMayBeEarlier(for: handle)
-        var directions: Int32 = 0
-        if handle.isReadingPaused { directions |= CURLPAUSE_RECV }
-        if handle.isSendingPaused { directions |= CURLPAUSE_SEND }
-        handle.isTakingKept = !handle.isReadingPaused
-        let code = curl_easy_pause(handle.curl, directions)
-        handle.isTakingKept = false
-        // This call delivers the data that libcurl had kept back. If that fails, libcurl does not continue the transfer.
-        if handle.hasFailed || code == CURLE_WRITE_ERROR || code == CURLE_OUT_OF_MEMORY {
-            finish(handle, result(of: handle, code))
-        }
     }
 
     // MARK: results

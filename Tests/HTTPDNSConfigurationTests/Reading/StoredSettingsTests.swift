@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNS
+import HTTPDNSConfiguration
+import Testing
+
+#if YAML
+/// The settings of what a client keeps for origins: credentials and cookies.
+struct StoredSettingsTests {
+    @Test("Credentials are read by origin, and mistakes in them repeat no secret")
+    func credentials() throws {
+        func settings(_ entry: String) throws -> HTTPDNSClient.Configuration {
+            try ConfigurationFile.settings("version: 1\nclient: { credentials: [\(entry)] }", name: "/etc/f.yaml")
+                .clientConfiguration(file: "/etc/f.yaml")
+        }
+        let one = try #require(HTTPDNSClient.Origin("https://one.example"))
+        let basic =
+            "{ origin: 'https://ONE.example/', scheme: basic, user: me, password: { env: A }, preemptive: true }"
+        let expected = HTTPDNSClient.Credential.basic(user: "me", password: .environment("A"), preemptive: true)
+        #expect(try settings(basic).credentials == [one: expected])
+        #expect(
+            try settings("{ origin: 'https://one.example', scheme: bearer, token: { env: T } }").credentials
+                == [one: .bearer(.environment("T"))]
+        )
+        for (entry, word) in [
+            ("canary", "found a value"), ("{ scheme: basic }", "\"origin\" is missing"),
+            ("{ origin: 'https://one.example' }", "\"scheme\" is missing"),
+            ("{ origin: 'https://me:canary@one.example', scheme: bearer, token: { env: T } }", "no user information"),
+            ("{ origin: 'https://one.example/a', scheme: bearer, token: { env: T } }", "without a path"),
+            ("{ origin: 'https://one.example', scheme: bearer, token: canary }", "{ file: PATH } or { env: NAME }"),
+            ("{ origin: 'https://one.example', scheme: bearer, token: { env: T }, user: me }", "no such key"),
+            ("{ origin: 'https://one.example', scheme: basic, user: me }", "needs the key \"password\""),
+            ("{ origin: 'https://one.example', scheme: basic, user: 'a:b', password: { env: A } }", "has a colon"),
+            ("\(basic), \(basic)", "listed twice"),
+        ] {
+            let error = #expect(throws: ConfigurationFileError.self) { try settings(entry) }
+            let text = error.map { "\($0)" } ?? ""
+            #expect(text.contains(word) && !text.contains("canary"), "\(text)")
+        }
+    }
+
+    @Test("The place of cookies and their limits are read, and the default is off")
+    func cookies() throws {
+        func cookies(_ text: String) throws -> HTTPDNSClient.Configuration.Cookies {
+            try ConfigurationFile.settings("version: 1\nclient: { \(text) }", name: "/tmp/f.yaml")
+                .clientConfiguration(file: "/tmp/f.yaml").cookies
+        }
+        #expect(try cookies("") == .off && cookies("cookies: off") == .off)
+        #expect(try cookies("cookies: memory") == .memory() && cookies("cookies: {}") == .memory())
+        let limits = HTTPDNSClient.CookieJar.Limits(maximumPerDomain: 7, maximum: 70)
+        #expect(try cookies("cookies: { maximum_per_domain: 7, maximum: 70 }") == .memory(limits))
+        #expect(try cookies("cookies: { file: jar, maximum_per_domain: 7, maximum: 70 }") == .file("/tmp/jar", limits))
+        #expect(try cookies("cookies: { file: /tmp/jar }") == .file("/tmp/jar"))
+    }
+
+    @Test("Settings for inspection leave the file with cookies alone")
+    func inspectedCookies() throws {
+        let settings = try ConfigurationFile.settings(
+            "version: 1\nclient: { cookies: { file: jar, maximum: 70 } }",
+            name: "/tmp/f.yaml"
+        )
+        let limits = HTTPDNSClient.CookieJar.Limits(maximumPerDomain: 50, maximum: 70)
+        #expect(settings.forInspection.cookies == .memory(limits))
+    }
+}
+#endif
