@@ -36,6 +36,18 @@ final class AuthenticationMemory: Sendable {
         return state.withLock { $0.take(challenge, clientNonce) }
     }
 
+    /// Puts the nonce of a challenge in force, for the requests after one that cannot be sent again.
+    func keep(_ challenge: DigestChallenge) { state.withLock { $0.keep(challenge) } }
+
+    /// Returns the answer with another use of its nonce; nil when the nonce cannot be used any more.
+    func next(after answer: DigestAnswer) -> DigestAnswer? {
+        let clientNonce = DigestAnswer.newClientNonce()
+        guard let use = state.withLock({ $0.next(after: answer, clientNonce) }) else { return nil }
+        var answer = answer
+        (answer.count, answer.clientNonce) = (use.count, use.clientNonce)
+        return answer
+    }
+
     /// Replaces a nonce with the next one of the server. Nothing changes when it is no longer in force.
     func replace(_ nonce: String, with next: String) { state.withLock { $0.replace(nonce, with: next) } }
 
@@ -87,6 +99,13 @@ struct AuthenticationMemoryState {
         return use(challenge, clientNonce)
     }
 
+    mutating func keep(_ challenge: DigestChallenge) { self.challenge = challenge }
+
+    mutating func next(after answer: DigestAnswer, _ clientNonce: String) -> AuthenticationMemory.Use? {
+        // The count of the nonce may have been dropped since, for those of newer ones.
+        use(answer.challenge, answer.challenge.isSession ? answer.clientNonce : clientNonce, from: answer.count)
+    }
+
     mutating func replace(_ nonce: String, with next: String) {
         // The session key belongs to the first nonce.
         guard let challenge, challenge.nonce == nonce, !challenge.isSession else { return }
@@ -97,13 +116,16 @@ struct AuthenticationMemoryState {
         if challenge?.nonce == nonce { challenge = nil }
     }
 
-    private mutating func use(_ challenge: DigestChallenge, _ clientNonce: String) -> AuthenticationMemory.Use? {
+    /// - Parameter uses: The uses of the nonce so far, if they are no longer known.
+    private mutating func use(_ challenge: DigestChallenge, _ clientNonce: String, from uses: UInt32 = 0)
+        -> AuthenticationMemory.Use?
+    {
         let index: Int
         if let known = counts.firstIndex(where: { $0.nonce == challenge.nonce }) {
             index = known
         } else {
             if counts.count >= AuthenticationMemoryState.maximumNonces { counts.removeFirst() }
-            counts.append(Count(nonce: challenge.nonce, clientNonce: clientNonce))
+            counts.append(Count(nonce: challenge.nonce, clientNonce: clientNonce, uses: uses))
             index = counts.count - 1
         }
         // The count has eight digits (RFC 7616 section 3.4), and no value may be sent twice.

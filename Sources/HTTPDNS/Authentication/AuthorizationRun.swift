@@ -8,14 +8,17 @@ internal import HTTPTypes
 
 /// The use of a credential by one hop, with the requests that it takes.
 protocol AuthorizationRun {
-    /// Returns the value of the field for the next request; nil to send the request without it.
+    /// Returns the authorization of the next request; nil to send the request without one.
+    /// - Parameter deadline: The end of waits.
     /// - Throws: ``HTTPDNSClientError`` with code `authenticationFailed`; `CancellationError`.
-    mutating func fieldValue() async throws -> String?
+    mutating func authorization(until deadline: MonotonicTime?) async throws -> RequestAuthorization?
 
-    /// Decides about the challenges of a refused request.
-    /// - Returns: Whether the request is sent again.
+    /// Takes the challenges of a refused request, for this request and later ones. It waits for no user code that may
+    /// send requests: the response still has its connection.
+    /// - Parameter mayRepeat: Whether the request can be sent again.
+    /// - Returns: Whether it is to be sent again.
     /// - Throws: ``HTTPDNSClientError`` with code `authenticationFailed`; `CancellationError`.
-    mutating func isAnswered(_ challenges: [AuthenticationChallenge]) async throws -> Bool
+    mutating func learn(from challenges: [AuthenticationChallenge], mayRepeat: Bool) async throws -> Bool
 
     /// Takes what the server says with any other response.
     /// - Parameter information: The parameters of `Authentication-Info`.
@@ -43,21 +46,25 @@ struct BasicRun: AuthorizationRun {
         isSent = isPreemptive || memory.covers(target.path)
     }
 
-    mutating func fieldValue() async throws -> String? {
+    mutating func authorization(until deadline: MonotonicTime?) async throws -> RequestAuthorization? {
         guard isSent else { return nil }
         let password = try await target.secret(login.password)
         if let fault = BasicCredential.fault(user: login.user, password: password, in: "the credential") {
             throw HTTPDNSClientError.authenticationFailed(target, fault)
         }
-        return BasicCredential.value(user: login.user, password: password)
+        return RequestAuthorization(BasicCredential.value(user: login.user, password: password), at: target.origin)
     }
 
-    mutating func isAnswered(_ challenges: [AuthenticationChallenge]) async throws -> Bool {
+    mutating func learn(from challenges: [AuthenticationChallenge], mayRepeat: Bool) async throws -> Bool {
         guard !isSent else {
             memory.forgetPaths()
             return false
         }
         isChallenged = challenges.contains { $0.scheme == "basic" && $0.token68 == nil }
+        guard mayRepeat else {
+            if isChallenged { memory.accept(target.path) }
+            return false
+        }
         isSent = isChallenged
         return isChallenged
     }
@@ -72,12 +79,15 @@ struct DigestRun: AuthorizationRun {
     let login: HTTPDNSClient.Credential.Login
     let memory: AuthenticationMemory
     let target: AuthorizationTarget
-    /// Returns the hash of the request body; nil for a body that can be read once only.
-    let bodyHash: (DigestHash.Function) async throws -> String?
+    /// Whether the request body can be hashed before it is sent.
+    let isBodyReadable: Bool
+    /// Returns the hash of the request body; nil when it cannot be read before.
+    let bodyHash: (DigestHash.Function, MonotonicTime?) async throws -> String?
 
     /// The use of the nonce for the next request.
     private var use: AuthenticationMemory.Use?
-    private var answer: DigestAnswer?
+    /// The authorization of the last request.
+    private var last: RequestAuthorization?
     /// Whether the nonce in use is from a challenge to this hop.
     private var isChallenged = false
     /// Whether a challenge to this hop was stale.
@@ -87,21 +97,23 @@ struct DigestRun: AuthorizationRun {
         _ login: HTTPDNSClient.Credential.Login,
         memory: AuthenticationMemory,
         target: AuthorizationTarget,
-        bodyHash: @escaping (DigestHash.Function) async throws -> String?
+        isBodyReadable: Bool,
+        bodyHash: @escaping (DigestHash.Function, MonotonicTime?) async throws -> String?
     ) {
         self.login = login
         self.memory = memory
         self.target = target
+        self.isBodyReadable = isBodyReadable
         self.bodyHash = bodyHash
         use = memory.next(for: target.path, at: target.origin)
     }
 
-    mutating func fieldValue() async throws -> String? {
-        answer = nil
+    mutating func authorization(until deadline: MonotonicTime?) async throws -> RequestAuthorization? {
+        last = nil
         guard let use else { return nil }
         var bodyHash: String?
         if use.challenge.protection == .authInt {
-            bodyHash = try await self.bodyHash(use.challenge.function)
+            bodyHash = try await self.bodyHash(use.challenge.function, deadline)
             guard bodyHash != nil else { return nil }
         }
         let answer = DigestAnswer(
@@ -114,12 +126,12 @@ struct DigestRun: AuthorizationRun {
             clientNonce: use.clientNonce,
             bodyHash: bodyHash
         )
-        self.answer = answer
-        return answer.fieldValue
+        last = RequestAuthorization(answer, countedBy: memory, at: target.origin)
+        return last
     }
 
-    mutating func isAnswered(_ challenges: [AuthenticationChallenge]) async throws -> Bool {
-        let refused = answer?.challenge
+    mutating func learn(from challenges: [AuthenticationChallenge], mayRepeat: Bool) async throws -> Bool {
+        let refused = last?.answer?.challenge
         if let refused { memory.forget(refused.nonce) }
         guard var challenge = DigestChallenge.strongest(of: challenges) else { return false }
         // The protection space of a proxy is the whole proxy (RFC 7616 section 3.3).
@@ -136,7 +148,10 @@ struct DigestRun: AuthorizationRun {
             // There was no answer to the last challenge, because its body cannot be hashed.
             return false
         }
-        if challenge.protection == .authInt, try await bodyHash(challenge.function) == nil { return false }
+        guard mayRepeat, isBodyReadable || challenge.protection != .authInt else {
+            memory.keep(challenge)
+            return false
+        }
         wasStale = isChallenged && challenge.isStale
         isChallenged = true
         use = memory.take(challenge)
@@ -144,7 +159,7 @@ struct DigestRun: AuthorizationRun {
     }
 
     mutating func accept(_ information: [String: String]) throws {
-        guard let answer else { return }
+        guard let answer = last?.answer else { return }
         if let proof = information["rspauth"], (information["qop"] ?? "auth").asciiLowercased == "auth",
             let expected = answer.expectedServerProof, proof.asciiLowercased != expected
         {
@@ -164,40 +179,40 @@ struct BearerRun: AuthorizationRun {
     let tokens: BearerTokens
     let target: AuthorizationTarget
     let time: any TimeSource
-    let deadline: MonotonicTime?
     private var use: BearerTokens.Use?
-    private var isRenewed = false
+    /// The token that was requested after a refusal.
+    private var renewal: BearerTokens.Demand?
 
-    init(_ tokens: BearerTokens, target: AuthorizationTarget, time: any TimeSource, until deadline: MonotonicTime?) {
+    init(_ tokens: BearerTokens, target: AuthorizationTarget, time: any TimeSource) {
         self.tokens = tokens
         self.target = target
         self.time = time
-        self.deadline = deadline
     }
 
-    mutating func fieldValue() async throws -> String? {
-        if use == nil { use = try await token(after: nil) }
-        return use.map { "Bearer \($0.text)" }
-    }
-
-    mutating func isAnswered(_ challenges: [AuthenticationChallenge]) async throws -> Bool {
-        guard let refused = use, !isRenewed, challenges.mayMeanToken else { return false }
-        isRenewed = true
-        use = try await token(after: refused.number)
-        return use != nil
-    }
-
-    mutating func accept(_ information: [String: String]) {}
-
-    private func token(after refused: UInt64?) async throws -> BearerTokens.Use? {
+    mutating func authorization(until deadline: MonotonicTime?) async throws -> RequestAuthorization? {
+        guard let demand = renewal ?? tokens.demand(on: time) else { return nil }
         do {
-            return try await tokens.token(after: refused, on: time, until: deadline)
-        } catch is CancellationError {
+            let use = try await tokens.token(demand, until: deadline)
+            self.use = use
+            return RequestAuthorization("Bearer \(use.text)", at: target.origin)
+        } catch is CancellationError where Task.isCancelled {
             throw CancellationError()
         } catch {
             throw HTTPDNSClientError.noToken(target, error, until: deadline)
         }
     }
+
+    mutating func learn(from challenges: [AuthenticationChallenge], mayRepeat: Bool) async throws -> Bool {
+        guard let refused = use?.number, renewal == nil, challenges.mayMeanToken else { return false }
+        guard mayRepeat else {
+            tokens.refuse(refused, on: time)
+            return false
+        }
+        renewal = tokens.demand(after: refused, on: time)
+        return renewal != nil
+    }
+
+    mutating func accept(_ information: [String: String]) {}
 }
 
 /// The use of a Bearer credential whose token another program renews.
@@ -212,13 +227,13 @@ struct FixedTokenRun: AuthorizationRun {
         self.target = target
     }
 
-    mutating func fieldValue() async throws -> String? {
+    mutating func authorization(until deadline: MonotonicTime?) async throws -> RequestAuthorization? {
         if text == nil { text = try await read() }
-        return text.map { "Bearer \($0)" }
+        return text.map { RequestAuthorization("Bearer \($0)", at: target.origin) }
     }
 
-    mutating func isAnswered(_ challenges: [AuthenticationChallenge]) async throws -> Bool {
-        guard !isReadAgain, challenges.mayMeanToken else { return false }
+    mutating func learn(from challenges: [AuthenticationChallenge], mayRepeat: Bool) async throws -> Bool {
+        guard mayRepeat, !isReadAgain, challenges.mayMeanToken else { return false }
         isReadAgain = true
         let refused = text
         text = try await read()

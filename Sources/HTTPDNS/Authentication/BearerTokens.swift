@@ -15,6 +15,12 @@ final class BearerTokens: Hashable, Sendable {
     /// The result that a waiting request gets.
     typealias Waiter = OneShot<Result<Use, any Error>>
 
+    /// A request for a token, whose result may have to be awaited.
+    struct Demand: Sendable {
+        fileprivate let outcome: BearerState.Step.Outcome
+        fileprivate let waiter: Waiter
+    }
+
     /// The longest call of the closure. A closure that never returned would otherwise block the credential forever.
     private static let renewalLimit = Duration.seconds(30)
 
@@ -38,28 +44,39 @@ final class BearerTokens: Hashable, Sendable {
 
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-    /// Returns a token, as soon as there is one.
+    /// Requests a token, and begins a call of the closure if one is needed. It does not wait.
     /// - Parameters:
     ///   - refused: The number of the token that a server has refused; nil for none.
     ///   - time: The clock of lifetimes and intervals.
-    ///   - deadline: The end of the wait, on `SystemTimeSource`.
     /// - Returns: Nil when a token was refused, and the next one must not be requested yet.
-    /// - Throws: ``RenewalOverdue``; the error of the last call of the closure; `CancellationError`, which ends this wait
-    ///   and not the call of the closure.
-    func token(after refused: UInt64? = nil, on time: any TimeSource, until deadline: MonotonicTime?) async throws
-        -> Use?
-    {
+    func demand(after refused: UInt64? = nil, on time: any TimeSource) -> Demand? {
         let now = time.now()
         let waiter = Waiter()
         let step = state.withLock { $0.demand(after: refused, at: now, waiter) }
         if step.begins { renew(on: time, at: now) }
-        switch step.outcome {
+        if case .refused = step.outcome { return nil }
+        return Demand(outcome: step.outcome, waiter: waiter)
+    }
+
+    /// Records the refusal of a token, and begins a call of the closure, for the requests after one that cannot be sent
+    /// again.
+    func refuse(_ number: UInt64, on time: any TimeSource) {
+        let now = time.now()
+        if state.withLock({ $0.refuse(number, at: now) }) { renew(on: time, at: now) }
+    }
+
+    /// Returns the token that was requested, as soon as there is one.
+    /// - Parameter deadline: The end of the wait, on `SystemTimeSource`.
+    /// - Throws: ``RenewalOverdue``; the error of the last call of the closure; `CancellationError`, which ends this wait
+    ///   and not the call of the closure.
+    func token(_ demand: Demand, until deadline: MonotonicTime?) async throws -> Use {
+        switch demand.outcome {
         case .use(let use): return use
-        case .refused: return nil
+        case .refused: throw RenewalOverdue()
         case .failed(let error): throw error
         case .wait(let id):
             defer { state.withLock { $0.leave(id) } }
-            return try await BearerTokens.result(of: waiter, until: deadline)
+            return try await BearerTokens.result(of: demand.waiter, until: deadline)
         }
     }
 
@@ -113,7 +130,7 @@ struct BearerState {
 
     /// The decision about one request.
     struct Step {
-        enum Outcome {
+        enum Outcome: Sendable {
             case use(BearerTokens.Use)
             case wait(id: UInt64)
             /// The token was refused, and the next one must not be requested yet.
@@ -130,6 +147,8 @@ struct BearerState {
     let minimumInterval: Duration
     private var token: Token?
     private var lastNumber: UInt64 = 0
+    /// The number of the last token that was refused to a request which cannot be sent again.
+    private var refusedNumber: UInt64 = 0
     private var lastError: (any Error)?
     private var isRenewing = false
     /// The end of the last call of the closure.
@@ -147,7 +166,8 @@ struct BearerState {
 
     /// Decides about a request.
     mutating func demand(after refused: UInt64?, at now: MonotonicTime, _ waiter: BearerTokens.Waiter) -> Step {
-        if let token, token.use.number > (refused ?? 0) {
+        let isAwaited = isRenewing && token?.use.number == refusedNumber
+        if let token, token.use.number > (refused ?? 0), !isAwaited {
             guard let expiry = token.expiry, now >= expiry - renewsAhead else { return Step(outcome: .use(token.use)) }
             if now < expiry { return Step(outcome: .use(token.use), begins: begin(at: now)) }
             // An expired token is better than none: its server decides.
@@ -160,6 +180,14 @@ struct BearerState {
         lastWaiter += 1
         waiters[lastWaiter] = waiter
         return Step(outcome: .wait(id: lastWaiter), begins: begin(at: now))
+    }
+
+    /// Records a refused token: requests wait for the next one while it is on its way.
+    /// - Returns: Whether the caller begins a call of the closure.
+    mutating func refuse(_ number: UInt64, at now: MonotonicTime) -> Bool {
+        guard token?.use.number == number else { return false }
+        refusedNumber = number
+        return begin(at: now)
     }
 
     /// Removes a request that no longer waits.

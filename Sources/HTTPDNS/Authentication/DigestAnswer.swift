@@ -10,8 +10,8 @@ struct DigestAnswer: Sendable {
     /// The request target, such as `/dir/index.html?a=b`.
     let target: String
     /// The number of requests with this nonce, this one included.
-    let count: UInt32
-    let clientNonce: String
+    var count: UInt32
+    var clientNonce: String
     /// The hash of the request body, for the protection `auth-int`.
     var bodyHash: String?
 

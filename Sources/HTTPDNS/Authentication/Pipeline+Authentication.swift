@@ -3,6 +3,7 @@
 
 internal import HTTPDNSCore
 internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
 internal import HTTPTypes
 internal import Logging
 
@@ -15,11 +16,16 @@ extension Pipeline {
     /// The field in which a server proves itself (RFC 9110 section 11.6.3).
     private static let authenticationInfo = HTTPField.Name("Authentication-Info")
 
-    /// Whether a call may need a credential. Nearly no call does: the others do not pass this step.
+    /// Whether a call has a credential for its first hop. Nearly no call does: the others do not pass this step.
     func mayAuthenticate(_ request: borrowing HTTPDNSClient.Request) -> Bool {
-        if hasCredentials { return true }
-        guard let own = request.own else { return false }
-        return !own.options.credential.isInherited
+        if let own = request.own, !own.options.credential.isInherited { return !own.options.credential.isNever }
+        guard hasCredentials else { return false }
+        return hasCredential(for: request.url)
+    }
+
+    private func hasCredential(for url: String) -> Bool {
+        // The rewriter refuses an unreadable URL.
+        HTTPDNSClient.Origin(url).map { current.values.credentials[$0] != nil } ?? false
     }
 
     /// Sends a hop with the credential of its origin, if there is one.
@@ -32,22 +38,23 @@ extension Pipeline {
         var (context, exchanges, requests) = (context, [HTTPDNSClient.Exchange](), 0)
         do {
             while true {
-                var sent = request
-                if let value = try await run.fieldValue() { sent.headerFields.append(.authorization(value)) }
-                var response = try await sendAgain(sent, context)
+                context.authorization = try await run.authorization(until: context.call.firstDeadline)
+                var response = try await sendAgain(request, context)
                 exchanges += response.exchanges
                 response.exchanges = exchanges
                 requests += 1
+                // A network interceptor may have sent the request to another origin, or made the response itself.
+                guard response.isFrom(target.origin) else { return response }
                 guard response.statusCode == 401 else {
                     try run.accept(information(in: response))
                     return response
                 }
                 let challenges = AuthenticationChallenge.all(in: response.headerFields, .wwwAuthenticate)
-                let isLast = requests >= Pipeline.maximumRequests || request.body.isSpent || gate.isClosed
-                guard !isLast, try await run.isAnswered(challenges) else { return response }
+                let mayRepeat = requests < Pipeline.maximumRequests && !request.body.isSpent && !gate.isClosed
+                guard try await run.learn(from: challenges, mayRepeat: mayRepeat) else { return response }
                 logAnswer(credential, target)
+                // Before the wait for a token: its closure may need the connection.
                 try await response.body.drain()
-                context.rewritten = nil
                 context.call.nextHop(after: request)
             }
         } catch var error as HTTPDNSClientError {
@@ -104,11 +111,11 @@ extension Pipeline {
             return BasicRun(login, isPreemptive: isPreemptive, memory: memory, target: target)
         case .digest(let login):
             let memory = memories.memory(of: credential, at: target.server)
-            return DigestRun(login, memory: memory, target: target) { [self] function in
-                try await bodyHash(of: request, function, context)
+            return DigestRun(login, memory: memory, target: target, isBodyReadable: request.body.isReadableBefore) {
+                [self] function, deadline in
+                try await bodyHash(of: request, function, until: deadline, context)
             }
-        case .bearer(let tokens):
-            return BearerRun(tokens, target: target, time: retrying.time, until: context.call.firstDeadline)
+        case .bearer(let tokens): return BearerRun(tokens, target: target, time: retrying.time)
         case .fixedToken(let secret): return FixedTokenRun(secret, target: target)
         }
     }
@@ -118,13 +125,14 @@ extension Pipeline {
     func bodyHash(
         of request: HTTPDNSClient.Request,
         _ function: DigestHash.Function,
+        until deadline: MonotonicTime?,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> String? {
-        guard request.body.isReplayable else { return nil }
+        guard request.body.isReadableBefore else { return nil }
         var hash = DigestHash(function)
         let source: RequestBodySource
         do {
-            source = try await request.body.opened(until: context.call.firstDeadline, keeping: context.compressed)
+            source = try await request.body.opened(until: deadline, keeping: context.compressed)
         } catch is BodyOverdue {
             // The hop itself fails with the error of the deadline.
             return nil
@@ -150,5 +158,12 @@ extension Pipeline {
             "challenge answered",
             metadata: ["origin": "\(target.server)", "scheme": "\(credential)", "host": "\(target.host)"]
         )
+    }
+}
+
+extension HTTPDNSClient.Response {
+    /// Whether a server of an origin sent the response.
+    fileprivate func isFrom(_ origin: HTTPDNSClient.Origin) -> Bool {
+        exchanges.last.map { HTTPDNSClient.Origin($0.request.content.url.parsed) == origin } ?? false
     }
 }

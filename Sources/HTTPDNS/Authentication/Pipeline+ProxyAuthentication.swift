@@ -24,7 +24,7 @@ extension Pipeline {
         _ hop: HopRecord
     ) async throws -> HopAnswer {
         var run = forwardingRun(request, fixed, attempt, context)
-        var requests = 0
+        var (context, requests) = (context, 0)
         while true {
             let body = try await opened(request, context, hop)
             var transfer = try transferRequest(
@@ -35,8 +35,11 @@ extension Pipeline {
                 context,
                 body
             )
-            if let value = try await run?.fieldValue() {
-                transfer.headerFields.append(.authorization(value, .proxyAuthorization))
+            let authorization = try await run?.authorization(until: context.call.firstDeadline)
+            if let field = authorization?.nextField(.proxyAuthorization) {
+                transfer.headerFields.append(field)
+                // A hedge is a copy, and a copy would repeat the count of the nonce.
+                transfer.hedgeAfter = nil
             }
             let answer = try await sender.send(transfer, unless: { isStale(context) })
             guard run != nil else { return answer }
@@ -50,12 +53,12 @@ extension Pipeline {
                 return answer
             }
             let challenges = AuthenticationChallenge.all(in: fields, .proxyAuthenticate)
-            guard requests < Pipeline.maximumProxyRequests, !request.body.isSpent,
-                try await run?.isAnswered(challenges) == true
-            else { return answer }
+            let mayRepeat = requests < Pipeline.maximumProxyRequests && !request.body.isSpent
+            guard try await run?.learn(from: challenges, mayRepeat: mayRepeat) == true else { return answer }
             context.frame?.noteSent()
             let length = BodyLength(declaredBy: answer.head, to: request.method, decodes: fixed.isDecoded)
             try await HTTPDNSClient.Response.Body(answer.body, of: hop, length: length).drain()
+            context.call.nextHop(after: request)
         }
     }
 
@@ -88,9 +91,13 @@ extension Pipeline {
             user: credential.user,
             password: HTTPDNSClient.Credential.Secret(password)
         )
-        return DigestRun(login, memory: memories.memory(of: own, at: target.server), target: target) {
-            [self] function in
-            try await bodyHash(of: request, function, context)
+        return DigestRun(
+            login,
+            memory: memories.memory(of: own, at: target.server),
+            target: target,
+            isBodyReadable: request.body.isReadableBefore
+        ) { [self] function, deadline in
+            try await bodyHash(of: request, function, until: deadline, context)
         }
     }
 }

@@ -93,6 +93,11 @@ extension HTTPDNSClient.Request {
         /// Whether the body is a stream whose reading has begun.
         var isSpent: Bool { pass?.isTaken ?? false }
 
+        /// Whether the bytes that are sent can be read before: those of a file are not compressed in advance.
+        var isReadableBefore: Bool {
+            if case .pieces = content { coding == nil } else { isReplayable }
+        }
+
         /// Returns the body in the transport's form. It opens files and compresses bytes in memory.
         /// - Parameters:
         ///   - deadline: The deadline of the call.

@@ -107,6 +107,8 @@ extension HTTPDNSClient {
         var settingsNumber: UInt64?
         /// The header fields that the client added to the hop's request from these settings; nil for none.
         var addedFields: HTTPFields?
+        /// The credential that the client adds to each try of the hop; nil for none.
+        var authorization: RequestAuthorization?
         /// The hop's connection permit; nil where connections are not limited.
         var permit: ConnectionPermit?
     }

@@ -28,8 +28,10 @@ extension Pipeline {
         guard index < network.count else { return try await rewriteAndTransfer(request, context) }
         var context = context
         context.requestURL = request.url
+        let authorization = context.authorization
         return try await network[index].intercept(request, context: context) { next, context in
-            try await self.hop(index + 1, self.withoutForeignCookies(next, in: request), context)
+            let next = self.withoutForeignCredential(next, in: request, authorization)
+            return try await self.hop(index + 1, self.withoutForeignCookies(next, in: request), context)
         }
     }
 }

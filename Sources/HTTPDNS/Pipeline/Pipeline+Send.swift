@@ -230,7 +230,8 @@ extension Pipeline {
         transfer.offers = fixed.offers
         transfer.egressPath = egressPath
         transfer.order = order.order(of: content.resolution)
-        transfer.hedgeAfter = hedgeAfter
+        // A hedge is a copy, and a copy would repeat the count of a nonce.
+        transfer.hedgeAfter = context.authorization?.isCounted == true ? nil : hedgeAfter
         transfer.limits.deadline = context.call.deadline
         transfer.limits.headDeadline = context.call.headDeadline
         if !request.body.isEmpty { transfer.limits.headAfterBody = context.call.headLimit }

@@ -180,6 +180,8 @@ final class Pipeline: Sendable {
         var context = context
         if let frame = context.frame { context.hop = frame.nextHop() }
         context.addedFields = nil
+        var request = request
+        if let field = context.authorization?.nextField() { request.headerFields.append(field) }
         if let cookies, request.own?.options.usesCookies ?? true {
             return try await sendWithCookies(of: cookies, request, context)
         }

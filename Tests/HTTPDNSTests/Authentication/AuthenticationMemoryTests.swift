@@ -29,6 +29,23 @@ struct AuthenticationMemoryTests {
         #expect(memory.take(challenge)?.count == 202)
     }
 
+    @Test("A retry goes on counting a nonce whose count was dropped for newer ones")
+    func droppedCount() throws {
+        let memory = AuthenticationMemory()
+        let use = try #require(memory.take(try challenge("n")))
+        for number in 0..<AuthenticationMemoryState.maximumNonces { _ = memory.take(try challenge("n\(number)")) }
+        let answer = DigestAnswer(
+            challenge: use.challenge,
+            user: "me",
+            password: "pw",
+            method: "GET",
+            target: "/",
+            count: use.count,
+            clientNonce: use.clientNonce
+        )
+        #expect(memory.next(after: answer)?.count == 2)
+    }
+
     @Test("The next nonce of a server begins at one, and replaces only its own predecessor")
     func nextNonce() throws {
         let (memory, origin) = (AuthenticationMemory(), try origin())

@@ -152,6 +152,76 @@ struct BearerTests {
         #expect(calls.withLock { $0 } == 2 && server.refused == 0)
     }
 
+    @Test("A stream that is refused does not wait for the next token, and the next one does")
+    func spentStream() async throws {
+        let server = TokenServer()
+        server.accept("t2")
+        let calls = Lock(0)
+        let end = Gate()
+        let origin = try #require(HTTPDNSClient.Origin(Self.url))
+        let wire = ScriptedWire { request, _ in
+            if case .stream(_, let chunks) = request.body { for try await _ in chunks {} }
+            return server.answer(request)
+        }
+        let rig = try Rig(wire: wire) {
+            $0.credentials = [
+                origin: .bearer(minimumInterval: .zero) {
+                    let call = calls.withLock { calls in
+                        calls += 1
+                        return calls
+                    }
+                    if call > 1 { await end.passage() }
+                    return HTTPDNSClient.Credential.Token("t\(call)")
+                }
+            ]
+        }
+        for status in [401, 200] {
+            let stream = HTTPDNSClient.Request.Body.stream(Chunks([[1]]))
+            let response = try await rig.client.post(Self.url, body: stream)
+            #expect(response.exchanges.map(\.status.code) == [status])
+            end.open()
+        }
+        #expect(calls.withLock { $0 } == 2)
+    }
+
+    /// The first request uses the time for a head, as a long body does.
+    @Test("The wait for the next token has the time of a request of its own")
+    func renewalDeadline() async throws {
+        let server = TokenServer()
+        server.accept("t2")
+        let limit = Duration.seconds(1)
+        let origin = try #require(HTTPDNSClient.Origin(Self.url))
+        let wire = ScriptedWire { request, number in
+            if number == 0 { try await SystemTimeSource().sleep(until: SystemTimeSource().now() + limit) }
+            return server.answer(request)
+        }
+        let calls = Lock(0)
+        let rig = try Rig(wire: wire) {
+            $0.timeouts.responseHead = limit
+            $0.credentials = [
+                origin: .bearer(minimumInterval: .zero) {
+                    let call = calls.withLock { calls in
+                        calls += 1
+                        return calls
+                    }
+                    // A wait whose deadline has passed ends before.
+                    let pause = Duration.milliseconds(call > 1 ? 50 : 0)
+                    try await SystemTimeSource().sleep(until: SystemTimeSource().now() + pause)
+                    return HTTPDNSClient.Credential.Token("t\(call)")
+                }
+            ]
+        }
+        let response = try await rig.client.post(Self.url, body: .bytes([1]))
+        #expect(response.exchanges.map(\.status.code) == [401, 200])
+    }
+
+    @Test("A closure that throws CancellationError does not cancel its requests")
+    func cancellationError() async throws {
+        let rig = try rig(TokenServer(), .bearer { throw CancellationError() })
+        let error = await clientError { try await rig.client.get(Self.url) }
+        #expect(error?.code == .authenticationFailed && error?.underlying is CancellationError)
+    }
+
     @Test("An error of the closure fails its requests, and others in the interval")
     func failing() async throws {
         let calls = Lock(0)

@@ -16,10 +16,14 @@ import Testing
 struct DigestCredentialTests {
     private static let url = "https://map.test/a"
 
-    private func rig(_ wire: ScriptedWire) throws -> Rig {
+    private func rig(
+        _ wire: ScriptedWire,
+        _ change: (inout HTTPDNSClient.Configuration) -> Void = { _ in }
+    ) throws -> Rig {
         let origin = try #require(HTTPDNSClient.Origin(Self.url))
         return try Rig(wire: wire) {
             $0.credentials = [origin: .digest(user: "me", password: HTTPDNSSecret { "pw" })]
+            change(&$0)
         }
     }
 
@@ -34,9 +38,12 @@ struct DigestCredentialTests {
     }
 
     /// The parameters of the request's field, with its scheme removed.
-    private static func parameters(_ request: TransferRequest) -> [String: String] {
+    private static func parameters(
+        _ request: TransferRequest,
+        _ name: HTTPField.Name = .authorization
+    ) -> [String: String] {
         AuthenticationChallenge.information(
-            in: String(request.headerFields[.authorization]?.dropFirst("Digest ".count) ?? "")
+            in: String(request.headerFields[name]?.dropFirst("Digest ".count) ?? "")
         )
     }
 
@@ -119,6 +126,75 @@ struct DigestCredentialTests {
                 #expect(error?.message.contains("rspauth") == true)
             }
         }
+    }
+
+    @Test("A retry has a count of its own, and its proof is checked")
+    func retries() async throws {
+        let name = try #require(HTTPField.Name("Authentication-Info"))
+        let wire = ScriptedWire { request, number in
+            guard request.headerFields.contains(.authorization) else { return Self.challenge(request, "n") }
+            if number < 3 { return .ok(from: request, status: .serviceUnavailable) }
+            return .ok(from: request, fields: [name: "rspauth=\"\(Self.proof(of: request))\", qop=auth"])
+        }
+        let rig = try rig(wire) {
+            $0.retries = .standard
+            ($0.retries.limit, $0.retries.delay) = (2, .zero)
+        }
+        let response = try await rig.client.get(Self.url)
+        #expect(response.exchanges.map(\.status.code) == [401, 503, 503, 200])
+        #expect(wire.requests.map { Self.parameters($0)["nc"] } == [nil, "00000001", "00000002", "00000003"])
+        #expect(Set(wire.requests.dropFirst().map { Self.parameters($0)["cnonce"] }).count == 3)
+        #expect(wire.requests.allSatisfy { $0.headerFields[fields: .authorization].count <= 1 })
+    }
+
+    @Test("A request with a count is not hedged")
+    func hedges() async throws {
+        let wire = ScriptedWire { request, _ in
+            request.headerFields.contains(.authorization) ? .ok(from: request) : Self.challenge(request, "n")
+        }
+        let rig = try rig(wire) { $0.connections.hedgeAfter = .seconds(1) }
+        #expect(try await rig.client.get(Self.url).status == .ok)
+        #expect(wire.requests.map { $0.hedgeAfter != nil } == [true, false])
+    }
+
+    @Test(
+        "The challenge to a stream is returned, and the next request uses its nonce",
+        arguments: ["auth", "auth-int"]
+    )
+    func spentStream(protection: String) async throws {
+        let wire = ScriptedWire { request, _ in
+            if case .stream(_, let chunks) = request.body { for try await _ in chunks {} }
+            return request.headerFields.contains(.authorization)
+                ? .ok(from: request) : Self.challenge(request, "n", "qop=\"\(protection)\"")
+        }
+        let rig = try rig(wire)
+        let refused = try await rig.client.post(Self.url, body: .stream(Chunks([[1]])))
+        #expect(refused.exchanges.map(\.status.code) == [401])
+        // auth-int needs a body that can be read twice.
+        let body = protection == "auth" ? HTTPDNSClient.Request.Body.stream(Chunks([[1]])) : .bytes([1])
+        let next = try await rig.client.post(Self.url, body: body)
+        #expect(next.exchanges.map(\.status.code) == [200])
+        #expect(wire.requests.map { Self.parameters($0)["nc"] } == [nil, "00000001"])
+    }
+
+    @Test("A proxy that refuses a stream gives an error, and its nonce is used next")
+    func spentStreamAtProxy() async throws {
+        let wire = ScriptedWire { request, _ in
+            if case .stream(_, let chunks) = request.body { for try await _ in chunks {} }
+            if request.headerFields.contains(.proxyAuthorization) { return .ok(from: request) }
+            let challenge = "Digest realm=\"r\", nonce=\"n\", qop=\"auth\""
+            return .ok(from: request, status: .proxyAuthenticationRequired, fields: [.proxyAuthenticate: challenge])
+        }
+        var proxy = try HTTPDNSClient.Proxy("http://203.0.113.9:3128")
+        var credential = HTTPDNSClient.Proxy.Credential(user: "me", password: HTTPDNSSecret { "pw" })
+        credential.scheme = .digest
+        proxy.credential = credential
+        let rig = try rig(wire) { $0.proxy = .through(proxy) }
+        let url = "http://map.test/a"
+        let refused = await clientError { try await rig.client.post(url, body: .stream(Chunks([[1]]))) }
+        #expect(refused?.code == .proxyLoginRefused)
+        #expect(try await rig.client.post(url, body: .stream(Chunks([[1]]))).status == .ok)
+        #expect(wire.requests.map { Self.parameters($0, .proxyAuthorization)["nc"] } == [nil, "00000001"])
     }
 
     @Test("A body is hashed for auth-int, and a stream is not read for it")

@@ -14,6 +14,7 @@ final class ScriptedWire: HopSending {
         var requests: [TransferRequest] = []
         var shutdowns: [Duration] = []
         var retirements = 0
+        var begun = 0
     }
 
     private let state = Lock(State())
@@ -35,6 +36,14 @@ final class ScriptedWire: HopSending {
             return state.requests.count - 1
         }
         return try await script(request, number)
+    }
+
+    /// How many hops came in one function, without the functions of the steps.
+    var begun: Int { state.withLock { $0.begun } }
+
+    func begin(_ request: consuming TransferRequest, unless isStale: () -> Bool) throws -> TransferInProgress {
+        state.withLock { $0.begun += 1 }
+        throw HopMustWait(request: consume request)
     }
 
     /// How often connections were to be used no more.
