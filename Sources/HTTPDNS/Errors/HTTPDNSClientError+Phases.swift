@@ -184,7 +184,7 @@ extension HTTPDNSClientError {
             phase: .redirect,
             message: "\(base.authority) redirects to a request that this call has sent before, to \(target.authority)",
             host: base.hostText,
-            hint: "the server may expect a cookie; a redirectHook can add it"
+            hint: "the server may expect a cookie; set cookies (client.cookies), or add it in a redirectHook"
         )
         error.requestMayHaveBeenSent = true
         return error

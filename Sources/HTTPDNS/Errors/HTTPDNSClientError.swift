@@ -69,7 +69,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let redirectRefused = Code(description: "redirect-refused")
         /// A call was redirected more often than ``HTTPDNSClient/RedirectPolicy/limit``.
         public static let tooManyRedirects = Code(description: "too-many-redirects")
-        /// A redirect leads to a request that the call has sent before.
+        /// A redirect leads to a request that the call has sent before, and no cookie was set since.
         public static let redirectLoop = Code(description: "redirect-loop")
         /// A limit of the client or of its transport has been reached; nothing was sent.
         public static let limitReached = Code(description: "limit-reached")

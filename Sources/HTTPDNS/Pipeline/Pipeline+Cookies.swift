@@ -47,6 +47,13 @@ extension Pipeline {
         }
     }
 
+    /// Whether a response may have changed the cookies that a request gets: the same request may then get another
+    /// response. Servers use that to find out whether a client keeps cookies.
+    func changesCookies(_ response: HTTPDNSClient.Response, of request: HTTPDNSClient.Request) -> Bool {
+        cookies != nil && request.own?.options.usesCookies ?? true && !request.headerFields.contains(.cookie)
+            && response.headerFields.contains(.setCookie)
+    }
+
     /// Returns the request that a network interceptor passes on, without the cookies of the request that it received if it
     /// is for another host, or in clear text in place of https.
     func withoutForeignCookies(

@@ -80,6 +80,7 @@ extension Pipeline {
                     target = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed
                 }
             }
+            if changesCookies(response, of: next) { trail.forgetRequests() }
             switch trail.follow(to: target, next.method, limit: policy.limit, isChanged: isChanged) {
             case .followed: break
             case .limitReached: throw HTTPDNSClientError.tooManyRedirects(policy.limit, at: base)
@@ -208,6 +209,9 @@ struct RedirectTrail {
         count += 1
         return .followed
     }
+
+    /// Forgets the requests so far, since each of them could get another response now. The limit still counts them.
+    mutating func forgetRequests() { seen = [] }
 
     private static func text(_ url: ParsedURL, _ method: HTTPRequest.Method) -> String { "\(method.rawValue) \(url)" }
 }
