@@ -17,6 +17,11 @@ enum CookieFileFormat {
     private static let end = "."
     private static let fields = 12
 
+    /// The longest line: a domain of 253 bytes (RFC 1035), the path, name and value with each byte percent-encoded, three
+    /// times of 20 digits, and 45 bytes of words (`domain`, `secure`, `http-only`, `unspecified`, the full stop) and
+    /// separators.
+    static let maximumLine = 253 + 3 * (SetCookie.maximumAttribute + SetCookie.maximumPair) + 3 * 20 + 45
+
     /// Returns the text for cookies. Session cookies are left out.
     static func text(_ cookies: [StoredCookie]) -> [UInt8] {
         var text = Array("\(header)\n".utf8)
@@ -76,8 +81,9 @@ enum CookieFileFormat {
             let isHTTPOnly = choice(parts[4], "http-only", "-"), let sameSite = sameSites[parts[5]],
             let expiry = Int64(parts[6]), let creation = Int64(parts[7]), let access = Int64(parts[8])
         else { throw Damage(reason: "an attribute or a time cannot be read") }
-        guard let path = decoded(parts[2]), path.first == UInt8(ascii: "/"), let name = decoded(parts[9]),
-            let value = decoded(parts[10]), isSendable(name, value)
+        guard let path = decoded(parts[2]), path.first == UInt8(ascii: "/"),
+            path.count <= SetCookie.maximumAttribute, let name = decoded(parts[9]), let value = decoded(parts[10]),
+            isSendable(name, value)
         else { throw Damage(reason: "the path, the name or the value cannot be read") }
         return StoredCookie(
             key: StoredCookie.Key(name: name, domain: parts[0], isHostOnly: isHostOnly, path: path),
@@ -152,9 +158,18 @@ struct CookieFile: Sendable {
     }
 
     let path: String
+    /// The largest file that is read.
+    let maximumBytes: Int
 
-    /// The largest file that is read. 3000 cookies of the largest size have about 45 MB when percent-encoded.
-    private static let maximumBytes = 64 << 20
+    /// Creates the file of a jar with these limits. It reads whatever such a jar writes, and at least 64 MiB, so that it
+    /// reads the file of a jar with the default limits too: 3000 cookies of the largest size have about 47 MB.
+    init(_ path: String, _ limits: HTTPDNSClient.CookieJar.Limits) {
+        self.path = path
+        maximumBytes = max(
+            64 << 20,
+            CookieFileFormat.header.utf8.count + 1 + limits.maximum * CookieFileFormat.maximumLine
+        )
+    }
 
     /// Returns the cookies of the file; none when it does not exist.
     /// - Throws: ``HTTPDNSClient/CookieJar/FileError``.
@@ -192,8 +207,9 @@ struct CookieFile: Sendable {
             let mode = String(status.st_mode & 0o777, radix: 8)
             throw .init(.unreadable, path, nil, "its mode is \(mode), which lets others read or write it; chmod 600 it")
         }
-        guard status.st_size <= CookieFile.maximumBytes else {
-            throw .init(.unreadable, path, nil, "it has more than \(CookieFile.maximumBytes) bytes")
+        guard status.st_size <= maximumBytes else {
+            let reason = "it has more than \(maximumBytes) bytes; raise the maximum of the limits, or remove it"
+            throw .init(.unreadable, path, nil, reason)
         }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
         var length = 0

@@ -39,7 +39,8 @@ extension HTTPDNSClient.CookieJar {
 
         /// The field has a control character.
         public static let controlCharacter = Rejection(description: "control-character")
-        /// Name and value have more than 4096 bytes.
+        /// Name and value have more than 4096 bytes, or the path has more than 1024. Without a `Path` attribute it is
+        /// that of the URL.
         public static let tooLarge = Rejection(description: "too-large")
         /// Name and value are empty.
         public static let empty = Rejection(description: "empty")

@@ -70,8 +70,9 @@ extension HTTPDNSClient {
             time: any TimeSource = SystemTimeSource(),
             logger: Logger? = nil
         ) {
-            state = Lock(State(store: CookieStore(limits.atLeastOne)))
-            file = path.map(CookieFile.init)
+            let limits = limits.atLeastOne
+            state = Lock(State(store: CookieStore(limits)))
+            file = path.map { CookieFile($0, limits) }
             self.suffixes = suffixes
             self.wallClock = wallClock
             self.time = time

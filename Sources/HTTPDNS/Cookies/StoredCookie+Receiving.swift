@@ -12,12 +12,10 @@ extension StoredCookie {
         let domain = try StoredCookie.domain(of: field, from: url, suffixes)
         guard url.isSecure || !field.isSecure else { throw .secureFromClearText }
         guard field.sameSite != .none || field.isSecure else { throw .sameSiteNoneWithoutSecure }
-        key = Key(
-            name: field.name,
-            domain: domain ?? url.host,
-            isHostOnly: domain == nil,
-            path: field.path ?? url.defaultPath
-        )
+        let path = field.path ?? url.defaultPath
+        // The limit of attributes. A path that comes from the URL would have none, and with it the file of the jar.
+        guard path.count <= SetCookie.maximumAttribute else { throw .tooLarge }
+        key = Key(name: field.name, domain: domain ?? url.host, isHostOnly: domain == nil, path: path)
         value = field.value
         expiry = StoredCookie.expiry(field.expiry, at: now)
         (isSecure, isHTTPOnly, sameSite) = (field.isSecure, field.isHTTPOnly, field.sameSite)

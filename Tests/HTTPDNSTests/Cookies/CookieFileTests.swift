@@ -107,6 +107,7 @@ struct CookieFileTests {
             lines[2].replacing("one.test", with: "One.Test"), lines[2].replacing("canary", with: "can%0aary"),
             lines[2].replacing("canary", with: "can%zzary"), "\(lines[2])\tmore\t.",
             lines[2].replacing("\t/\t", with: "\tx\t"),
+            lines[2].replacing("\t/\t", with: "\t/\(String(repeating: "x", count: 1024))\t"),
         ]
         for line in broken {
             try folder.write([lines[0], lines[1], line, lines[3]].joined(separator: "\n") + "\n", to: "jar")
@@ -138,6 +139,43 @@ struct CookieFileTests {
         configuration.cookies = .file(path)
         let refused = await clientError { try await HTTPDNSClient(configuration: configuration) }
         #expect(refused?.code == .configuration && refused?.underlying is HTTPDNSClient.CookieJar.FileError)
+    }
+
+    /// The slash at the start of the path and the name have one byte each in place of three.
+    @Test("No line is longer than the limit that the size of the file is derived from")
+    func longestLine() throws {
+        let longest = StoredCookie(
+            key: .init(
+                name: [UInt8(ascii: "n")],
+                domain: String(repeating: "d", count: 253),
+                isHostOnly: false,
+                path: [UInt8(ascii: "/")] + [UInt8](repeating: 0xff, count: 1023)
+            ),
+            value: [UInt8](repeating: 0xff, count: 4095),
+            expiry: .min,
+            isSecure: true,
+            isHTTPOnly: true,
+            sameSite: .unspecified,
+            creation: .min,
+            lastAccess: .min
+        )
+        let length = CookieFileFormat.text([longest]).count - CookieFileFormat.text([]).count
+        #expect(length == CookieFileFormat.maximumLine - 4)
+        for maximum in [1, 3000, 100_000] {
+            let file = CookieFile(path, .init(maximumPerDomain: 1, maximum: maximum))
+            #expect(file.maximumBytes >= CookieFileFormat.text([]).count + maximum * CookieFileFormat.maximumLine)
+        }
+    }
+
+    @Test("A file larger than any of the jar's own is refused without being read")
+    func tooLarge() async throws {
+        try folder.write("", to: "jar")
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        let handle = try #require(FileHandle(forWritingAtPath: path))
+        try handle.truncate(atOffset: UInt64(CookieFile(path, .init()).maximumBytes) + 1)
+        try handle.close()
+        let error = await #expect(throws: HTTPDNSClient.CookieJar.FileError.self) { try await opened() }
+        #expect(error?.code == .unreadable && error?.reason.contains("bytes") == true)
     }
 
     /// The folder is gone, as a disk without room would refuse the temporary file.

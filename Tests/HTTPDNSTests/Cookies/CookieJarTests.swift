@@ -123,6 +123,16 @@ struct CookieJarTests {
         #expect(try Self.jar().store(field, from: "http://one.test") == reason)
     }
 
+    /// `Path` attributes have this limit by the parser.
+    @Test("A path of the URL above 1024 bytes refuses the cookie", arguments: [1024, 1025])
+    func longDefaultPath(count: Int) throws {
+        let jar = Self.jar()
+        let folder = "https://one.test/\(String(repeating: "x", count: count - 1))"
+        #expect(try jar.store("n=v", from: "\(folder)/page") == (count > 1024 ? .tooLarge : nil))
+        #expect(try jar.store("n=v; Path=/", from: "\(folder)/page") == nil)
+        #expect(jar.cookies.map(\.path.utf8.count) == (count > 1024 ? [1] : [count, 1]))
+    }
+
     @Test("Cookies are removed one by one, by session, and all of them")
     func removing() throws {
         let jar = Self.jar()
