@@ -54,8 +54,8 @@ extension Pipeline {
             && response.headerFields.contains(.setCookie)
     }
 
-    /// Returns the request that a network interceptor passes on, without the cookies of the request that it received if it
-    /// is for another host, or in clear text in place of https.
+    /// Returns the request that a network interceptor passes on, without any cookies if it is for another host, or in clear
+    /// text in place of https. A field that the interceptor has changed may still contain those of the jar.
     func withoutForeignCookies(
         _ next: HTTPDNSClient.Request,
         in given: HTTPDNSClient.Request
@@ -68,8 +68,7 @@ extension Pipeline {
             return next
         }
         var next = next
-        let received = given.headerFields[fields: .cookie]
-        next.headerFields.removeAll { field in field.name == .cookie && received.contains(field) }
+        next.headerFields.removeAll { $0.name == .cookie }
         return next
     }
 }

@@ -198,6 +198,25 @@ struct CookiePipelineTests {
         #expect(jar.cookies.map { "\($0.name)@\($0.domain)" } == ["a@one.test", "b@\(host)"])
     }
 
+    /// A comparison of whole fields would let the changed field pass.
+    @Test("A Cookie field that an interceptor has extended does not reach another host")
+    func extended() async throws {
+        let jar = Self.jar()
+        try jar.store("a=1", from: "https://one.test/")
+        let rig = try rig(jar) {
+            $0.networkInterceptors = [
+                Around { request, context, next in
+                    var request = request
+                    request.headerFields[.cookie] = (request.headerFields[.cookie] ?? "") + "; more=1"
+                    request.url = "https://two.test/"
+                    return try await next(request, context)
+                }
+            ]
+        }
+        _ = try await rig.client.get("https://one.test/")
+        #expect(sent(rig) == [nil])
+    }
+
     @Test("An interceptor that changes only the path keeps the cookies")
     func otherPath() async throws {
         let jar = Self.jar()
