@@ -95,8 +95,9 @@ struct CookieStore: Sendable {
     ) -> Outcome {
         do throws(HTTPDNSClient.CookieJar.Rejection) {
             var cookie = try StoredCookie(field, from: url, suffixes, at: now)
-            try checkOverlay(cookie, from: url)
-            let old = remove(cookie.key)
+            try checkOverlay(cookie, from: url, at: now)
+            // Expired cookies are removed late, and count no more (RFC 6265bis section 5.7).
+            let old = remove(cookie.key).flatMap { $0.isExpired(at: now) ? nil : $0 }
             let changesFile = cookie.expiry != nil || old?.expiry != nil
             // An expired cookie deletes the one that it would replace.
             guard !cookie.isExpired(at: now) else { return .done(changesFile: old?.expiry != nil) }
@@ -111,7 +112,8 @@ struct CookieStore: Sendable {
     /// Refuses a cookie from clear text that would take precedence over a `Secure` one of the same name.
     private func checkOverlay(
         _ cookie: StoredCookie,
-        from url: CookieURL
+        from url: CookieURL,
+        at now: Int64
     ) throws(HTTPDNSClient.CookieJar.Rejection) {
         guard !url.isSecure else { return }
         let candidates = domains.lazy.filter { domain, _ in
@@ -119,7 +121,7 @@ struct CookieStore: Sendable {
         }
         let isOverlay = candidates.contains { _, cookies in
             cookies.contains { other in
-                other.isSecure && other.key.name == cookie.key.name
+                other.isSecure && !other.isExpired(at: now) && other.key.name == cookie.key.name
                     && CookieMatch.path(cookie.key.path, other.key.path)
             }
         }

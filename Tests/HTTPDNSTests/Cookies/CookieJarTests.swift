@@ -94,6 +94,21 @@ struct CookieJarTests {
         #expect(jar.cookies.map(\.name) == ["a", "b", "c"] && jar.status.evicted == 2)
     }
 
+    /// Nothing between the expiry and the next cookie removes the expired one.
+    @Test("An expired cookie neither blocks one from clear text nor passes on its creation")
+    func expired() throws {
+        let now = Lock<Int64>(1_700_000_000_000)
+        let jar = Self.jar { now.withLock { $0 } }
+        try jar.store("n=1; Secure; Max-Age=10", from: "https://one.test")
+        try jar.store("m=1", from: "https://one.test")
+        now.withLock { $0 += 9_000 }
+        #expect(try jar.store("n=2", from: "http://one.test") == .overlaysSecure)
+        now.withLock { $0 += 1_000 }
+        #expect(try jar.store("n=3", from: "http://one.test") == nil)
+        #expect(jar.cookies.map(\.value) == ["1", "3"])
+        #expect(jar.cookies.map(\.creation) == [1_700_000_000_000, 1_700_000_010_000])
+    }
+
     @Test("The limit of a jar holds for all domains together")
     func total() throws {
         let jar = Self.jar(50, 100)
