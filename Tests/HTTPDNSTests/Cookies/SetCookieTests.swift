@@ -7,6 +7,8 @@ import Testing
 
 /// RFC 6265bis sections 5.1.1 and 5.6.
 struct SetCookieTests {
+    /// `day-of-month` is `1*2DIGIT [ non-digit *OCTET ]` and `year` is `2*4DIGIT [ non-digit *OCTET ]` (with erratum 4148 of
+    /// RFC 6265). So `001` is no day but the year 1, which means 2001, and the `1` behind it is the day.
     @Test(
         "A date is read by its tokens, in any order and with any separators",
         arguments: [
@@ -15,7 +17,7 @@ struct SetCookieTests {
             ("1 Jan 70 0:0:0", 0), ("1 Jan 69 00:00:00", 3_124_224_000), ("1 Jan 99 00:00:00", 915_148_800),
             ("29 feb 2020 1:1:1", 1_582_938_061), ("1 jan 1601 0:0:0", -11_644_473_600),
             ("1 1 Jan 2020 1:1:1", 1_577_840_461), ("31 Dec 9999 23:59:59", 253_402_300_799),
-            ("001 Jan 1 0:0:0", 978_307_200),
+            ("001 Jan 1 0:0:0", 978_307_200), ("01x Jan 2001y 0:0:0", 978_307_200),
         ]
     )
     func dates(text: String, seconds: Int64) { #expect(CookieDate.seconds(Array(text.utf8)) == seconds) }
@@ -26,7 +28,7 @@ struct SetCookieTests {
             "", "never", "31 Feb 2020 1:1:1", "29 Feb 2021 1:1:1", "31 Apr 2021 1:1:1", "0 Jan 2021 1:1:1",
             "32 Jan 2021 1:1:1", "1 Jan 1600 0:0:0", "1 Jan 2021", "1 Jan 1:1:1", "Jan 2021 1:1:1", "1 2021 1:1:1",
             "1 Jan 2021 24:0:0", "1 Jan 2021 0:60:0", "1 Jan 2021 0:0:60", "1 Jan 2021 0:0", "1 Jan 2021 000:0:0",
-            "1 Jan 20211 0:0:0",
+            "1 Jan 20211 0:0:0", "001 Jan 2021 0:0:0", "001x Jan 2021 0:0:0",
         ]
     )
     func noDates(text: String) { #expect(CookieDate.seconds(Array(text.utf8)) == nil) }
