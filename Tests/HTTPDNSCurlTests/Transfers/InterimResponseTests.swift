@@ -104,8 +104,11 @@ struct InterimResponseTests {
         }
         if !isCancelled { request.limits.deadline = SystemTimeSource().now() + .milliseconds(300) }
         let sending = Task { [request] in try await fixture.send(request) }
-        await called.passage()
-        if isCancelled { sending.cancel() }
+        if isCancelled {
+            await called.passage()
+            sending.cancel()
+        }
+        // On a busy machine the deadline may pass before the closure is called.
         let result = await sending.result
         #expect(!hasReturned.withLock { $0 }, "it waited for the closure")
         if isCancelled { #expect(throws: CancellationError.self) { try result.get() } }
