@@ -90,7 +90,12 @@ struct InterimResponseTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("A slow closure delays neither a cancellation nor a request beyond its deadline", arguments: [false, true])
+    // The closure blocks a thread of the runtime, and on two cores it has two: one case after the other.
+    @Test(
+        "A slow closure delays neither a cancellation nor a request beyond its deadline",
+        .serialized,
+        arguments: [false, true]
+    )
     func slowClosure(isCancelled: Bool) async throws {
         let server = try RawServer(.readHead, .sendText(Self.hints), .respond("ok"), .hang)
         let fixture = TransportFixture()
