@@ -213,6 +213,8 @@ struct BearerState {
             return (Array(waiters.values), .success(use))
         case .failure(let error):
             lastError = error
+            // Later requests do not wait for a renewal ahead of the end of a token that may be good elsewhere.
+            refusedNumber = 0
             return (Array(waiters.values), .failure(error))
         }
     }

@@ -40,11 +40,12 @@ extension Pipeline {
             while true {
                 context.authorization = try await run.authorization(until: context.call.firstDeadline)
                 var response = try await sendAgain(request, context)
+                // A network interceptor may have sent the request to another origin, or made the response itself.
+                let isOwn = response.isFrom(target.origin)
                 exchanges += response.exchanges
                 response.exchanges = exchanges
                 requests += 1
-                // A network interceptor may have sent the request to another origin, or made the response itself.
-                guard response.isFrom(target.origin) else { return response }
+                guard isOwn else { return response }
                 guard response.statusCode == 401 else {
                     try run.accept(information(in: response))
                     return response

@@ -36,7 +36,9 @@ extension EasyHandle {
                 status = EasyHandle.status(in: line)
             }
             if letter == UInt8(ascii: "e"), line.value(of: "content-encoding:") != nil { declaresCoding = true }
-            if line[0] | 0x20 == UInt8(ascii: "t"), line.hasOtherTransferCoding, !isInterim {
+            if (line[0] | 0x20 == UInt8(ascii: "t") && line.hasOtherTransferCoding || continuesTransferCoding(line)),
+                !isInterim
+            {
                 failure = EasyHandle.otherTransferCoding
                 return 0
             }

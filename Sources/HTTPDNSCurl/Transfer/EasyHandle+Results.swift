@@ -95,6 +95,14 @@ extension EasyHandle {
             "the response has a chunk without a hexadecimal size, or a trailer that is no field (RFC 9112 section 7.1)"
     )
 
+    /// Whether a line of the head continues a `Transfer-Encoding` (RFC 9112 section 5.2): its first line may name `chunked` alone.
+    func continuesTransferCoding(_ line: UnsafeRawBufferPointer) -> Bool {
+        guard line.isContinuation else { return false }
+        let before = head.dropLast(2)
+        let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        return head[start...].withUnsafeBytes { $0.value(of: "transfer-encoding:") != nil }
+    }
+
     /// libcurl 8 reports the same response as CURLE_BAD_CONTENT_ENCODING.
     static let otherTransferCoding = TransferFailure(
         code: .undecodable,

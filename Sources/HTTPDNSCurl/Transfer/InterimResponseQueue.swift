@@ -63,9 +63,9 @@ package final class InterimResponseQueue: Sendable {
         }
         guard isCalling else { return }
         let timer = deadline.map { deadline in
-            Task {
-                try await SystemTimeSource().sleep(until: deadline)
-                abandon()
+            // The threads of the runtime may all be blocked by blocking calls.
+            CallWork.detached { [self] in
+                if (try? await SystemTimeSource().sleep(until: deadline)) != nil { abandon() }
             }
         }
         await withTaskCancellationHandler {

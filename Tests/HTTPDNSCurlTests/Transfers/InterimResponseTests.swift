@@ -104,7 +104,7 @@ struct InterimResponseTests {
         var request = try TransportFixture.request(to: server)
         request.interim = InterimResponseQueue { _ in
             called.open()
-            _ = released.wait(timeout: .now() + 10)
+            _ = released.wait(timeout: .now() + 120)
             hasReturned.withLock { $0 = true }
         }
         if !isCancelled { request.limits.deadline = SystemTimeSource().now() + .milliseconds(300) }

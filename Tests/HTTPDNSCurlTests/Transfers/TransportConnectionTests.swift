@@ -180,6 +180,7 @@ struct TransportConnectionTests {
     @Test(
         "A response with another transfer coding than chunked is refused",
         arguments: [
+            "chunked,\r\n gzip", "chunked\r\n\tgzip",
             "gzip, chunked", "gzip", "GZip,Chunked", "chunked, gzip", "gzip\r\nTransfer-Encoding: chunked",
             "chunked;q=1", "", "\r\n gzip, chunked",
         ]

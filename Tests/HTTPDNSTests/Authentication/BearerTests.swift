@@ -189,7 +189,8 @@ struct BearerTests {
     func renewalDeadline() async throws {
         let server = TokenServer()
         server.accept("t2")
-        let limit = Duration.seconds(1)
+        // The next token has to come within it on a busy machine too.
+        let limit = Duration.seconds(5)
         let origin = try #require(HTTPDNSClient.Origin(Self.url))
         let wire = ScriptedWire { request, number in
             if number == 0 { try await SystemTimeSource().sleep(until: SystemTimeSource().now() + limit) }
