@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 
 @testable internal import HTTPDNSCore
+@testable internal import HTTPDNSMessages
 
 /// What must hold whatever the octets were.
 extension FuzzTarget {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 
 @testable internal import HTTPDNSCore
+@testable internal import HTTPDNSMessages
 @testable internal import HTTPDNSVendors
 
 extension FuzzTarget {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 
 @testable internal import HTTPDNSCore
+@testable internal import HTTPDNSMessages
 
 extension FuzzTarget {
     /// DNS messages (RFC 1035). The question is taken from the message, so that its echo seldom ends the parsing; every

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 
 @testable internal import HTTPDNSCore
+@testable internal import HTTPDNSMessages
 
 extension FuzzTarget {
     /// JSON DNS answers, and the JSON texts they are made of. The question is taken from the text, so that its echo seldom
