@@ -312,8 +312,9 @@ int main(int argc, char **argv) {
     double started = seconds(CLOCK_MONOTONIC);
     double used = seconds(CLOCK_PROCESS_CPUTIME_ID);
     run(&contender, transfers, contender.orders.requests);
-    printf("{\"requests\":%ld,\"seconds\":%.9f,\"processorSeconds\":%.6f}\n",
-           contender.orders.requests + contender.slow_responses - slow_at_start, seconds(CLOCK_MONOTONIC) - started, seconds(CLOCK_PROCESS_CPUTIME_ID) - used);
+    long finished = contender.orders.requests + contender.slow_responses - slow_at_start;
+    printf("{\"requests\":%ld,\"seconds\":%.9f,\"processorSeconds\":%.6f}\n", finished,
+           seconds(CLOCK_MONOTONIC) - started, seconds(CLOCK_PROCESS_CPUTIME_ID) - used);
 
     contender.slow_ends = true;
     stop_silent(&contender, silent);
