@@ -43,7 +43,7 @@ package final class ControlCall: Sendable {
         do {
             try address.connect(descriptor)
         } catch {
-            close(descriptor)
+            // The deinitializer closes the descriptor, since all properties have their values.
             throw .unreachable(path, error.number)
         }
     }

@@ -181,6 +181,35 @@ struct ControlSocketTests {
         await again.shutdown()
     }
 
+    /// A second close would end whatever another thread has opened in between.
+    @Test("A call that cannot connect closes its descriptor once")
+    func closesOnce() async throws {
+        let rig = try await ControlRig()
+        let left = try SocketAddress.newSocket(isBlocking: false)
+        try #require(SocketAddress(path: rig.path)).bind(left)
+        close(left)
+        let over = Gate()
+        let closedByOthers = await withTaskGroup(of: Int.self) { group in
+            group.addTask {
+                var count = 0
+                while !over.isOpen {
+                    let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+                    sched_yield()
+                    if fcntl(descriptor, F_GETFD) < 0 { count += 1 } else { close(descriptor) }
+                }
+                return count
+            }
+            group.addTask {
+                for _ in 0..<20_000 { _ = try? rig.call() }
+                over.open()
+                return 0
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(closedByOthers == 0)
+        #expect(throws: ControlCallError.self) { try rig.call() }
+    }
+
     @Test("At its end the socket leaves another file at its path alone")
     func replaced() async throws {
         let rig = try await ControlRig()
