@@ -194,7 +194,7 @@ struct ControlSocketTests {
                 var count = 0
                 while !over.isOpen {
                     let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
-                    sched_yield()
+                    await Task.yield()
                     if fcntl(descriptor, F_GETFD) < 0 { count += 1 } else { close(descriptor) }
                 }
                 return count
