@@ -20,6 +20,12 @@ extension HTTPDNSClient.Response {
             case chunks(any AsyncSequence<[UInt8], any Error> & Sendable, HopRecord?, SinglePass)
             case bytes([UInt8], SinglePass)
             case decoded(DecodedBody, HopRecord)
+            /// A stream that reads another body.
+            indirect case changed(
+                any AsyncSequence<[UInt8], any Error> & Sendable,
+                SinglePass,
+                from: HTTPDNSClient.Response.Body
+            )
         }
 
         private let source: Source
@@ -57,6 +63,29 @@ extension HTTPDNSClient.Response {
             -> HTTPDNSClient.Response.Body
         {
             HTTPDNSClient.Response.Body(.chunks(chunks, nil, SinglePass()))
+        }
+
+        /// Returns a body from a stream that reads this one, such as a stream that changes its bytes. Its trailers and its
+        /// summary are those of this body. Use ``stream(_:)`` for a stream that does not read this body.
+        ///
+        /// Errors are those of ``stream(_:)``. The progress of this body is still reported to existing closures.
+        /// - Parameters:
+        ///   - chunks: The stream. It reads this body once at most.
+        ///   - length: The number of bytes of the stream, which becomes ``declaredLength``; nil when it is not known.
+        public func changed(
+            to chunks: some AsyncSequence<[UInt8], any Error> & Sendable,
+            length: Int64? = nil
+        ) -> HTTPDNSClient.Response.Body {
+            HTTPDNSClient.Response.Body(.changed(chunks, SinglePass(), from: self), length: .known(length))
+        }
+
+        /// Whether the content codings of the head have been decoded.
+        var isDecoded: Bool {
+            switch source {
+            case .decoded: true
+            case .changed(_, _, let base): base.isDecoded
+            case .transfer, .chunks, .bytes: false
+            }
         }
 
         /// Returns the same body with a closure that receives the number of bytes read so far. The numbers grow from 0,
@@ -97,6 +126,9 @@ extension HTTPDNSClient.Response {
                 case .decoded(let body, let hop):
                     chunks = body.makeAsyncIterator()
                     self.hop = hop
+                case .changed(let stream, let pass, let base):
+                    if pass.take() { chunks = AsyncIterator.iterator(of: stream) } else { isRefused = true }
+                    hop = base.hop
                 }
             }
 
@@ -202,6 +234,7 @@ extension HTTPDNSClient.Response {
             switch source {
             case .transfer(let body, _): body
             case .decoded(let body, _): body.received
+            case .changed(_, _, let base): base.received
             case .chunks, .bytes: nil
             }
         }
@@ -209,11 +242,12 @@ extension HTTPDNSClient.Response {
         /// The byte counts and timings; nil until the body has ended on the wire, and for bodies from other sources. A body
         /// whose content coding is decoded has them once it was read to its end.
         public var summary: HTTPDNSClient.Response.BodySummary? {
+            if case .changed(_, _, let base) = source { return base.summary }
             let summary: TransferSummary? =
                 switch source {
                 case .transfer(let body, _): body.summary
                 case .decoded(let body, _): body.summary
-                case .chunks, .bytes: nil
+                case .chunks, .bytes, .changed: nil
                 }
             guard let summary else { return nil }
             return HTTPDNSClient.Response.BodySummary(
@@ -227,6 +261,7 @@ extension HTTPDNSClient.Response {
             switch source {
             case .transfer(_, let hop), .decoded(_, let hop): hop
             case .chunks(_, let hop, _): hop
+            case .changed(_, _, let base): base.hop
             case .bytes: nil
             }
         }
