@@ -57,7 +57,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let requestBodyFailed = Code(description: "request-body-failed")
         /// The body of a response was read a second time.
         public static let bodyConsumedTwice = Code(description: "body-consumed-twice")
-        /// Interceptors nested calls too deeply.
+        /// Interceptors nested calls too deeply, or a forwarded request came back (``HTTPDNSClient/CDNLoop``).
         public static let loop = Code(description: "loop")
         /// An interceptor threw an error of its own; see ``HTTPDNSClientError/underlying``.
         public static let interceptorFailed = Code(description: "interceptor-failed")
