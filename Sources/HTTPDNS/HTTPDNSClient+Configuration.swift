@@ -260,6 +260,18 @@ extension HTTPDNSClient {
         public var applicationInterceptors: [any HTTPDNSClient.Interceptor] = []
         /// The interceptors that run once per hop, outermost first.
         public var networkInterceptors: [any HTTPDNSClient.Interceptor] = []
+        /// The handlers that answer requests for other schemes in process, by scheme: `app` for `app://settings/theme`.
+        ///
+        /// A handler gets the request as the last network interceptor passed it on, and returns the response. Nothing is
+        /// resolved or sent, and header fields, URL and body are not checked. It runs in the caller's task or a child of
+        /// it, never on the loop thread. An error that it throws fails the call with
+        /// ``HTTPDNSClientError/Code/interceptorFailed``.
+        ///
+        /// A redirect never leads to a handler, and a redirect that a handler returns is the response of the call. A
+        /// scheme without a handler fails the call with ``HTTPDNSClientError/Code/invalidURL``. Schemes are letters,
+        /// digits, `+` and `-` (RFC 3986 section 3.1, without the dot); `http` and `https` are refused here.
+        public var schemeHandlers: [String: @Sendable (HTTPDNSClient.Request) async throws -> HTTPDNSClient.Response] =
+            [:]
         /// The logger; nil means no log. The ``resolver`` uses it as well, unless it has a logger of its own. Logged as
         /// warnings are providers in quarantine, a failing store, a refused configuration file and the kill switch.
         public var logger: Logger?
@@ -330,6 +342,7 @@ extension HTTPDNSClient.Configuration {
             throw .inheritedInSettings("maximumResponseBody", instead: ".unlimited is the default")
         }
         try validateEgress()
+        try SchemeHandlers.validate(schemeHandlers.keys)
         for trust in [trust] + trustByHost.values {
             if let refusal = TLSBackend.refusal(of: trust) {
                 throw .configuration(refusal, hint: TLSBackend.hint)

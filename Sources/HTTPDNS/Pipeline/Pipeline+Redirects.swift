@@ -26,6 +26,8 @@ extension Pipeline {
         guard RedirectStatus(response.status) != nil, response.headerFields.contains(.location) else { return response }
         let policy = request.own?.options.redirects.inheriting(from: redirects) ?? redirects
         guard policy.limit > 0 else { return response }
+        // A redirect of a handler has no http or https URL to start from.
+        if let schemes, schemes.answers(request.url) { return response }
         do {
             return try await follow(response, to: request, context, policy)
         } catch var error as HTTPDNSClientError {

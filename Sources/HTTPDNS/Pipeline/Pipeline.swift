@@ -29,7 +29,7 @@ internal import Synchronization
 ///
 /// 6. Cookies (`Pipeline+Cookies.swift`). A hop of a client without a jar does not pass it.
 /// 7. Header fields of the client (`Pipeline+Headers.swift`).
-/// 8. Network interceptors (`Pipeline+Interceptors.swift`).
+/// 8. Network interceptors (`Pipeline+Interceptors.swift`), and then the handlers of schemes (`SchemeHandlers.swift`).
 /// 9. Decoding of content codings (`Pipeline+Decoding.swift`).
 /// 10. The rewriter (`Pipeline+Rewrite.swift`). It runs again after a wait in step 11. When the settings change before
 ///    the hop is sent, step 7 and the steps from here on run again.
@@ -49,6 +49,8 @@ final class Pipeline: Sendable {
     let gate = CallGate()
     let application: [any HTTPDNSClient.Interceptor]
     let network: [any HTTPDNSClient.Interceptor]
+    /// The handlers of schemes that are answered in process, which are the last of ``network``; nil without any.
+    let schemes: SchemeHandlers?
     let sender: any HopSending
     /// The settings that a reload changes. A call uses those at its start, a hop those at the time of sending.
     private let settings: Lock<SharedCallSettings>
@@ -93,7 +95,9 @@ final class Pipeline: Sendable {
         self.rewriter = rewriter
         self.sender = sender
         application = configuration.applicationInterceptors
-        network = configuration.networkInterceptors
+        schemes = configuration.schemeHandlers.isEmpty ? nil : SchemeHandlers(configuration.schemeHandlers)
+        let last: (any HTTPDNSClient.Interceptor)? = schemes
+        network = configuration.networkInterceptors + [last].compactMap(\.self)
         order = AddressOrder(configuration.connections)
         hedgeAfter = configuration.connections.hedgeAfter
         choice = ConnectionChoice(configuration.connections, time: configuration.resolver.timeSource)
