@@ -62,7 +62,9 @@ extension HTTPDNSClient.ForeignMarks {
         }
 
         /// Returns one element of a header field whose value is a list. The other elements are kept.
-        /// - Parameter element: The element, without a comma. The case of its letters does not matter.
+        /// - Parameters:
+        ///   - name: The name of the field.
+        ///   - element: The element, without a comma. The case of its letters does not matter.
         public static func headerField(_ name: HTTPField.Name, element: String) -> HTTPDNSClient.ForeignMarks.Mark {
             Mark(content: .element(name, element.lowercased()))
         }

@@ -53,8 +53,9 @@ extension HTTPDNSClient.Response {
     /// Nothing is changed in a body whose content coding is not decoded
     /// (``HTTPDNSClient/Request/Options/decodesBody``), since its bytes are not the text. A response without content
     /// (204, 304, the response to HEAD) only loses the fields that describe the old body.
-    /// - Parameter change: Returns the new body for the old one: ``HTTPDNSClient/Response/Body/replacing(_:with:)``,
-    ///   ``HTTPDNSClient/Response/Body/changed(to:length:)``, or a body that does not read the old one.
+    /// - Parameter change: Returns the new body for the old one: the old one with a text replaced
+    ///   (``HTTPDNSClient/Response/Body/replacing(_:with:)-([UInt8],_)``), one that reads it
+    ///   (``HTTPDNSClient/Response/Body/changed(to:length:)``), or one that does not.
     /// - Returns: Whether the body could be changed.
     @discardableResult
     public mutating func changeBody(
