@@ -54,6 +54,7 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.TimesTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'LimitOverTheWireTests/leaks'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'CompressedBodyTests/memory'
+	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.ResponseRewritingTests/large'
 	@$(MAKE) --no-print-directory libcurl8
 	$(call step,operations of a request)
 	@Scripts/count-operations --self-test
