@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSCurl
+public import HTTPDNSPrimitives
+public import HTTPTypes
+
+extension HTTPDNSClient {
+    /// A condition on a request, for interceptors and stubs.
+    ///
+    /// ```swift
+    /// .method(.post) && .host("*.shop.test") && !.path(prefix: "/health")
+    /// ```
+    ///
+    /// A predicate changes no request, and can be evaluated any number of times. A URL that cannot be parsed fulfills no
+    /// condition on a part of it. ``description`` contains the values that it compares with: put no secret there.
+    public struct RequestPredicate: Sendable, CustomStringConvertible {
+        private indirect enum Content: Sendable {
+            case head(@Sendable (HTTPDNSClient.Request) -> Bool)
+            case body(limit: HTTPDNSByteCount, @Sendable ([UInt8]) -> Bool)
+            case closure(@Sendable (HTTPDNSClient.Request) async throws -> Bool)
+            case all(RequestPredicate, RequestPredicate)
+            case any(RequestPredicate, RequestPredicate)
+            case not(RequestPredicate)
+        }
+
+        private let content: Content
+        /// The condition as text, such as `method POST && path "/v1/charge"`.
+        public let description: String
+
+        private init(_ description: String, _ content: Content) {
+            self.description = description
+            self.content = content
+        }
+
+        /// The number of bytes of a body that a predicate reads, unless told otherwise.
+        public static let defaultBodyLimit = HTTPDNSByteCount.kibibytes(64)
+
+        /// Whether both conditions are fulfilled. The right one is evaluated only if the left one is fulfilled.
+        public static func && (left: RequestPredicate, right: RequestPredicate) -> RequestPredicate {
+            RequestPredicate("\(left.part) && \(right.part)", .all(left, right))
+        }
+
+        /// Whether one of the conditions is fulfilled. The right one is evaluated only if the left one is not fulfilled.
+        public static func || (left: RequestPredicate, right: RequestPredicate) -> RequestPredicate {
+            RequestPredicate("\(left.part) || \(right.part)", .any(left, right))
+        }
+
+        /// Whether the condition is not fulfilled.
+        public static prefix func ! (condition: RequestPredicate) -> RequestPredicate {
+            switch condition.content {
+            case .all, .any: RequestPredicate("!(\(condition.description))", .not(condition))
+            default: RequestPredicate("!\(condition.description)", .not(condition))
+            }
+        }
+
+        /// The text inside a conjunction or a disjunction.
+        private var part: String {
+            if case .any = content { "(\(description))" } else { description }
+        }
+
+        /// Whether the request fulfills the condition. A body that decides is read, and the body of `request` is then one that
+        /// still is sent whole, see ``HTTPDNSClient/Request/Body/peek(upTo:)``.
+        /// - Throws: ``HTTPDNSClientError`` for a body that cannot be read; errors of closures; `CancellationError`.
+        package func matches(_ request: inout HTTPDNSClient.Request) async throws -> Bool {
+            switch content {
+            case .head(let test): return test(request)
+            case .closure(let test): return try await test(request)
+            case .body(let limit, let test):
+                // One more byte shows whether the body is longer than the limit, which fulfills no condition.
+                let bytes = try await request.body.peek(upTo: .bytes(min(limit.bytes, Int.max - 1) + 1))
+                return bytes.count <= limit.bytes && test(bytes)
+            case .all(let left, let right):
+                guard try await left.matches(&request) else { return false }
+                return try await right.matches(&request)
+            case .any(let left, let right):
+                if try await left.matches(&request) { return true }
+                return try await right.matches(&request)
+            case .not(let condition): return try await !condition.matches(&request)
+            }
+        }
+
+        /// Returns the conditions of a conjunction that the request does not fulfill; empty when it fulfills all.
+        package func unfulfilled(by request: inout HTTPDNSClient.Request) async throws -> [RequestPredicate] {
+            if case .all(let left, let right) = content {
+                let first = try await left.unfulfilled(by: &request)
+                return first + (try await right.unfulfilled(by: &request))
+            }
+            return try await matches(&request) ? [] : [self]
+        }
+    }
+}
+
+extension HTTPDNSClient.RequestPredicate {
+    private static func head(
+        _ description: String,
+        _ test: @escaping @Sendable (HTTPDNSClient.Request) -> Bool
+    ) -> HTTPDNSClient.RequestPredicate {
+        HTTPDNSClient.RequestPredicate(description, .head(test))
+    }
+
+    /// Returns a condition on the parsed URL; an unreadable URL does not fulfill it.
+    private static func url(
+        _ description: String,
+        _ test: @escaping @Sendable (ParsedURL) -> Bool
+    ) -> HTTPDNSClient.RequestPredicate {
+        head(description) { request in (try? ParsedURL(request.url)).map(test) ?? false }
+    }
+
+    /// Returns a predicate that every request fulfills.
+    public static var all: HTTPDNSClient.RequestPredicate { head("all requests") { _ in true } }
+
+    /// Returns a condition by a closure. It must not change anything, because it may be called any number of times.
+    /// - Parameter name: The text of the condition in errors.
+    public static func custom(
+        _ name: String,
+        _ test: @escaping @Sendable (HTTPDNSClient.Request) async throws -> Bool
+    ) -> HTTPDNSClient.RequestPredicate {
+        HTTPDNSClient.RequestPredicate(name, .closure(test))
+    }
+
+    /// Returns the condition that the method is one of these.
+    public static func method(_ methods: HTTPRequest.Method...) -> HTTPDNSClient.RequestPredicate {
+        head("method \(methods.map(\.rawValue).joined(separator: "|"))") { methods.contains($0.method) }
+    }
+
+    /// Returns the condition that the scheme is this one, in any case: `http` or `https`.
+    public static func scheme(_ scheme: String) -> HTTPDNSClient.RequestPredicate {
+        let scheme = scheme.lowercased()
+        return url("scheme \(scheme)") { $0.scheme.rawValue == scheme }
+    }
+
+    /// Returns the condition that the host is this one, in any case, or below it: `*.shop.test` is every name below
+    /// `shop.test`, and not `shop.test` itself. The port is not compared.
+    public static func host(_ host: String) -> HTTPDNSClient.RequestPredicate {
+        let host = host.lowercased()
+        let suffix = host.hasPrefix("*.") ? String(host.dropFirst()) : nil
+        return url("host \(host)") { url in
+            let own = url.hostText.lowercased()
+            return suffix.map { own.hasSuffix($0) && own.count > $0.count } ?? (own == host)
+        }
+    }
+
+    /// Returns the condition that the path, as it is sent and without the query, equals this one.
+    public static func path(_ path: String) -> HTTPDNSClient.RequestPredicate {
+        url("path \"\(path)\"") { $0.path == path }
+    }
+
+    /// Returns the condition that the path begins with this text.
+    public static func path(prefix: String) -> HTTPDNSClient.RequestPredicate {
+        url("path \"\(prefix)...\"") { $0.path.hasPrefix(prefix) }
+    }
+
+    /// Returns the condition that the path ends with this text.
+    public static func path(suffix: String) -> HTTPDNSClient.RequestPredicate {
+        url("path \"...\(suffix)\"") { $0.path.hasSuffix(suffix) }
+    }
+
+    /// Returns the condition that the path fits a glob: `?` is one character other than `/`, `*` any number of them, `**`
+    /// any number of characters.
+    public static func path(glob: String) -> HTTPDNSClient.RequestPredicate {
+        let pattern = Array(glob.utf8)
+        return url("path glob \"\(glob)\"") { Self.fits(Array($0.path.utf8)[...], pattern[...]) }
+    }
+
+    /// Returns the condition that the whole path matches a regular expression in the syntax of Swift's `Regex`.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration` for a text that is no regular expression.
+    public static func path(regex: String) throws(HTTPDNSClientError) -> HTTPDNSClient.RequestPredicate {
+        do {
+            _ = try Regex(regex)
+        } catch {
+            var failure = HTTPDNSClientError(
+                code: .configuration,
+                phase: .configuration,
+                message: "\"\(regex)\" is no regular expression",
+                hint: "the error of Swift's Regex is in underlying; path(glob:) has simpler patterns"
+            )
+            failure.underlying = error
+            throw failure
+        }
+        // A Regex is not Sendable, so it is made again for each request.
+        return url("path regex \"\(regex)\"") { url in
+            guard let expression = try? Regex(regex) else { return false }
+            return (try? expression.wholeMatch(in: url.path)) != nil
+        }
+    }
+
+    /// Returns the condition that the query contains this item.
+    /// - Parameters:
+    ///   - name: The name, without percent-encoding.
+    ///   - value: The value, without percent-encoding; nil for any.
+    public static func query(_ name: String, _ value: String? = nil) -> HTTPDNSClient.RequestPredicate {
+        url("query \(name)\(value.map { "=\($0)" } ?? "")") { url in
+            FormItems.items(of: url.query).contains { $0.name == name && (value == nil || $0.value == value) }
+        }
+    }
+
+    /// Returns the condition that the request contains this header field.
+    public static func header(_ name: HTTPField.Name) -> HTTPDNSClient.RequestPredicate {
+        head("header \(name)") { $0.headerFields.contains(name) }
+    }
+
+    /// Returns the condition that a header field of this name has this value.
+    public static func header(_ name: HTTPField.Name, _ value: String) -> HTTPDNSClient.RequestPredicate {
+        head("header \(name) with the expected value") { $0.headerFields[values: name].contains(value) }
+    }
+
+    /// Returns the condition that the value of a header field of this name contains this text.
+    public static func header(_ name: HTTPField.Name, contains text: String) -> HTTPDNSClient.RequestPredicate {
+        head("header \(name) with the expected text") { request in
+            request.headerFields[values: name].contains { $0.contains(text) }
+        }
+    }
+
+    /// Returns a condition on the bytes of the body before compression. A body that is longer than the limit does not fulfill it.
+    /// - Parameters:
+    ///   - name: The text of the condition in errors.
+    ///   - limit: The longest body that is read.
+    public static func body(
+        _ name: String = "body",
+        upTo limit: HTTPDNSByteCount = defaultBodyLimit,
+        where test: @escaping @Sendable ([UInt8]) -> Bool
+    ) -> HTTPDNSClient.RequestPredicate {
+        HTTPDNSClient.RequestPredicate(name, .body(limit: limit, test))
+    }
+
+    /// Returns the condition that the body is equal to these bytes.
+    public static func body(_ bytes: [UInt8]) -> HTTPDNSClient.RequestPredicate {
+        body("body of \(bytes.count) bytes", upTo: .bytes(bytes.count)) { $0 == bytes }
+    }
+
+    /// Returns the condition that the body is a form with exactly these items, in any order.
+    public static func body(
+        form items: KeyValuePairs<String, String>,
+        upTo limit: HTTPDNSByteCount = defaultBodyLimit
+    ) -> HTTPDNSClient.RequestPredicate {
+        let expected = items.map { FormItems.Item(name: $0.key, value: $0.value) }.sorted()
+        return body("body form of \(items.map(\.key).joined(separator: ", "))", upTo: limit) { bytes in
+            FormItems.items(of: String(decoding: bytes, as: UTF8.self)).sorted() == expected
+        }
+    }
+
+    /// Matches bytes with a glob. The time is bounded by the product of both lengths for patterns with one `*`.
+    private static func fits(_ text: ArraySlice<UInt8>, _ pattern: ArraySlice<UInt8>) -> Bool {
+        // The reachable positions of the text, for one element of the pattern after the other: no backtracking.
+        var reachable = Array(repeating: false, count: text.count + 1)
+        reachable[0] = true
+        let text = Array(text)
+        var rest = pattern
+        while let element = rest.popFirst() {
+            var next = Array(repeating: false, count: text.count + 1)
+            if element == UInt8(ascii: "*") {
+                let crosses = rest.first == UInt8(ascii: "*")
+                if crosses { rest.removeFirst() }
+                var isOpen = false
+                for position in 0...text.count {
+                    if position > 0, !crosses, text[position - 1] == UInt8(ascii: "/") { isOpen = false }
+                    isOpen = isOpen || reachable[position]
+                    next[position] = isOpen
+                }
+            } else {
+                for position in text.indices where reachable[position] {
+                    let isAny = element == UInt8(ascii: "?") && text[position] != UInt8(ascii: "/")
+                    next[position + 1] = isAny || text[position] == element
+                }
+            }
+            reachable = next
+        }
+        return reachable[text.count]
+    }
+}
+
+extension ParsedURL {
+    /// The path of the target, without its query.
+    fileprivate var path: String { String(target.prefix { $0 != "?" }) }
+    /// The query, without its question mark; empty without one.
+    fileprivate var query: String { String(target.drop { $0 != "?" }.dropFirst()) }
+}
+
+/// The items of a form or a query (application/x-www-form-urlencoded, WHATWG URL section 5.1).
+enum FormItems {
+    struct Item: Hashable, Comparable {
+        let name: String
+        let value: String
+
+        static func < (left: Item, right: Item) -> Bool { (left.name, left.value) < (right.name, right.value) }
+    }
+
+    static func items(of text: String) -> [Item] {
+        text.split(separator: "&").map { item in
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return Item(name: decoded(parts[0]), value: parts.count > 1 ? decoded(parts[1]) : "")
+        }
+    }
+
+    private static func decoded(_ text: Substring) -> String {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "+") {
+                bytes.append(UInt8(ascii: " "))
+            } else if byte == UInt8(ascii: "%"), let value = hexadecimal(rest.prefix(2)) {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Returns the value of two digits; nil for other text, as in `%` at the end. A sign is no digit.
+    private static func hexadecimal(_ digits: Substring.UTF8View) -> UInt8? {
+        guard digits.count == 2, digits.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }) else {
+            return nil
+        }
+        return UInt8(Substring(digits), radix: 16)
+    }
+}
