@@ -93,6 +93,9 @@ extension HTTPDNSClient.Request {
         /// Whether the body is a stream whose reading has begun.
         var isSpent: Bool { pass?.isTaken ?? false }
 
+        /// Uses up a stream. Returns whether it was unread.
+        func takePass() -> Bool { pass?.take() ?? true }
+
         /// Whether the bytes that are sent can be read before: those of a file are not compressed in advance.
         var isReadableBefore: Bool {
             if case .pieces = content { coding == nil } else { isReplayable }
