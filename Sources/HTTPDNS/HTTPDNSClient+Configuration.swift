@@ -260,6 +260,12 @@ extension HTTPDNSClient {
         public var applicationInterceptors: [any HTTPDNSClient.Interceptor] = []
         /// The interceptors that run once per hop, outermost first.
         public var networkInterceptors: [any HTTPDNSClient.Interceptor] = []
+        /// The interceptors outside those of this client, which other clients have too. Give a registry of your own for
+        /// clients that shall not use those of the whole process.
+        public var processInterceptors = HTTPDNSClient.InterceptorRegistry.shared
+        /// The interceptor between all network interceptors of a hop and the rewriter, such as the stubs of a test; nil for
+        /// none.
+        package var innermost: (any HTTPDNSClient.Interceptor)?
         /// The handlers that answer requests for other schemes in process, by scheme: `app` for `app://settings/theme`.
         ///
         /// A handler gets the request as the last network interceptor passed it on, and returns the response. Nothing is

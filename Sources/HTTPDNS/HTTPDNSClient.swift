@@ -23,6 +23,9 @@ public final class HTTPDNSClient: Sendable {
     /// The rewriter of this client, which can be listed among another client's interceptors.
     public let rewriter: HTTPDNSRewriter
 
+    /// The interceptors of this client, which begin with those of its configuration. Changes concern later calls.
+    public var interceptors: InterceptorRegistry { pipeline.interceptors }
+
     let pipeline: Pipeline
     /// The initial settings, from which the settings that a reload cannot change are found.
     let initial: Configuration

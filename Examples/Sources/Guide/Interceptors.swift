@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
+import HTTPTypes
 
 /// Sends a failed request once more, when that can do no harm.
 struct SecondChance: HTTPDNSClient.Interceptor {
@@ -37,7 +38,43 @@ struct Signing: HTTPDNSClient.Interceptor {
     }
 }
 
+/// The name of the job that a request belongs to.
+enum JobName: HTTPDNSClient.RequestProperty {
+    typealias Value = String
+}
+
+/// Adds the name of its job to the uploads of one API.
+struct UploadMark: HTTPDNSClient.Interceptor {
+    let predicate: HTTPDNSClient.RequestPredicate? = .method(.post, .put) && .host("api.shop.example")
+    let priority = 10
+
+    func intercept(
+        _ request: HTTPDNSClient.Request,
+        context: HTTPDNSClient.InterceptionContext,
+        next: Next
+    ) async throws -> HTTPDNSClient.Response {
+        var request = request
+        if let job = request[JobName.self], let name = HTTPField.Name("X-Job") { request.headerFields[name] = job }
+        return try await next(request, context)
+    }
+}
+
 enum Interceptors {
+    static func registration(_ client: HTTPDNSClient) async throws {
+        let registration = HTTPDNSClient.InterceptorRegistry.shared.addApplicationInterceptor(UploadMark())
+        // Existing and later clients use it, from their next call on.
+        registration.remove()
+
+        var request = HTTPDNSClient.Request(method: .post, url: "https://api.shop.example/images", body: .text("a"))
+        request[JobName.self] = "nightly"
+        request.networkInterceptors = [SecondChance()]
+        _ = try await client.execute(request)
+
+        let writing: HTTPDNSClient.RequestPredicate =
+            .method(.post, .put) && .host("*.shop.example") && !.path(prefix: "/health")
+        print(writing)
+    }
+
     static func install() async throws -> HTTPDNSClient {
         var configuration = HTTPDNSClient.Configuration()
         configuration.applicationInterceptors = [SecondChance()]

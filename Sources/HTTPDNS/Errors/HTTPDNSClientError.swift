@@ -153,6 +153,9 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     public var requestMayHaveBeenSent = false
     /// The number of times that ``HTTPDNSClient/RetryPolicy`` repeated the request before this error.
     public var retries = 0
+    /// The types of the interceptors that the error has passed, outermost first: the last one threw it, or had called `next`.
+    /// Empty for a call that passed none.
+    public var interceptors: [String] = []
     /// Whether the addresses of the system resolver were tried as well.
     public var usedSystemFallback = false
     /// The time since the start of the call.
@@ -178,7 +181,11 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The message and the hint, on one line.
-    public var description: String { hint.map { "\(message) (\($0))" } ?? message }
+    public var description: String {
+        let chain = code == .interceptorFailed && !interceptors.isEmpty ? interceptors.joined(separator: " > ") : nil
+        let text = chain.map { "\(message), in \($0)" } ?? message
+        return hint.map { "\(text) (\($0))" } ?? text
+    }
 
     /// The code and the phase only, from a bounded set: suitable for a metric label.
     public var shortDescription: String { "\(code)/\(phase)" }

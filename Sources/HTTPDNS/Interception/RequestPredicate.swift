@@ -9,7 +9,7 @@ extension HTTPDNSClient {
     /// A condition on a request, for interceptors and stubs.
     ///
     /// ```swift
-    /// .method(.post) && .host("*.shop.test") && !.path(prefix: "/health")
+    /// let writing: HTTPDNSClient.RequestPredicate = .method(.post, .put) && .host("*.shop.example") && !.path(prefix: "/health")
     /// ```
     ///
     /// A predicate changes no request, and can be evaluated any number of times. A URL that cannot be parsed fulfills no
@@ -111,7 +111,9 @@ extension HTTPDNSClient.RequestPredicate {
     public static var all: HTTPDNSClient.RequestPredicate { head("all requests") { _ in true } }
 
     /// Returns a condition by a closure. It must not change anything, because it may be called any number of times.
-    /// - Parameter name: The text of the condition in errors.
+    /// - Parameters:
+    ///   - name: The text of the condition in errors.
+    ///   - test: Returns whether the request fulfills the condition.
     public static func custom(
         _ name: String,
         _ test: @escaping @Sendable (HTTPDNSClient.Request) async throws -> Bool
@@ -216,6 +218,7 @@ extension HTTPDNSClient.RequestPredicate {
     /// - Parameters:
     ///   - name: The text of the condition in errors.
     ///   - limit: The longest body that is read.
+    ///   - test: Returns whether the bytes fulfill the condition.
     public static func body(
         _ name: String = "body",
         upTo limit: HTTPDNSByteCount = defaultBodyLimit,

@@ -34,7 +34,7 @@ extension HTTPDNSClient.Request {
     /// call with ``HTTPDNSClientError/Code/protocolViolation``.
     public var onInterimResponse: (@Sendable (HTTPDNSClient.InterimResponse) -> Void)? {
         get { own?.onInterimResponse }
-        set { own = SharedOptions(options, onInterimResponse: newValue) }
+        set { changeOwn { $0.onInterimResponse = newValue } }
     }
 }
 

@@ -29,7 +29,7 @@ extension HTTPDNSClient {
             _read { yield own?.options ?? SharedOptions.none.options }
             _modify {
                 var options = own?.options ?? HTTPDNSClient.Request.Options()
-                defer { own = SharedOptions(options, onInterimResponse: own?.onInterimResponse) }
+                defer { changeOwn { $0.options = options } }
                 yield &options
             }
         }
@@ -42,18 +42,30 @@ extension HTTPDNSClient {
 
         /// The options and the closure behind a reference, because a request is passed from interceptor to interceptor.
         final class SharedOptions: Sendable {
-            static let none = SharedOptions(HTTPDNSClient.Request.Options())
+            static let none = SharedOptions(OwnSettings())
 
-            let options: HTTPDNSClient.Request.Options
-            let onInterimResponse: (@Sendable (HTTPDNSClient.InterimResponse) -> Void)?
+            let settings: OwnSettings
 
-            init(
-                _ options: HTTPDNSClient.Request.Options,
-                onInterimResponse: (@Sendable (HTTPDNSClient.InterimResponse) -> Void)? = nil
-            ) {
-                self.options = options
-                self.onInterimResponse = onInterimResponse
-            }
+            init(_ settings: OwnSettings) { self.settings = settings }
+
+            var options: HTTPDNSClient.Request.Options { _read { yield settings.options } }
+            var onInterimResponse: (@Sendable (HTTPDNSClient.InterimResponse) -> Void)? { settings.onInterimResponse }
+            var interceptors: InterceptorChain { settings.interceptors }
+            var properties: [ObjectIdentifier: StoredProperty] { settings.properties }
+        }
+
+        /// The settings of one request that most requests do not have.
+        struct OwnSettings: Sendable {
+            var options = HTTPDNSClient.Request.Options()
+            var onInterimResponse: (@Sendable (HTTPDNSClient.InterimResponse) -> Void)?
+            var interceptors = InterceptorChain()
+            var properties: [ObjectIdentifier: StoredProperty] = [:]
+        }
+
+        mutating func changeOwn(_ change: (inout OwnSettings) -> Void) {
+            var settings = own?.settings ?? OwnSettings()
+            change(&settings)
+            own = SharedOptions(settings)
         }
 
         /// The options of this request; nil for most requests, which have none.
@@ -68,7 +80,7 @@ extension HTTPDNSClient {
             options: HTTPDNSClient.Request.Options
         ) {
             self.init(method: method, url: url, headerFields: headerFields, body: body)
-            own = SharedOptions(options)
+            changeOwn { $0.options = options }
         }
 
         /// Creates a request with the default options, `HTTPDNSClient.Request.Options()`.

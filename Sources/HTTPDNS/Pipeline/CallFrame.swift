@@ -16,6 +16,10 @@ final class CallFrame: Sendable {
 
     /// The depth of the call inside other calls of its client.
     let depth: Int
+    /// The pipeline of the call; nil for a frame without interceptors.
+    let pipeline: Pipeline?
+    /// The interceptors of the call, fixed at its start.
+    let chain: InterceptorChain
     private let client: ObjectIdentifier
     private let parent: CallFrame?
     private let sent = Atomic(false)
@@ -26,7 +30,12 @@ final class CallFrame: Sendable {
     private let exchanges = Lock<[HTTPDNSClient.Exchange]>([])
 
     /// - Parameter request: The caller's request; nil for a frame without one.
-    init(client: AnyObject, request: HTTPDNSClient.Request? = nil) {
+    init(
+        client: AnyObject,
+        request: HTTPDNSClient.Request? = nil,
+        pipeline: Pipeline? = nil,
+        chain: InterceptorChain = InterceptorChain()
+    ) {
         let client = ObjectIdentifier(client)
         let parent = CallFrame.current
         var frame = parent
@@ -34,6 +43,8 @@ final class CallFrame: Sendable {
         depth = frame.map { $0.depth + 1 } ?? 0
         self.client = client
         self.parent = parent
+        self.pipeline = pipeline
+        self.chain = chain
         callerCredential =
             if let request, let credential = request.own?.options.credential, !credential.isInherited {
                 (credential, HTTPDNSClient.Origin(request.url))
@@ -71,6 +82,37 @@ final class CallFrame: Sendable {
     }
 
     private static let lastExchange = Atomic<UInt64>(0)
+
+    /// The interceptors that the last error has passed, innermost first, with their places in the call.
+    private let failed = Lock<[FailedInterceptor]>([])
+
+    private struct FailedInterceptor {
+        let place: Int
+        let name: String
+        let error: ObjectIdentifier
+    }
+    /// Whether ``failed`` contains something, so that a call without errors does not take its lock.
+    private let hasFailed = Atomic(false)
+
+    /// Notes that an error has passed an interceptor, or comes from it.
+    func noteFailure(of entry: InterceptorEntry, at place: Int, _ error: any Error) {
+        let passed = FailedInterceptor(place: place, name: entry.name, error: ObjectIdentifier(type(of: error)))
+        failed.withLock { failed in
+            // What is not inside this interceptor is of an earlier error. An error of another type is its own.
+            failed.removeAll { $0.place <= place || $0.error != passed.error }
+            failed.append(passed)
+        }
+        hasFailed.store(true, ordering: .relaxed)
+    }
+
+    /// Forgets the errors inside an interceptor that has returned a response.
+    func noteResponse(at place: Int) {
+        guard hasFailed.load(ordering: .relaxed) else { return }
+        failed.withLock { failed in failed.removeAll { $0.place >= place } }
+    }
+
+    /// The names of the interceptors that the last error has passed, outermost first.
+    var failedInterceptors: [String] { failed.withLock { $0.reversed().map(\.name) } }
 
     func noteSent() { sent.store(true, ordering: .relaxed) }
 }

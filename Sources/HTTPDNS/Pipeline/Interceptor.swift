@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import HTTPDNSCore
+public import HTTPDNSCore
+internal import HTTPDNSCurl
 public import HTTPDNSPrimitives
 internal import HTTPTypes
+public import Logging
 
 extension HTTPDNSClient {
     /// An interceptor around the rest of the pipeline. It may change the request, call `next` never, once or several
@@ -32,6 +34,14 @@ extension HTTPDNSClient {
             nonisolated(nonsending) (HTTPDNSClient.Request, HTTPDNSClient.InterceptionContext) async throws ->
             HTTPDNSClient.Response
 
+        /// The condition on the requests that pass this interceptor; nil, the default, for all of them. It is checked with the
+        /// request as it arrives here. It is read once, when the interceptor is added.
+        var predicate: HTTPDNSClient.RequestPredicate? { get }
+
+        /// The place among the interceptors of the same list: higher ones are outermost, and among equals the one that was
+        /// added first. It is 0 by default, and is read once, when the interceptor is added.
+        var priority: Int { get }
+
         /// Handles a request.
         ///
         /// Each call of `next` is a separate transfer under the call's one deadline, also after a failure. A stream
@@ -50,6 +60,13 @@ extension HTTPDNSClient {
             next: Next
         ) async throws -> HTTPDNSClient.Response
     }
+}
+
+extension HTTPDNSClient.Interceptor {
+    /// Nil: all requests pass.
+    public var predicate: HTTPDNSClient.RequestPredicate? { nil }
+    /// 0.
+    public var priority: Int { 0 }
 }
 
 extension HTTPDNSClient {
@@ -82,6 +99,23 @@ extension HTTPDNSClient {
         /// origin of the request that the application interceptors passed on. For application interceptors it is the
         /// origin of the caller's request.
         public var initialOrigin: HTTPDNSClient.Origin? { HTTPDNSClient.Origin(initialURL) }
+
+        /// The client's logger, with the number of the call as `call` and that of the hop as `hop`; nil without one.
+        public var logger: Logger? {
+            guard var logger = frame?.pipeline?.logger else { return nil }
+            logger[metadataKey: "call"] = "\(callID)"
+            logger[metadataKey: "hop"] = "\(hop)"
+            return logger
+        }
+
+        /// The route of the host that the interceptor receives a request for; nil when the client's providers answer it in
+        /// the order of the settings, and for an address as the host.
+        public var route: HTTPDNSRoute? {
+            guard case .name(let text)? = (try? ParsedURL(requestURL))?.host, let name = try? HTTPDNSName(text) else {
+                return nil
+            }
+            return frame?.pipeline?.rewriter.resolver.route(for: name)
+        }
 
         /// The URL at the start of the call. Empty for a call without interceptors, where it is not read.
         var initialURL = ""

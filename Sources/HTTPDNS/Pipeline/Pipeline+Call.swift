@@ -14,7 +14,7 @@ extension Pipeline {
     {
         let time = time(request.own?.options.timeout ?? .inherited)
         do {
-            if hasCodeOfOthers { return try await interceptedCall(request, carrying: rewritten, time) }
+            if hasCodeOfOthers(request) { return try await interceptedCall(request, carrying: rewritten, time) }
             try gate.enter()
             defer { gate.leave() }
             retrying.noteCall()
@@ -64,7 +64,7 @@ extension Pipeline {
         carrying rewritten: HTTPDNSRewriter.RewrittenRequest?,
         _ time: CallTime
     ) async throws -> HTTPDNSClient.Response {
-        let frame = CallFrame(client: self, request: request)
+        let frame = CallFrame(client: self, request: request, pipeline: self, chain: interceptors(of: request))
         guard frame.depth <= CallFrame.maximumDepth else {
             throw HTTPDNSClientError.loop(depth: frame.depth, url: request.url)
         }
@@ -95,6 +95,7 @@ extension Pipeline {
         } catch {
             var error = error as? HTTPDNSClientError ?? HTTPDNSClientError(interceptorError: error)
             if frame.mayHaveSent { error.requestMayHaveBeenSent = true }
+            error.interceptors = frame.failedInterceptors
             throw error
         }
     }
@@ -133,8 +134,10 @@ extension Pipeline {
     private struct CallOverdue: Error {}
 
     /// Whether interceptors or hooks run within a call.
-    private var hasCodeOfOthers: Bool {
-        !application.isEmpty || !network.isEmpty || computedHeaders != nil || redirectHook != nil
+    private func hasCodeOfOthers(_ request: borrowing HTTPDNSClient.Request) -> Bool {
+        if interceptors.isInUse || processInterceptors.isInUse || hasFixedCodeOfOthers { return true }
+        guard let own = request.own else { return false }
+        return !own.interceptors.isEmpty
     }
 
     static let lastCallID = Atomic<UInt64>(0)

@@ -47,9 +47,13 @@ internal import Synchronization
 final class Pipeline: Sendable {
     let rewriter: HTTPDNSRewriter
     let gate = CallGate()
-    let application: [any HTTPDNSClient.Interceptor]
-    let network: [any HTTPDNSClient.Interceptor]
-    /// The handlers of schemes that are answered in process, which are the last of ``network``; nil without any.
+    /// The interceptors of the process, or of those clients that share this registry.
+    let processInterceptors: HTTPDNSClient.InterceptorRegistry
+    /// The client's own interceptors.
+    let interceptors: HTTPDNSClient.InterceptorRegistry
+    /// The network interceptors inside all others: the stubs of a test and the handlers of schemes.
+    let innermost: [InterceptorEntry]
+    /// The handlers of schemes that are answered in process; nil without any.
     let schemes: SchemeHandlers?
     let sender: any HopSending
     /// The settings that a reload changes. A call uses those at its start, a hop those at the time of sending.
@@ -71,6 +75,8 @@ final class Pipeline: Sendable {
     /// The selector of the egress path.
     let egress: EgressSelector
     let logger: Logger?
+    /// Whether each call runs code of others, besides that of the registries.
+    let hasFixedCodeOfOthers: Bool
     /// Called for header fields before each hop.
     let computedHeaders: (@Sendable (HTTPDNSClient.Request) async throws -> HTTPFields)?
     /// Called before a redirect is followed.
@@ -94,10 +100,15 @@ final class Pipeline: Sendable {
         admissions = [Admission(configuration.connections, loops: loops), sharedAdmission].compactMap(\.self)
         self.rewriter = rewriter
         self.sender = sender
-        application = configuration.applicationInterceptors
+        processInterceptors = configuration.processInterceptors
+        interceptors = HTTPDNSClient.InterceptorRegistry(
+            application: configuration.applicationInterceptors,
+            network: configuration.networkInterceptors
+        )
         schemes = configuration.schemeHandlers.isEmpty ? nil : SchemeHandlers(configuration.schemeHandlers)
-        let last: (any HTTPDNSClient.Interceptor)? = schemes
-        network = configuration.networkInterceptors + [last].compactMap(\.self)
+        // What no stub answers may be for a scheme of the program.
+        let last: [(any HTTPDNSClient.Interceptor)?] = [configuration.innermost, schemes]
+        innermost = last.compactMap { $0.map(InterceptorEntry.init) }
         order = AddressOrder(configuration.connections)
         hedgeAfter = configuration.connections.hedgeAfter
         choice = ConnectionChoice(configuration.connections, time: configuration.resolver.timeSource)
@@ -105,6 +116,7 @@ final class Pipeline: Sendable {
         logger = configuration.logger
         computedHeaders = configuration.computedHeaders
         redirectHook = configuration.redirectHook
+        hasFixedCodeOfOthers = !innermost.isEmpty || computedHeaders != nil || redirectHook != nil
         retrying = RetryState(configuration)
         cookies = configuration.makeCookieJar()
         settings = Lock(SharedCallSettings(CallSettings(configuration)))
@@ -198,7 +210,9 @@ final class Pipeline: Sendable {
     {
         var context = context
         // Most hops need no wait and no other fields here, and have no interceptors.
-        if settleAtOnce(&context), network.isEmpty { return try await rewriteAndTransfer(request, context) }
+        if settleAtOnce(&context), context.frame?.chain.network.isEmpty ?? true {
+            return try await rewriteAndTransfer(request, context)
+        }
         var request = request
         try await settle(&request, &context)
         return try await hop(0, request, context)

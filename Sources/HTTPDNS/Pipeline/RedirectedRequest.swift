@@ -83,6 +83,7 @@ struct RedirectedRequest {
         if changesOrigin { next.options.unixSocket = nil }
         // The credential is for the origin of the request's URL.
         if changesOrigin, !next.options.credential.isNever { next.options.credential = .inherited }
+        next.removePropertiesOfHop()
         // It names the virtual host of one hop.
         next.options.hostHeader = nil
         if let targets = next.options.addresses.targets, !RedirectedRequest.holds(targets, from: base, to: target) {
