@@ -10,7 +10,12 @@ import Testing
 
 /// Limits of connections while requests use several loops. Each request that may choose goes to the next loop, which is harder
 /// than any distribution by load.
-@Suite("Limits on several loops", .timeLimit(.minutes(10)))
+// `make test` runs it alone: its thousands of tasks would keep all others waiting for seconds.
+@Suite(
+    "Limits on several loops",
+    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
+    .timeLimit(.minutes(10))
+)
 struct LimitOnSeveralLoopsTests {
     private func configuration(
         _ loops: Int,

@@ -42,6 +42,7 @@ struct RequestPropertyTests {
         }
         let rig = try Rig(wire: wire) { configuration in
             configuration.retries = .standard
+            configuration.retries.delay = .zero
             configuration.networkInterceptors = [
                 Around { request, context, next in
                     let (job, first) = (request[Job.self] ?? "-", request[FirstHop.self].map { "\($0)" } ?? "-")
