@@ -70,9 +70,8 @@ enum Interceptors {
         request.networkInterceptors = [SecondChance()]
         _ = try await client.execute(request)
 
-        let writing: HTTPDNSClient.RequestPredicate =
-            .method(.post, .put) && .host("*.shop.example") && !.path(prefix: "/health")
-        print(writing)
+        let uploads: HTTPDNSClient.RequestPredicate = .method(.post) && .host("*.shop.example")
+        print(uploads)
     }
 
     static func install() async throws -> HTTPDNSClient {

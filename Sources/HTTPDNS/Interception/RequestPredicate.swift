@@ -9,7 +9,7 @@ extension HTTPDNSClient {
     /// A condition on a request, for interceptors and stubs.
     ///
     /// ```swift
-    /// let writing: HTTPDNSClient.RequestPredicate = .method(.post, .put) && .host("*.shop.example") && !.path(prefix: "/health")
+    /// let uploads: HTTPDNSClient.RequestPredicate = .method(.post) && .host("*.shop.example")
     /// ```
     ///
     /// A predicate changes no request, and can be evaluated any number of times. A URL that cannot be parsed fulfills no
