@@ -111,11 +111,11 @@ private let nameExceptions = """
         certificate.password=keyPassword
     code, which a file cannot contain: resolver.=timeToLiveOverride resolver.=store resolver.=timeSource \
         resolver.=wallClock resolver.=logger client.=computedHeaders client.=redirectHook client.=logger \
-        client.=applicationInterceptors client.=networkInterceptors client.=schemeHandlers
-        client.=processInterceptors client.=innermost
+        client.=applicationInterceptors client.=networkInterceptors client.=schemeHandlers \
+        client.=processInterceptors
     decided before the file is read: client.=watchesFile client.=reloadsOnHangUp
     not public: resolver.=hasIPv6Route client.=trustOrigins client.=source client.=environment client.=random \
-        client.=wallClock redirects.=isInherited retries.=isInherited keepalive.=isNever
+        client.=wallClock client.=innermost redirects.=isInherited retries.=isInherited keepalive.=isNever
     key or position of the entry: route.=pattern route.=location mapping.=location doh.=name json.=name alibaba.=name \
         tencent.=name
     the kind of the provider: doh.kind= json.kind= json.=service alibaba.kind= alibaba.=version tencent.kind=
