@@ -34,13 +34,11 @@ extension HTTPDNSClient.RequestPredicate {
         do {
             return body(json: String(decoding: try JSONEncoder().encode(value), as: UTF8.self), upTo: limit)
         } catch {
-            var failure = HTTPDNSClientError(
-                code: .configuration,
-                phase: .configuration,
-                message: "the value of a predicate, of type \(type(of: value)), cannot be encoded as JSON",
-                hint: "the encoder's error is in underlying"
+            let failure = HTTPDNSClientError.configuration(
+                "the value of a predicate, of type \(type(of: value)), cannot be encoded as JSON",
+                hint: "the encoder's error is in underlying",
+                underlying: error
             )
-            failure.underlying = error
             return custom("JSON body") { [failure] _ in throw failure }
         }
     }

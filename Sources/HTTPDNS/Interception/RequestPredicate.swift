@@ -171,14 +171,11 @@ extension HTTPDNSClient.RequestPredicate {
         do {
             _ = try Regex(regex)
         } catch {
-            var failure = HTTPDNSClientError(
-                code: .configuration,
-                phase: .configuration,
-                message: "\"\(regex)\" is no regular expression",
-                hint: "the error of Swift's Regex is in underlying; path(glob:) has simpler patterns"
+            throw .configuration(
+                "\"\(regex)\" is no regular expression",
+                hint: "the error of Swift's Regex is in underlying; path(glob:) has simpler patterns",
+                underlying: error
             )
-            failure.underlying = error
-            throw failure
         }
         // A Regex is not Sendable, so it is made again for each request.
         return url("path regex \"\(regex)\"") { url in

@@ -47,27 +47,6 @@ extension HTTPDNSClient.Request {
         guard let own, own.properties.contains(where: { !$0.value.followsRedirects }) else { return }
         changeOwn { own in own.properties = own.properties.filter(\.value.followsRedirects) }
     }
-
-    /// The interceptors of this call alone that run once, inside those of the client. They also see the redirects of the
-    /// call, but a request that an interceptor passes on with others of them changes nothing: the list is read when the call
-    /// begins.
-    public var applicationInterceptors: [any HTTPDNSClient.Interceptor] {
-        get { own?.interceptors.application.map(\.interceptor) ?? [] }
-        set { changeOwn { own in own.interceptors.application = Self.entries(newValue) } }
-    }
-
-    /// The interceptors of this call alone that run once per hop, inside those of the client. The list is read when the call
-    /// begins.
-    public var networkInterceptors: [any HTTPDNSClient.Interceptor] {
-        get { own?.interceptors.network.map(\.interceptor) ?? [] }
-        set { changeOwn { own in own.interceptors.network = Self.entries(newValue) } }
-    }
-
-    private static func entries(_ interceptors: [any HTTPDNSClient.Interceptor]) -> [InterceptorEntry] {
-        var entries: [InterceptorEntry] = []
-        for interceptor in interceptors { entries.add(InterceptorEntry(interceptor)) }
-        return entries
-    }
 }
 
 /// The value of a property, whose type is that of its key.

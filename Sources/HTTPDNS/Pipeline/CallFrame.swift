@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
+internal import Logging
 internal import Synchronization
 
 /// A call of a client with interceptors, as calls nested in it see it.
@@ -16,8 +18,10 @@ final class CallFrame: Sendable {
 
     /// The depth of the call inside other calls of its client.
     let depth: Int
-    /// The pipeline of the call; nil for a frame without interceptors.
-    let pipeline: Pipeline?
+    /// The logger and the resolver of the client; nil for a frame without interceptors. It does not keep the pipeline: a task
+    /// that outlives the call inherits the frame, and would keep the threads of a released client.
+    let logger: Logger?
+    let resolver: HTTPDNSResolver?
     /// The interceptors of the call, fixed at its start.
     let chain: InterceptorChain
     private let client: ObjectIdentifier
@@ -33,7 +37,8 @@ final class CallFrame: Sendable {
     init(
         client: AnyObject,
         request: HTTPDNSClient.Request? = nil,
-        pipeline: Pipeline? = nil,
+        logger: Logger? = nil,
+        resolver: HTTPDNSResolver? = nil,
         chain: InterceptorChain = InterceptorChain()
     ) {
         let client = ObjectIdentifier(client)
@@ -43,7 +48,8 @@ final class CallFrame: Sendable {
         depth = frame.map { $0.depth + 1 } ?? 0
         self.client = client
         self.parent = parent
-        self.pipeline = pipeline
+        self.logger = logger
+        self.resolver = resolver
         self.chain = chain
         callerCredential =
             if let request, let credential = request.own?.options.credential, !credential.isInherited {

@@ -102,7 +102,7 @@ extension HTTPDNSClient {
 
         /// The client's logger, with the number of the call as `call` and that of the hop as `hop`; nil without one.
         public var logger: Logger? {
-            guard var logger = frame?.pipeline?.logger else { return nil }
+            guard var logger = frame?.logger else { return nil }
             logger[metadataKey: "call"] = "\(callID)"
             logger[metadataKey: "hop"] = "\(hop)"
             return logger
@@ -114,7 +114,7 @@ extension HTTPDNSClient {
             guard case .name(let text)? = (try? ParsedURL(requestURL))?.host, let name = try? HTTPDNSName(text) else {
                 return nil
             }
-            return frame?.pipeline?.rewriter.resolver.route(for: name)
+            return frame?.resolver?.route(for: name)
         }
 
         /// The URL at the start of the call. Empty for a call without interceptors, where it is not read.

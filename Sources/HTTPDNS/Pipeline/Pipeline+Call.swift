@@ -64,7 +64,13 @@ extension Pipeline {
         carrying rewritten: HTTPDNSRewriter.RewrittenRequest?,
         _ time: CallTime
     ) async throws -> HTTPDNSClient.Response {
-        let frame = CallFrame(client: self, request: request, pipeline: self, chain: interceptors(of: request))
+        let frame = CallFrame(
+            client: self,
+            request: request,
+            logger: logger,
+            resolver: rewriter.resolver,
+            chain: interceptors(of: request)
+        )
         guard frame.depth <= CallFrame.maximumDepth else {
             throw HTTPDNSClientError.loop(depth: frame.depth, url: request.url)
         }
