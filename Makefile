@@ -51,7 +51,7 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter CacheFloodTests/processIsFlat
 	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter DoHHostileTests
 	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.BlockingCallTests'
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.TimesTests'
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.(Times|TimeLimit)Tests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'LimitOverTheWireTests/leaks'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --skip 'LimitOverTheWireTests/leaks' \
 		--filter '^HTTPDNSTests.Limit(OverTheWire|OnSeveralLoops)Tests'
