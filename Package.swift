@@ -183,7 +183,15 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .target(name: "HTTPDNSTesting", dependencies: ["HTTPDNSCore", "HTTPDNSPrimitives"], swiftSettings: settings),
+        .target(
+            name: "HTTPDNSTesting",
+            dependencies: [
+                "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "resolve-test",
             dependencies: [
@@ -335,6 +343,15 @@ let package = Package(
                 "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSLocalProvider",
                 "HTTPDNSPrimitives", "HTTPDNSTesting", "HTTPDNSVendors", "LocalProviderExample", "ServerRig",
                 "resolve-test",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPDNSTestingTests",
+            dependencies: [
+                "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
