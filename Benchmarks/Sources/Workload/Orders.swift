@@ -39,6 +39,8 @@ public struct Orders: Sendable {
     public var otherMappings = 0
     /// The number of the client's loops; 0 leaves the default.
     public var loops = 0
+    /// The number of interceptors that pass requests on.
+    public var interceptors = 0
 
     /// Reads `--flag value` pairs.
     /// - Throws: ``OrdersError`` for an unknown flag, a missing or unreadable value.
@@ -64,6 +66,7 @@ public struct Orders: Sendable {
             case "--slow-url": slowURL = value
             case "--post": postBytes = try Self.count(value, flag, from: 1)
             case "--other-mappings": otherMappings = try Self.count(value, flag, from: 1)
+            case "--interceptors": interceptors = try Self.count(value, flag, from: 1)
             case "--loops": loops = try Self.count(value, flag, from: 1)
             default: throw OrdersError("\(flag) is unknown")
             }

@@ -64,6 +64,9 @@ struct ClientContender {
         configuration.resolver.mappings = [try HTTPDNSMapping.Key(orders.host): .addresses(orders.addresses)]
         if orders.loops > 0 { configuration.connections.loops = .count(orders.loops) }
         if orders.otherMappings > 0 { try OtherRules.add(orders.otherMappings, to: &configuration.resolver) }
+        for _ in 0..<orders.interceptors {
+            configuration.networkInterceptors.append(PassingInterceptor(host: orders.host))
+        }
         if orders.silent > 0 {
             // They are to be silent to the end.
             configuration.timeouts.firstByte = nil
@@ -73,6 +76,19 @@ struct ClientContender {
         configuration.versions = orders.isHTTP2 ? .automatic : .http1Only
         if let file = orders.certificateFile { configuration.trustRoots = .file(file) }
         return configuration
+    }
+
+    /// An interceptor that changes nothing.
+    private struct PassingInterceptor: HTTPDNSClient.Interceptor {
+        let predicate: HTTPDNSClient.RequestPredicate?
+
+        init(host: String) { predicate = .host(host) && .method(.get, .post) }
+
+        func intercept(_ request: HTTPDNSClient.Request, context: HTTPDNSClient.InterceptionContext, next: Next)
+            async throws -> HTTPDNSClient.Response
+        {
+            try await next(request, context)
+        }
     }
 
     /// Requests every other name once on every address, as a mapping that moves through its addresses would have it.

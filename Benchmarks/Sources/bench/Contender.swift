@@ -27,6 +27,8 @@ struct Contender: Hashable {
     var slow = 0
     /// The number of its client's loops; 0 leaves the default.
     var loops = 0
+    /// The number of its client's interceptors; each passes requests on unchanged, and has a condition on them.
+    var interceptors = 0
     /// The share of the scenario's requests that it sends: a slow one would make the run long.
     var share = 1.0
     /// Whether the URL must have the address: it has no option for the address of a name.
@@ -57,6 +59,11 @@ struct Contender: Hashable {
         name: "swift-httpdns, 10,000 mappings",
         executable: "bench-client",
         otherMappings: 10_000
+    )
+    static let clientWithInterceptors = Contender(
+        name: "swift-httpdns, 5 interceptors",
+        executable: "bench-client",
+        interceptors: 5
     )
     static let clientBesideSilent = Contender(name: "beside 2,000 silent", executable: "bench-client", silent: 2000)
     static let curlBesideSilent = Contender(name: "C beside 2,000 silent", executable: "bench-curl", silent: 2000)

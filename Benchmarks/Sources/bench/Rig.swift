@@ -54,6 +54,7 @@ struct Rig {
         if scenario.bodyBytes > 0 { command += ["--post", "\(scenario.bodyBytes)"] }
         if contender.otherNames > 0 { command += ["--other-names", "\(contender.otherNames)"] }
         if contender.otherMappings > 0 { command += ["--other-mappings", "\(contender.otherMappings)"] }
+        if contender.interceptors > 0 { command += ["--interceptors", "\(contender.interceptors)"] }
         if contender.loops > 0 { command += ["--loops", "\(contender.loops)"] }
         // One for each run: what a run leaves there stays, because its connections are never accepted.
         let silentOrigin = contender.silent > 0 ? try SilentOrigin() : nil

@@ -17,7 +17,7 @@ struct Sample: Codable {
 
     func figure(_ quantity: Target.Quantity) -> Double {
         switch quantity {
-        case .processorTime: processorMicroseconds
+        case .processorTime, .addedProcessorTime: processorMicroseconds
         case .rate: requestsPerSecond
         case .connections: connections.map(Double.init) ?? .nan
         case .busiestLoop: busiestLoop ?? .nan
@@ -44,6 +44,11 @@ struct Samples: Codable {
     /// Other work of the machine that lasts longer than a round affects both figures of it, and so leaves its ratio alone.
     func ratioPerRound(_ quantity: Target.Quantity, to others: Samples) -> Double {
         zip(rounds, others.rounds).map { $0.figure(quantity) / $1.figure(quantity) }.median
+    }
+
+    /// The median of the differences from another contender's figure of the same round.
+    func differencePerRound(_ quantity: Target.Quantity, from others: Samples) -> Double {
+        zip(rounds, others.rounds).map { $0.figure(quantity) - $1.figure(quantity) }.median
     }
 }
 

@@ -65,9 +65,10 @@ extension Scenario {
             wire: .http1,
             inFlight: 64,
             requests: 30_000,
-            contenders: three + [.go, .urlSession, .clientAmongMappings] + withStaticRuntime,
+            contenders: three + [.go, .urlSession, .clientAmongMappings, .clientWithInterceptors] + withStaticRuntime,
             targets: [
                 client(atMost: 1.3, aim: 1.05),
+                Target(.clientWithInterceptors, .addedProcessorTime, atMost: 2, of: .client),
                 Target(.clientAmongMappings, .processorTime, atMost: nil, aim: 1.05, of: .client),
                 Target(.client, .rate, atLeast: nil, aim: 1.3, of: .asyncHTTPClient),
             ]

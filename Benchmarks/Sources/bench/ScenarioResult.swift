@@ -25,9 +25,12 @@ struct ScenarioResult {
 
     /// The figure that a target is about; nil when its contender was left out.
     func figure(_ target: Target) -> Double? {
-        guard let figures = samples[target.contender], samples[target.reference] != nil else { return nil }
-        return target.quantity == .busiestLoop
-            ? figures.median(of: .busiestLoop) : ratio(target.quantity, target.contender, to: target.reference)
+        guard let figures = samples[target.contender], let others = samples[target.reference] else { return nil }
+        return switch target.quantity {
+        case .busiestLoop: figures.median(of: .busiestLoop)
+        case .addedProcessorTime: figures.differencePerRound(.addedProcessorTime, from: others)
+        case .processorTime, .rate, .connections: figures.ratioPerRound(target.quantity, to: others)
+        }
     }
 
     var missesGoal: Bool {

@@ -5,6 +5,8 @@
 struct Target {
     enum Quantity: String {
         case processorTime = "CPU per request"
+        /// Not a multiple: the microseconds above those of the reference in the same round.
+        case addedProcessorTime = "added CPU, us per request"
         case rate = "requests per second"
         case connections = "open connections"
         /// Not a multiple: the CPU time of the busiest loop thread over that of all of them.
@@ -72,9 +74,12 @@ struct Target {
 
     /// `swift-httpdns: CPU per request, x libcurl in C`.
     var text: String {
-        quantity == .busiestLoop
-            ? "\(contender.name): \(quantity.rawValue)"
-            : "\(contender.name): \(quantity.rawValue), x \(reference.name)"
+        switch quantity {
+        case .busiestLoop: "\(contender.name): \(quantity.rawValue)"
+        case .addedProcessorTime: "\(contender.name): \(quantity.rawValue), to \(reference.name)"
+        case .processorTime, .rate, .connections:
+            "\(contender.name): \(quantity.rawValue), x \(reference.name)"
+        }
     }
 
     /// `<= 1.3`; `-` without a bound.
