@@ -18,6 +18,7 @@ let package = Package(
         .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
         .library(name: "HTTPDNSConfiguration", targets: ["HTTPDNSConfiguration"]),
         .library(name: "HTTPDNSControl", targets: ["HTTPDNSControl"]),
+        .library(name: "HTTPDNSFoundation", targets: ["HTTPDNSFoundation"]),
         .library(name: "HTTPDNSLocalProvider", targets: ["HTTPDNSLocalProvider"]),
         .library(name: "HTTPDNSMetrics", targets: ["HTTPDNSMetrics"]),
         .library(name: "HTTPDNSServiceLifecycle", targets: ["HTTPDNSServiceLifecycle"]),
@@ -129,6 +130,17 @@ let package = Package(
                 "HTTPDNS",
                 "HTTPDNSPrimitives",
                 .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        // It brings full Foundation and FoundationNetworking, which come with Swift.
+        .target(
+            name: "HTTPDNSFoundation",
+            dependencies: [
+                "HTTPDNSCore",
+                "HTTPDNS",
+                "HTTPDNSPrimitives",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
         ),
@@ -334,6 +346,14 @@ let package = Package(
             name: "HTTPDNSControlTests",
             dependencies: [
                 "HTTPDNSCore", "HTTPDNS", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPDNSFoundationTests",
+            dependencies: [
+                "HTTPDNS", "HTTPDNSFoundation", "HTTPDNSPrimitives", "ServerRig",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
         ),

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+public import Foundation
+public import FoundationNetworking
+public import HTTPDNS
+
+extension HTTPURLResponse {
+    /// Creates a response of Foundation with the head of one of the client; nil when Foundation refuses it.
+    ///
+    /// The URL is that of the last exchange: after redirects, the URL that answered. It has no user information. Fields of one
+    /// name become one, with their values in order and a comma with a space between them, and the spelling of the first one.
+    /// - Parameters:
+    ///   - response: The response. Its body is not read.
+    ///   - url: The URL for a response without exchanges, which an interceptor made.
+    public convenience init?(_ response: HTTPDNSClient.Response, url: URL) {
+        var names: [String: String] = [:]
+        var fields: [String: String] = [:]
+        for field in response.headerFields {
+            let name = names[field.name.canonicalName] ?? field.name.rawName
+            names[field.name.canonicalName] = name
+            fields[name] = fields[name].map { "\($0), \(field.value)" } ?? field.value
+        }
+        let final = response.exchanges.last.flatMap { URL(string: $0.request.originalURL) }
+        self.init(
+            url: final ?? url,
+            statusCode: response.status.code,
+            httpVersion: response.version.description,
+            headerFields: fields
+        )
+    }
+}
