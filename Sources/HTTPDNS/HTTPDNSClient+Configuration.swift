@@ -217,6 +217,10 @@ extension HTTPDNSClient {
         /// The retry policy; ``HTTPDNSClient/Request/Options/retries`` overrides it for one request. The default is no
         /// retries.
         public var retries = HTTPDNSClient.RetryPolicy.never
+        /// Whether calls with identical GET or HEAD requests in flight share one request
+        /// (<doc:SendingRequests#Identical-reads-in-flight>); ``HTTPDNSClient/Request/Options/mergesIdenticalReads``
+        /// overrides it. Leave it off when network interceptors or ``computedHeaders`` add something for one caller only.
+        public var mergesIdenticalReads = false
         /// The rule that decides whether the client has cookies, and where they are kept. The default is no cookies.
         /// ``HTTPDNSClient/Request/Options/usesCookies`` switches them off for one request.
         ///

@@ -25,4 +25,11 @@ package enum CallWork {
             await $executor.withValue(executor) { await operation() }
         }
     }
+    /// Starts a task on the executor of the present call, with the task-local values of the present task.
+    package static func task<Success: Sendable>(
+        _ operation: @escaping @Sendable () async -> Success
+    ) -> Task<Success, Never> {
+        guard let executor else { return Task { await operation() } }
+        return Task(executorPreference: executor) { await operation() }
+    }
 }

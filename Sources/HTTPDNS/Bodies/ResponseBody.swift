@@ -18,8 +18,9 @@ extension HTTPDNSClient.Response {
         fileprivate enum Source: Sendable {
             case transfer(TransferResponseBody, HopRecord)
             case chunks(any AsyncSequence<[UInt8], any Error> & Sendable, HopRecord?, SinglePass)
-            case bytes([UInt8], SinglePass)
             case decoded(DecodedBody, HopRecord)
+            /// - Parameter from: The body that the bytes were read from; nil for bytes of an interceptor.
+            indirect case bytes([UInt8], SinglePass, from: HTTPDNSClient.Response.Body?)
             /// A stream that reads another body.
             indirect case changed(
                 any AsyncSequence<[UInt8], any Error> & Sendable,
@@ -53,7 +54,7 @@ extension HTTPDNSClient.Response {
 
         /// Returns a body of these bytes.
         public static func bytes(_ bytes: [UInt8]) -> HTTPDNSClient.Response.Body {
-            HTTPDNSClient.Response.Body(.bytes(bytes, SinglePass()), length: .known(Int64(bytes.count)))
+            HTTPDNSClient.Response.Body(.bytes(bytes, SinglePass(), from: nil), length: .known(Int64(bytes.count)))
         }
 
         /// Returns a body from a stream, for interceptors that answer without sending or change a body. Chunks are
@@ -79,12 +80,24 @@ extension HTTPDNSClient.Response {
             HTTPDNSClient.Response.Body(.changed(chunks, SinglePass(), from: self), length: .known(length))
         }
 
+        /// Returns a body of the bytes that were read from this one. Its trailers and its summary are those of this body.
+        func replayed(_ bytes: [UInt8]) -> HTTPDNSClient.Response.Body {
+            HTTPDNSClient.Response.Body(.bytes(bytes, SinglePass(), from: self), length: length)
+        }
+
+        /// The number of bytes of this body, or of the coded body that it is decoded from; nil when it is not declared.
+        var receivedLength: Int64? { length.received }
+
+        /// Whether the body has ended on the wire, so that reading it does not wait.
+        var hasArrived: Bool { received?.summary != nil }
+
         /// Whether the content codings of the head have been decoded.
         var isDecoded: Bool {
             switch source {
             case .decoded: true
             case .changed(_, _, let base): base.isDecoded
-            case .transfer, .chunks, .bytes: false
+            case .bytes(_, _, let base): base?.isDecoded ?? false
+            case .transfer, .chunks: false
             }
         }
 
@@ -120,9 +133,9 @@ extension HTTPDNSClient.Response {
                 case .chunks(let stream, let hop, let pass):
                     if pass.take() { chunks = AsyncIterator.iterator(of: stream) } else { isRefused = true }
                     self.hop = hop
-                case .bytes(let all, let pass):
+                case .bytes(let all, let pass, let base):
                     if pass.take() { bytes = all.isEmpty ? nil : all } else { isRefused = true }
-                    hop = nil
+                    hop = base?.hop
                 case .decoded(let body, let hop):
                     chunks = body.makeAsyncIterator()
                     self.hop = hop
@@ -235,20 +248,22 @@ extension HTTPDNSClient.Response {
             case .transfer(let body, _): body
             case .decoded(let body, _): body.received
             case .changed(_, _, let base): base.received
-            case .chunks, .bytes: nil
+            case .bytes(_, _, let base): base?.received
+            case .chunks: nil
             }
         }
 
         /// The byte counts and timings; nil until the body has ended on the wire, and for bodies from other sources. A body
         /// whose content coding is decoded has them once it was read to its end.
         public var summary: HTTPDNSClient.Response.BodySummary? {
-            if case .changed(_, _, let base) = source { return base.summary }
-            let summary: TransferSummary? =
-                switch source {
-                case .transfer(let body, _): body.summary
-                case .decoded(let body, _): body.summary
-                case .chunks, .bytes, .changed: nil
-                }
+            let summary: TransferSummary?
+            switch source {
+            case .transfer(let body, _): summary = body.summary
+            case .decoded(let body, _): summary = body.summary
+            case .changed(_, _, let base): return base.summary
+            case .bytes(_, _, let base): return base?.summary
+            case .chunks: return nil
+            }
             guard let summary else { return nil }
             return HTTPDNSClient.Response.BodySummary(
                 bodyBytes: summary.bodyBytes,
@@ -262,7 +277,7 @@ extension HTTPDNSClient.Response {
             case .transfer(_, let hop), .decoded(_, let hop): hop
             case .chunks(_, let hop, _): hop
             case .changed(_, _, let base): base.hop
-            case .bytes: nil
+            case .bytes(_, _, let base): base?.hop
             }
         }
     }
@@ -316,17 +331,28 @@ enum BodyLength: Sendable {
         self = hasNone ? .known(0) : .declared(in: head, decodes: decodes)
     }
 
+    /// The length that the reader gets.
     var bytes: Int64? {
         switch self {
-        case .known(let bytes):
-            return bytes
-        case .declared(let head, let decodes):
-            let fields = head.headerFields
-            if decodes, let coding = fields[.contentEncoding], coding.lowercased() != "identity" { return nil }
-            // Content-Length is ignored beside Transfer-Encoding (RFC 9112 section 6.3).
-            guard !fields.contains(.transferEncoding) else { return nil }
-            // Repeated equal values count as one (RFC 9110 section 8.6).
-            return fields[values: .contentLength].first.flatMap { Int64($0) }
+        case .known(let bytes): bytes
+        case .declared(let head, let decodes): BodyLength.bytes(in: head, decodes: decodes)
         }
+    }
+
+    /// The length on the wire.
+    var received: Int64? {
+        switch self {
+        case .known(let bytes): bytes
+        case .declared(let head, _): BodyLength.bytes(in: head, decodes: false)
+        }
+    }
+
+    private static func bytes(in head: ResponseHead, decodes: Bool) -> Int64? {
+        let fields = head.headerFields
+        if decodes, let coding = fields[.contentEncoding], coding.lowercased() != "identity" { return nil }
+        // Content-Length is ignored beside Transfer-Encoding (RFC 9112 section 6.3).
+        guard !fields.contains(.transferEncoding) else { return nil }
+        // Repeated equal values count as one (RFC 9110 section 8.6).
+        return fields[values: .contentLength].first.flatMap { Int64($0) }
     }
 }

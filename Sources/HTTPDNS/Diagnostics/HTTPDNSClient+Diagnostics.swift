@@ -35,7 +35,8 @@ extension HTTPDNSClient {
                 pools,
                 requestsInFlight: sender.transfersInFlight,
                 requestsWaiting: requestsWaiting,
-                connectionCounters
+                connectionCounters,
+                pipeline.reads
             ),
             pools: HTTPDNSClient.Status.pools(pools, about: names).prefix(limit).map { HTTPDNSClient.Status.Pool($0) },
             endpoints: HTTPDNSClient.Status.endpoints(endpointRecords, limit: limit),

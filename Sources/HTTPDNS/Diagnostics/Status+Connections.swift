@@ -27,6 +27,12 @@ extension HTTPDNSClient.Status {
         public var fallenBackHosts: Int
         /// The requests that stayed on a warm address that the newest answer no longer contains.
         public var keptPreviousAddress: Int
+        /// The requests in flight that calls with identical reads share, or that such calls could share; nil in the status of
+        /// an older version of this library.
+        public var sharedReads: Int?
+        /// The calls that got the response to the request of another call; nil in the status of an older version of this
+        /// library.
+        public var mergedReads: Int?
     }
 
     /// The connections that requests for one host to one endpoint share, and the number of requests sent there.
@@ -86,7 +92,8 @@ extension HTTPDNSClient.Status.Connections {
         _ pools: [HTTPDNSClient.ConnectionPool],
         requestsInFlight: Int,
         requestsWaiting: Int,
-        _ counters: HTTPDNSClient.ConnectionCounters
+        _ counters: HTTPDNSClient.ConnectionCounters,
+        _ reads: MergedReads
     ) {
         open = pools.map(\.connections).reduce(0, +)
         self.requestsInFlight = requestsInFlight
@@ -96,6 +103,8 @@ extension HTTPDNSClient.Status.Connections {
         fallbacksShortCircuited = counters.fallbacksShortCircuited
         fallenBackHosts = counters.fallenBackHosts
         keptPreviousAddress = counters.keptPreviousAddress
+        sharedReads = reads.running
+        mergedReads = reads.merged
     }
 }
 

@@ -29,16 +29,16 @@ extension HTTPDNSClient {
         private struct State {
             var chain = InterceptorChain()
             var isEnabled = true
-            var lastNumber: UInt64 = 0
 
             /// Gives an interceptor its number.
-            mutating func numbered(_ entry: InterceptorEntry) -> InterceptorEntry {
-                lastNumber += 1
+            func numbered(_ entry: InterceptorEntry) -> InterceptorEntry {
                 var entry = entry
-                entry.number = lastNumber
+                entry.number = InterceptorRegistry.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
                 return entry
             }
         }
+
+        private static let lastNumber = Atomic<UInt64>(0)
 
         private let state: Lock<State>
         /// Whether calls have something to read in ``state``: nearly none do, and the others do not take the lock.
@@ -131,7 +131,7 @@ struct InterceptorEntry: Sendable {
     let interceptor: any HTTPDNSClient.Interceptor
     let predicate: HTTPDNSClient.RequestPredicate?
     let priority: Int
-    /// Its number in its registry; 0 outside a registry.
+    /// Its number, unique in the process; 0 outside a registry.
     var number: UInt64 = 0
 
     init(_ interceptor: any HTTPDNSClient.Interceptor) {

@@ -31,6 +31,9 @@ extension HTTPDNSClient {
         /// Whether the request was sent twice, because the first copy had no response within
         /// ``HTTPDNSClient/Configuration/Connections/hedgeAfter``. This exchange has the response that arrived first.
         public var isHedged = false
+        /// Whether the request was sent for another call with an identical request, whose response this call got too
+        /// (``HTTPDNSClient/Configuration/mergesIdenticalReads``).
+        public var isMerged = false
         /// The certificates that the server sent when the connection was made, in its order, its own first. Empty in
         /// clear text, and unless ``HTTPDNSClient/Configuration/Connections/keepsPeerCertificates`` is true.
         public var peerCertificates: [HTTPDNSClient.Exchange.PeerCertificate] = []

@@ -155,6 +155,13 @@ extension HTTPDNSClient.Request {
         public var redirects = HTTPDNSClient.RedirectPolicy.inherited
         /// The conditions for sending the request again. The budget is always the client's.
         public var retries = HTTPDNSClient.RetryPolicy.inherited
+        /// Whether the call shares a request in flight with calls whose requests are identical. With
+        /// ``HTTPDNSClient/Request/Options/Toggle/inherited`` it is
+        /// ``HTTPDNSClient/Configuration/mergesIdenticalReads``.
+        ///
+        /// It has no effect on methods other than GET and HEAD, and on requests with a body, interceptors, properties or a
+        /// closure for interim responses: these are never shared.
+        public var mergesIdenticalReads = HTTPDNSClient.Request.Options.Toggle.inherited
         /// The credential for the origin of the request's URL. With ``HTTPDNSClient/Credential/inherited`` it is that of
         /// ``HTTPDNSClient/Configuration/credentials``, and with ``HTTPDNSClient/Credential/never`` a 401 response is
         /// returned.
@@ -179,6 +186,34 @@ extension HTTPDNSClient.Request {
 }
 
 extension HTTPDNSClient.Request.Options {
+    /// A setting of a request that replaces a Boolean setting of the client, or inherits it.
+    public struct Toggle: Hashable, Sendable, CustomStringConvertible {
+        private enum Content: String {
+            case inherited, on, off
+        }
+
+        private let content: Content
+
+        /// The setting of the client. This is the default.
+        public static let inherited = HTTPDNSClient.Request.Options.Toggle(content: .inherited)
+        /// True, whatever the client has.
+        public static let on = HTTPDNSClient.Request.Options.Toggle(content: .on)
+        /// False, whatever the client has.
+        public static let off = HTTPDNSClient.Request.Options.Toggle(content: .off)
+
+        /// The value: `inherited`, `on` or `off`.
+        public var description: String { content.rawValue }
+
+        /// Returns the setting in force.
+        func isOn(inheriting client: @autoclosure () -> Bool) -> Bool {
+            switch content {
+            case .inherited: client()
+            case .on: true
+            case .off: false
+            }
+        }
+    }
+
     /// The source of the addresses that a request connects to.
     public struct Addresses: Hashable, Sendable, CustomStringConvertible {
         enum Content: Hashable {

@@ -136,6 +136,7 @@ struct CallSettings: Hashable, Sendable {
     let retries: HTTPDNSClient.RetryPolicy
     let reachableNetworks: HTTPDNSClient.ReachableNetworks
     let credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential]
+    let mergesIdenticalReads: Bool
     /// The trust settings for HTTPS proxies: the client's own, never those of a request's host.
     let proxyTrust: ProxyTrust
 
@@ -155,6 +156,7 @@ struct CallSettings: Hashable, Sendable {
         retries = configuration.retries
         reachableNetworks = configuration.reachableNetworks
         credentials = configuration.credentials
+        mergesIdenticalReads = configuration.mergesIdenticalReads
         proxyTrust = ProxyTrust(configuration.trust)
     }
 }

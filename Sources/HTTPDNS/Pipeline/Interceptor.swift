@@ -16,7 +16,7 @@ extension HTTPDNSClient {
     /// network interceptor once per hop, in the listed order. Responses pass them in reverse order:
     ///
     /// ```
-    /// call -> application interceptors -> redirect -> authentication -> retry
+    /// call -> application interceptors -> merging -> redirect -> authentication -> retry
     ///      -> [ hop: network interceptors -> canonicalize, resolve, policy -> transfer ] -> back
     /// ```
     ///

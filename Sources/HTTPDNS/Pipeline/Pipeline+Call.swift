@@ -17,7 +17,6 @@ extension Pipeline {
             if hasCodeOfOthers(request) { return try await interceptedCall(request, carrying: rewritten, time) }
             try gate.enter()
             defer { gate.leave() }
-            retrying.noteCall()
             var context = HTTPDNSClient.InterceptionContext(
                 callID: 0,
                 hop: 0,
@@ -29,6 +28,8 @@ extension Pipeline {
                 compressed: request.body.coding == nil ? nil : CompressedOnce(),
                 frame: nil
             )
+            if mayMerge(request, context) { return try await merged(request, context) }
+            retrying.noteCall()
             if mayAuthenticate(request) {
                 return try await follow(sendAuthenticated(request, context), to: request, context)
             }
@@ -108,7 +109,7 @@ extension Pipeline {
 
     /// Runs the steps of a call that include foreign code, and cancels them at the call's deadline. Code that ignores
     /// cancellation still delays the call.
-    private func ended(
+    func ended(
         by deadline: MonotonicTime?,
         _ steps: @escaping @Sendable () async throws -> HTTPDNSClient.Response
     ) async throws -> HTTPDNSClient.Response {
@@ -136,8 +137,7 @@ extension Pipeline {
     }
 
     /// The time that the step in progress has after the deadline for its own error.
-    private static let overdueGrace = Duration.milliseconds(20)
-    private struct CallOverdue: Error {}
+    static let overdueGrace = Duration.milliseconds(20)
 
     /// Whether interceptors or hooks run within a call.
     private func hasCodeOfOthers(_ request: borrowing HTTPDNSClient.Request) -> Bool {
@@ -159,3 +159,6 @@ extension Pipeline {
         )
     }
 }
+
+/// The error of a call whose time ended while foreign code ran.
+struct CallOverdue: Error {}

@@ -25,6 +25,7 @@ extension Pipeline {
             let entry = try await frame.chain.application.first(from: &index, for: &request)
         else {
             context.initialURL = request.url
+            if mayMerge(request, context) { return try await merged(request, context) }
             return try await follow(request, context)
         }
         context.requestURL = request.url

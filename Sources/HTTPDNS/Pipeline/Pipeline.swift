@@ -14,33 +14,34 @@ internal import Synchronization
 ///
 /// 1. The call: its time limits, its count, its errors (`Pipeline+Call.swift`).
 /// 2. Application interceptors (`Pipeline+Interceptors.swift`).
-/// 3. Redirects (`Pipeline+Redirects.swift`). Each request of them is a hop.
+/// 3. Merging of identical reads in flight (`Pipeline+Merging.swift`). A client without it does not pass it.
+/// 4. Redirects (`Pipeline+Redirects.swift`). Each request of them is a hop.
 ///
 /// Once per hop:
 ///
-/// 4. Authentication (`Pipeline+Authentication.swift`). A challenge to a credential repeats the hop. A call without
+/// 5. Authentication (`Pipeline+Authentication.swift`). A challenge to a credential repeats the hop. A call without
 ///    credentials does not pass it.
 ///
 /// Once per request of a hop:
 ///
-/// 5. Retries (`Pipeline+Retries.swift`). A retry repeats its hop, and not the redirects that led to it.
+/// 6. Retries (`Pipeline+Retries.swift`). A retry repeats its hop, and not the redirects that led to it.
 ///
 /// Once per try of a hop:
 ///
-/// 6. Cookies (`Pipeline+Cookies.swift`). A hop of a client without a jar does not pass it.
-/// 7. Header fields of the client (`Pipeline+Headers.swift`).
-/// 8. Network interceptors (`Pipeline+Interceptors.swift`), and then the handlers of schemes (`SchemeHandlers.swift`).
-/// 9. Decoding of content codings (`Pipeline+Decoding.swift`).
-/// 10. The rewriter (`Pipeline+Rewrite.swift`). It runs again after a wait in step 11. When the settings change before
-///    the hop is sent, step 7 and the steps from here on run again.
-/// 11. Admission: the wait for a connection (`Pipeline+Admission.swift`).
-/// 12. Connection fallback to the system resolver (`Pipeline+ConnectionFallback.swift`).
-/// 13. Policy: the reachable networks (`Pipeline+ReachableNetworks.swift`).
-/// 14. Egress through a proxy or to a Unix socket (`Pipeline+Egress.swift`). A hop of a client and a request
+/// 7. Cookies (`Pipeline+Cookies.swift`). A hop of a client without a jar does not pass it.
+/// 8. Header fields of the client (`Pipeline+Headers.swift`).
+/// 9. Network interceptors (`Pipeline+Interceptors.swift`), and then the handlers of schemes (`SchemeHandlers.swift`).
+/// 10. Decoding of content codings (`Pipeline+Decoding.swift`).
+/// 11. The rewriter (`Pipeline+Rewrite.swift`). It runs again after a wait in step 12. When the settings change before
+///    the hop is sent, step 8 and the steps from here on run again.
+/// 12. Admission: the wait for a connection (`Pipeline+Admission.swift`).
+/// 13. Connection fallback to the system resolver (`Pipeline+ConnectionFallback.swift`).
+/// 14. Policy: the reachable networks (`Pipeline+ReachableNetworks.swift`).
+/// 15. Egress through a proxy or to a Unix socket (`Pipeline+Egress.swift`). A hop of a client and a request
 ///     without either does not pass it.
-/// 15. Send (`Pipeline+Send.swift`). It calls steps 13 and 14, and makes the response.
+/// 16. Send (`Pipeline+Send.swift`). It calls steps 14 and 15, and makes the response.
 ///
-/// A connection that is made in advance passes steps 10, 11, 13, 14 and 15 (`Pipeline+Preconnecting.swift`).
+/// A connection that is made in advance passes steps 11, 12, 14, 15 and 16 (`Pipeline+Preconnecting.swift`).
 ///
 /// Each step is a function that calls the next one. Without interceptors nothing is allocated and no closure is made
 /// between the call and the rewriter.
@@ -65,6 +66,10 @@ final class Pipeline: Sendable {
     private let reachesPublicInternetOnly: Atomic<Bool>
     /// Whether there are credentials for origins. It copies ``settings`` too.
     private let usesCredentials: Atomic<Bool>
+    /// Whether identical reads are merged. It copies ``settings`` too.
+    private let mergesIdenticalReads: Atomic<Bool>
+    /// The reads in flight that calls share.
+    let reads = MergedReads()
     /// The record of answered challenges.
     let memories = AuthenticationMemories()
     /// The order of addresses, as far as their source influences it.
@@ -122,6 +127,7 @@ final class Pipeline: Sendable {
         settings = Lock(SharedCallSettings(CallSettings(configuration)))
         reachesPublicInternetOnly = Atomic(configuration.reachableNetworks == .publicInternet)
         usesCredentials = Atomic(!configuration.credentials.isEmpty)
+        mergesIdenticalReads = Atomic(configuration.mergesIdenticalReads)
     }
 
     /// Replaces settings that are stored in several parts: for a hop all of them change in one step.
@@ -161,6 +167,7 @@ final class Pipeline: Sendable {
             defer { settings = new }
             reachesPublicInternetOnly.store(new.values.reachableNetworks == .publicInternet, ordering: .releasing)
             usesCredentials.store(!new.values.credentials.isEmpty, ordering: .releasing)
+            mergesIdenticalReads.store(new.values.mergesIdenticalReads, ordering: .releasing)
             return settings.values != new.values
         }
     }
@@ -183,6 +190,8 @@ final class Pipeline: Sendable {
     }
     /// Whether there are credentials for origins.
     var hasCredentials: Bool { usesCredentials.load(ordering: .relaxed) }
+    /// Whether identical reads of calls without a setting of their own are merged.
+    var mergesReads: Bool { mergesIdenticalReads.load(ordering: .relaxed) }
     /// The trust settings for HTTPS proxies.
     var proxyTrust: ProxyTrust { current.values.proxyTrust }
 

@@ -29,6 +29,7 @@ extension HTTPDNSClient.Configuration {
         take(\.credentials)
         take(\.redirects)
         take(\.retries)
+        take(\.mergesIdenticalReads)
         take(\.cookies)
         take(\.connections)
         take(\.proxy)

@@ -20,8 +20,8 @@ extension HTTPDNSClient {
     ///
     /// Live settings are those that are live for the resolver (`HTTPDNSResolver.reload(_:)`), and also
     /// ``Configuration/isEnabled``, ``Configuration/trust``, ``Configuration/trustByHost``, ``Configuration/timeouts``,
-    /// ``Configuration/versions``, ``Configuration/headers``, ``Configuration/redirects``, ``Configuration/retries``
-    /// and ``Configuration/maximumResponseBody``. Interceptors, the redirect hook and the closure that computes headers
+    /// ``Configuration/versions``, ``Configuration/headers``, ``Configuration/redirects``,
+    /// ``Configuration/retries``, ``Configuration/mergesIdenticalReads`` and ``Configuration/maximumResponseBody``. Interceptors, the redirect hook and the closure that computes headers
     /// stay those that the client was made with.
     ///
     /// **Trust settings** are checked before anything is applied: their files are read on a separate thread. Requests

@@ -96,8 +96,8 @@ package struct KeyTable: Sendable {
         name: "client",
         keys: [
             "timeouts", "ca_file", "trust", "trust_by_host", "connections", "versions",
-            "maximum_response_body", "headers", "headers_by_host", "credentials", "redirects", "retries", "cookies",
-            "proxy",
+            "maximum_response_body", "headers", "headers_by_host", "credentials", "redirects", "retries",
+            "merges_identical_reads", "cookies", "proxy",
             "unix_socket", "local_source", "reachable_networks",
         ]
     )

@@ -40,6 +40,11 @@ extension SettingsReader {
         if let node = fields["credentials"] { settings.credentials = readCredentials(node) }
         if let node = fields["redirects"] { settings.redirects = readRedirects(node) }
         if let node = fields["retries"] { settings.retries = readRetries(node) }
+        if let node = fields["merges_identical_reads"],
+            let merges = truth(of: node, path: "client.merges_identical_reads")
+        {
+            settings.mergesIdenticalReads = merges
+        }
         if let node = fields["cookies"] { settings.cookies = readCookies(node) }
         readEgress(fields, into: &settings)
     }

@@ -46,6 +46,7 @@ package struct FileSettings: Sendable {
     package var credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential] = [:]
     package var redirects = HTTPDNSClient.RedirectPolicy()
     package var retries = HTTPDNSClient.RetryPolicy.never
+    package var mergesIdenticalReads = false
     package var cookies = HTTPDNSClient.Configuration.Cookies.off
     package var proxy = HTTPDNSClient.Proxy.Rules.direct
     package var unixSocket: String?
@@ -119,6 +120,7 @@ package struct FileSettings: Sendable {
         configuration.credentials = credentials
         configuration.redirects = redirects
         configuration.retries = retries
+        configuration.mergesIdenticalReads = mergesIdenticalReads
         configuration.cookies = cookies
         configuration.proxy = proxy
         configuration.unixSocket = unixSocket

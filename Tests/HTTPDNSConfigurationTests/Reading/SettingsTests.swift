@@ -32,7 +32,7 @@ struct SettingsTests {
         #expect(settings.cache == HTTPDNSResolver.Configuration.Cache())
         #expect(settings.timeouts == HTTPDNSClient.Configuration.Timeouts())
         #expect(settings.versions == .automatic)
-        #expect(settings.maximumResponseBody == .unlimited)
+        #expect(settings.maximumResponseBody == .unlimited && !settings.mergesIdenticalReads)
         #expect(settings.connections == HTTPDNSClient.Configuration.Connections())
     }
 
@@ -217,6 +217,7 @@ struct SettingsTests {
             queue_wait: 2s, maximum_idle: 7, loops: 3 }
               versions: 1.1
               maximum_response_body: 64KiB
+              merges_identical_reads: true
             """,
             name: "f.yaml"
         )
@@ -237,6 +238,7 @@ struct SettingsTests {
         #expect(settings.connections.maximumQueued == 0 && settings.connections.queueWait == .seconds(2))
         #expect(settings.versions == .http1Only)
         #expect(settings.maximumResponseBody == .kibibytes(64))
+        #expect(settings.mergesIdenticalReads)
     }
 
     /// Names in any case.

@@ -162,9 +162,3 @@ struct ResponseRewritingTests {
         try await client.shutdown()
     }
 }
-
-extension HTTPDNSClient.Response {
-    fileprivate func text() async throws -> String {
-        String(decoding: try await body.collect(upTo: .mebibytes(1)), as: UTF8.self)
-    }
-}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSCore
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+// This step is inside application interceptors and outside redirects: calls with identical requests share one request in
+// flight, with its redirects, its retries and its body.
+extension Pipeline {
+    /// Whether a call may share a request with others. Nearly no call may: the others do not pass this step.
+    func mayMerge(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) -> Bool {
+        if let own = request.own {
+            let options = own.options
+            guard options.mergesIdenticalReads.isOn(inheriting: mergesReads), !options.stopsBeforeSending,
+                own.onInterimResponse == nil, own.interceptors.isEmpty, own.properties.isEmpty
+            else { return false }
+        } else if !mergesReads {
+            return false
+        }
+        // An outer rewriter has chosen the addresses of a rewritten request.
+        return (request.method == .get || request.method == .head) && request.body.isEmpty && context.rewritten == nil
+    }
+
+    /// Sends a request and follows its redirects, or waits for the response to an identical one.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    func merged(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
+        -> HTTPDNSClient.Response
+    {
+        guard let key = ReadKey(request, context, self) else { return try await follow(request, context) }
+        while true {
+            try Task.checkCancellation()
+            let (outcome, hasSent) = await reads.share(key, context.call) { try await self.shared(request, context) }
+            switch outcome {
+            case .received(var response):
+                context.frame?.noteSent()
+                if !hasSent { response.markMerged() }
+                return response
+            case .alone:
+                return try await follow(request, context)
+            case .ended(let error):
+                // The limit of another call. This one continues with its own, unless that has just passed too.
+                let left = context.call.firstDeadline.map { $0 - SystemTimeSource().now() }
+                if !hasSent, left.map({ $0 > Pipeline.overdueGrace }) ?? true { continue }
+                throw error
+            case .failed(let error):
+                throw error
+            case .overdue:
+                throw HTTPDNSClientError.overdue(sharing: key.url, context.call)
+            case .canceled:
+                throw CancellationError()
+            }
+        }
+    }
+}
+
+extension Pipeline {
+    /// Sends a request for all calls that share it. The time of its own call ends foreign code too.
+    private func shared(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
+        -> HTTPDNSClient.Response
+    {
+        guard let frame = context.frame else { return try await follow(request, context) }
+        do {
+            return try await ended(by: context.call.deadline) { try await self.follow(request, context) }
+        } catch is CallOverdue {
+            throw HTTPDNSClientError.overdue(context.call, mayHaveBeenSent: frame.mayHaveSent)
+        }
+    }
+}
+
+/// The identity of a read: calls with equal keys get the same response.
+struct ReadKey: Hashable, Sendable {
+    let url: HTTPDNSRewriter.CanonicalURL
+    /// The user information of the URL, which ``url`` does not compare.
+    private let credential: ParsedURL.Credential?
+    /// Whether the host has a trailing dot, which ``url`` does not compare either.
+    private let isAbsolute: Bool
+    private let method: HTTPRequest.Method
+    /// The header fields in the order of their names; fields of one name keep their order.
+    private let fields: [HTTPField]
+    private let options: HTTPDNSClient.Request.Options
+    /// The networks that the call may reach: those of its options, of the client, and of the caller's own request.
+    private let networks: HTTPDNSClient.ReachableNetworks
+    /// The network interceptors of the call, by their numbers.
+    private let interceptors: [UInt64]
+    /// The depth of the call inside others of its client: a call that waited for the one around it would never end.
+    private let depth: Int
+    /// The settings, mappings and switches in use: a call after a change never gets a response from before it.
+    private let versions: [UInt64]
+
+    /// Creates a key; nil for a request whose response no other call may get, and for an unreadable URL, which fails the call.
+    init?(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext,
+        _ pipeline: Pipeline
+    ) {
+        guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url),
+            let settings = pipeline.settledNumber
+        else { return nil }
+        var options = request.options
+        // An interceptor has changed the origin, and the request keeps the credential of the first one, which is not sent.
+        if let frame = context.frame, frame.withholds(options.credential, from: HTTPDNSClient.Origin(url.parsed)) {
+            return nil
+        }
+        // Each call keeps its own time.
+        options.timeout = .inherited
+        options.mergesIdenticalReads = .inherited
+        self.url = url
+        self.options = options
+        credential = url.parsed.credential
+        isAbsolute = url.parsed.isAbsolute
+        method = request.method
+        fields = request.headerFields.sorted { $0.name.canonicalName < $1.name.canonicalName }
+        networks = pipeline.reachableNetworks(of: request, context)
+        interceptors = context.frame?.chain.network.map(\.number) ?? []
+        depth = context.depth
+        let resolver = pipeline.rewriter.resolver
+        versions = [settings, resolver.mappings.generation, resolver.killSwitch.generation]
+    }
+}
+
+extension HTTPDNSClient.Response {
+    /// Marks the exchanges as those of another call.
+    fileprivate mutating func markMerged() {
+        for index in exchanges.indices { exchanges[index].isMerged = true }
+    }
+}
+
+extension HTTPDNSClientError {
+    /// Returns the error for a call whose time ended while it waited for the response to an identical request.
+    fileprivate static func overdue(sharing url: HTTPDNSRewriter.CanonicalURL, _ call: CallTime) -> HTTPDNSClientError {
+        let limit = call.firstLimit ?? .zero
+        var error = HTTPDNSClientError(
+            code: .timedOut,
+            phase: .total,
+            message:
+                "the request to \(url.host):\(url.port) failed: no response within \(limit.shortText), while the call waited for "
+                + "an identical request in flight",
+            host: url.host.description,
+            hint: callTimeHint
+        )
+        (error.limit, error.isCallDeadline, error.requestMayHaveBeenSent) = (call.firstLimit, true, true)
+        return error
+    }
+}

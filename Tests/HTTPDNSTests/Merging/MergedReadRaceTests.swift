@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNSCore
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNS
+
+/// Calls that share a request and leave, end late, or do not read, on a scripted wire.
+@Suite(.timeLimit(.minutes(5)))
+struct MergedReadRaceTests {
+    private static let url = "https://one.test/"
+    private static let megabyte = 1 << 20
+
+    private func rig(_ wire: ScriptedWire) throws -> Rig { try Rig(wire: wire) { $0.mergesIdenticalReads = true } }
+
+    /// Waits until no request is shared any more.
+    private func awaitEnd(_ rig: Rig) async {
+        while rig.client.sharedReads != 0 || rig.client.pipeline.reads.waiting != 0 { await Task.yield() }
+    }
+
+    @Test("A canceled call leaves immediately, and the others get the response")
+    func canceled() async throws {
+        let gate = Gate()
+        let rig = try rig(.held(gate))
+        let tasks = try await rig.calls(3, to: Self.url)
+        // The first one has started the request.
+        tasks[0].cancel()
+        await #expect(throws: CancellationError.self) { try await tasks[0].value }
+        #expect(!gate.isOpen && rig.client.sharedReads == 1)
+        gate.open()
+        for task in tasks[1...] {
+            let response = try await task.value
+            #expect(try await response.text() == "hello" && response.exchanges[0].isMerged)
+        }
+        #expect(rig.wire.requests.count == 1 && rig.client.sharedReads == 0)
+    }
+
+    @Test("The request is canceled with its last call, and a later call starts again")
+    func lastLeaves() async throws {
+        let wire = ScriptedWire { request, number in
+            // It ends with the cancellation of its task alone.
+            if number == 0 { try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .seconds(3600)) }
+            return .sized(request)
+        }
+        let rig = try rig(wire)
+        let tasks = try await rig.calls(2, to: Self.url)
+        for task in tasks { task.cancel() }
+        for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
+        await awaitEnd(rig)
+        #expect(try await rig.client.get(Self.url).text() == "hello")
+        #expect(wire.requests.count == 2)
+    }
+
+    @Test("Each call ends at its own time limit, while the request goes on for the others")
+    func ownLimits() async throws {
+        let gate = Gate()
+        let rig = try rig(.held(gate))
+        let first = try await rig.calls(1, to: Self.url)
+        let start = ContinuousClock.now
+        let error = await clientError { try await rig.client.get(Self.url, timeout: .milliseconds(50)) }
+        let time = ContinuousClock.now - start
+        #expect(error?.code == .timedOut && error?.limit == .milliseconds(50) && error?.isCallDeadline == true)
+        #expect(time >= .milliseconds(50) && time < .seconds(30))
+        #expect(error?.message.contains("identical request") == true && error?.host == "one.test")
+        gate.open()
+        #expect(try await first[0].value.text() == "hello")
+        #expect(rig.wire.requests.count == 1)
+    }
+
+    @Test("Calls with time left start again when the sender's time has passed")
+    func startedAgain() async throws {
+        let gate = Gate()
+        let wire = ScriptedWire { request, number in
+            guard number == 0 else { return .sized(request) }
+            gate.open()
+            guard let deadline = request.limits.deadline else { return .sized(request) }
+            try await SystemTimeSource().sleep(until: deadline)
+            throw TransferFailure(code: .timedOut, phase: .firstByte, message: "no response")
+        }
+        let rig = try rig(wire)
+        let first = Task { try await rig.client.get(Self.url, timeout: .milliseconds(300)) }
+        await gate.passage()
+        let others = (0..<3).map { _ in Task { try await rig.client.get(Self.url) } }
+        await #expect(throws: HTTPDNSClientError.self) { try await first.value }
+        for other in others { #expect(try await other.value.text() == "hello") }
+        // The others share the second request, as far as they had joined the first one.
+        #expect((2...4).contains(wire.requests.count))
+        await awaitEnd(rig)
+    }
+
+    @Test("Another failure of the request goes to all calls, with one request")
+    func failure() async throws {
+        let gate = Gate()
+        let rig = try rig(
+            ScriptedWire { _, _ in
+                await gate.passage()
+                throw TransferFailure(code: .connectionLost, phase: .firstByte, message: "reset")
+            }
+        )
+        let tasks = try await rig.calls(4, to: Self.url)
+        gate.open()
+        for task in tasks {
+            let error = await clientError { try await task.value }
+            #expect(error?.code == .connectionLost && error?.elapsed != .zero)
+        }
+        #expect(rig.wire.requests.count == 1 && rig.client.sharedReads == 0)
+    }
+
+    @Test("A failure in the middle of the body goes to all calls")
+    func failureOfBody() async throws {
+        let gate = Gate()
+        let rig = try rig(
+            ScriptedWire { request, _ in
+                await gate.passage()
+                let lost = TransferFailure(code: .connectionLost, phase: .body, message: "reset")
+                return .ok(from: request, fields: [.contentLength: "9"], endingWith: lost)
+            }
+        )
+        let tasks = try await rig.calls(3, to: Self.url)
+        gate.open()
+        for task in tasks { #expect(await clientError { try await task.value }?.code == .connectionLost) }
+        #expect(rig.wire.requests.count == 1 && rig.client.sharedReads == 0)
+    }
+
+    @Test(
+        "A body that is long or has no length is for one call, and the others send",
+        arguments: [String(1 << 20 + 1), nil]
+    )
+    func streams(length: String?) async throws {
+        let gate = Gate()
+        let chunk = [UInt8](repeating: 7, count: Self.megabyte / 2)
+        let wire = ScriptedWire { request, _ in
+            await gate.passage()
+            return .ok(
+                from: request,
+                fields: length.map { [.contentLength: $0] } ?? [:],
+                chunks: [chunk, chunk, [8]]
+            )
+        }
+        let rig = try rig(wire)
+        let tasks = try await rig.calls(3, to: Self.url)
+        gate.open()
+        for task in tasks {
+            let response = try await task.value
+            #expect(response.exchanges.allSatisfy { !$0.isMerged })
+            #expect(try await response.body.collect(upTo: .mebibytes(2)) == chunk + chunk + [8])
+        }
+        #expect(wire.requests.count == 3 && rig.client.sharedReads == 0 && rig.client.mergedReads == 0)
+    }
+
+    @Test("A body that becomes longer than the limit continues as a stream")
+    func longerThanDeclared() async throws {
+        let gate = Gate()
+        let chunk = [UInt8](repeating: 7, count: Self.megabyte)
+        // A content coding would make the body longer than its declared length; here the wire does.
+        let wire = ScriptedWire { request, number in
+            await gate.passage()
+            return .ok(from: request, fields: [.contentLength: "3"], chunks: [chunk, [UInt8(number)], [9]])
+        }
+        let rig = try rig(wire)
+        let tasks = try await rig.calls(2, to: Self.url)
+        gate.open()
+        var bodies: Set<[UInt8]> = []
+        for task in tasks {
+            let response = try await task.value
+            #expect(response.body.declaredLength == 3)
+            bodies.insert(try await response.body.collect(upTo: .mebibytes(2)))
+        }
+        #expect(bodies == [chunk + [0, 9], chunk + [1, 9]])
+    }
+
+    @Test("A body that never ends is returned at its head")
+    func endless() async throws {
+        let wire = ScriptedWire { request, _ in
+            HopAnswer(
+                head: ResponseHead(HTTPResponse(status: .ok, headerFields: [.contentType: "text/event-stream"])),
+                version: .http11,
+                endpoint: request.endpoints[0],
+                reusedConnection: false,
+                timings: HTTPDNSClient.Exchange.Timings(),
+                body: .chunks(Endless())
+            )
+        }
+        let rig = try rig(wire)
+        let response = try await rig.client.get(Self.url, timeout: .seconds(60))
+        var iterator = response.body.makeAsyncIterator()
+        #expect(try await iterator.next() == Array("data: 1\n\n".utf8))
+        #expect(rig.client.sharedReads == 0)
+    }
+
+    @Test("A call that does not read its body does not delay the others")
+    func unread() async throws {
+        let gate = Gate()
+        let rig = try rig(.held(gate))
+        let tasks = try await rig.calls(3, to: Self.url)
+        gate.open()
+        let kept = try await tasks[0].value
+        for task in tasks[1...] { #expect(try await task.value.text() == "hello") }
+        #expect(try await kept.text() == "hello")
+    }
+
+    @Test("A call may join while the body is collected, and not after that")
+    func lateJoin() async throws {
+        let (head, end) = (Gate(), Gate())
+        let wire = ScriptedWire { request, _ in
+            HopAnswer(
+                head: ResponseHead(HTTPResponse(status: .ok, headerFields: [.contentLength: "2"])),
+                version: .http11,
+                endpoint: request.endpoints[0],
+                reusedConnection: false,
+                timings: HTTPDNSClient.Exchange.Timings(),
+                body: .chunks(Halves(head: head, end: end))
+            )
+        }
+        let rig = try rig(wire)
+        let first = Task { try await rig.client.get(Self.url) }
+        await head.passage()
+        let second = Task { try await rig.client.get(Self.url) }
+        while rig.client.pipeline.reads.waiting < 2 { await Task.yield() }
+        end.open()
+        #expect(try await first.value.text() == "ab")
+        let merged = try await second.value
+        #expect(try await merged.text() == "ab" && merged.exchanges[0].isMerged)
+        #expect(try await rig.client.get(Self.url).exchanges[0].isMerged == false)
+        #expect(wire.requests.count == 2)
+    }
+
+    @Test("Calls that come, leave and fail at random leave nothing behind")
+    func storm() async throws {
+        let wire = ScriptedWire { request, number in
+            for _ in 0..<(number % 7) { await Task.yield() }
+            try Task.checkCancellation()
+            if number % 11 == 3 { throw TransferFailure(code: .connectionLost, phase: .firstByte, message: "reset") }
+            return number % 5 == 0 ? .ok(from: request) : .sized(request)
+        }
+        let rig = try rig(wire)
+        await withTaskGroup(of: Void.self) { tasks in
+            for number in 0..<600 {
+                tasks.addTask {
+                    let call = Task {
+                        try await rig.client.get("https://one.test/\(number % 4)").body.collect(upTo: .bytes(9))
+                    }
+                    if number % 3 == 0 {
+                        for _ in 0..<(number % 13) { await Task.yield() }
+                        call.cancel()
+                    }
+                    let body = try? await call.value
+                    #expect(body == nil || body == Array("hello".utf8))
+                }
+            }
+        }
+        await awaitEnd(rig)
+        #expect(rig.client.sharedReads == 0)
+        try await rig.client.shutdown()
+    }
+}
+
+/// A stream that gives one event and then waits without end.
+private struct Endless: AsyncSequence, Sendable {
+    typealias Element = [UInt8]
+    typealias Failure = any Error
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var isFirst = true
+
+        mutating func next() async throws -> [UInt8]? {
+            defer { isFirst = false }
+            if isFirst { return Array("data: 1\n\n".utf8) }
+            try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .seconds(3600))
+            return nil
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
+}
+
+/// A body of two chunks, the second of which waits for a gate.
+private struct Halves: AsyncSequence, Sendable {
+    typealias Element = [UInt8]
+    typealias Failure = any Error
+
+    let head: Gate
+    let end: Gate
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let halves: Halves
+        var number = 0
+
+        mutating func next() async throws -> [UInt8]? {
+            number += 1
+            switch number {
+            case 1: return Array("a".utf8)
+            case 2:
+                halves.head.open()
+                await halves.end.passage()
+                return Array("b".utf8)
+            default: return nil
+            }
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(halves: self) }
+}
