@@ -163,6 +163,21 @@ struct PinEntries {
 }
 
 extension Pin {
+    /// Returns whether the settings let no request of a scheme be sent over HTTP/2.
+    func allowsOnlyHTTP1(for scheme: ParsedURL.Scheme) -> Bool {
+        switch key.versions.kind {
+        case .http1Only, .http10Only: true
+        case .http2Only: false
+        case .automatic, .inherited: scheme == .http
+        }
+    }
+
+    /// Returns whether the requests of a scheme are sent over HTTP/1.x, as far as is known before they have a connection.
+    func usesHTTP1(for scheme: ParsedURL.Scheme) -> Bool {
+        if let version = connections.lastVersion { return version != .http2 }
+        return allowsOnlyHTTP1(for: scheme)
+    }
+
     /// Whether a connection's peer is the one that the pin requires. A Unix socket has no address.
     /// - Parameter egressPath: The transfer's egress path, which equals the pin's, and has the proxy's current
     ///   addresses.

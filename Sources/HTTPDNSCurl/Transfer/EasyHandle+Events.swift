@@ -355,7 +355,7 @@ extension EasyHandle {
         pin.isEntered = true
         openStream()
         let before = phase
-        markActive(transfer.hasBytesToSend ? .sending : .awaitingHead)
+        markActive(transfer.hasBytesToSend && !methodOptions.sendsBodyWithHead ? .sending : .awaitingHead)
         // A new phase has updated it. A request that libcurl sends again may be in the same phase.
         if phase == before { loop.deadlineMayBeEarlier(for: self) }
         return true

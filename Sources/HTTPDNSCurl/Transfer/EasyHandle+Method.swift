@@ -11,8 +11,11 @@ internal import HTTPTypes
 /// A handle keeps them between its transfers: each transfer sets only the differences, so that a POST costs no reset of all
 /// options.
 struct MethodOptions: Equatable {
-    /// The length of the body (CURLOPT_UPLOAD, CURLOPT_INFILESIZE_LARGE), -1 if it is unknown; `nil` without a body.
+    /// The length of a body that libcurl asks for (CURLOPT_UPLOAD, CURLOPT_INFILESIZE_LARGE), -1 if it is unknown; `nil` without
+    /// such a body.
     var bodyLength: Int64?
+    /// Whether libcurl has the body beforehand, and sends it together with the head (CURLOPT_POSTFIELDS).
+    var sendsBodyWithHead = false
     /// Whether the response has no body (CURLOPT_NOBODY).
     var isHead = false
     /// The method (CURLOPT_CUSTOMREQUEST); `nil` for libcurl's own, which is GET, HEAD, or PUT with a body.
@@ -20,9 +23,13 @@ struct MethodOptions: Equatable {
 }
 
 extension MethodOptions {
+    /// The maximum length of a body that is sent together with the head: with a usual head both fit into one TLS record.
+    static let maximumWithHead = 15 * 1024
+
     /// Returns the options of a request. It is no initializer: that would get a copy of the request.
+    /// - Parameter isOverHTTP1: Whether the request will be sent over HTTP/1.x, as far as is known.
     /// - Throws: ``TransferFailure`` with code `invalidRequest` for a request that libcurl cannot send.
-    static func of(_ request: TransferRequest) throws(TransferFailure) -> MethodOptions {
+    static func of(_ request: TransferRequest, isOverHTTP1: Bool) throws(TransferFailure) -> MethodOptions {
         var options = MethodOptions()
         switch request.body {
         case .none:
@@ -31,7 +38,10 @@ extension MethodOptions {
             if !options.isHead { options.name = request.method.rawValue }
             return options
         case .bytes(let bytes):
-            options.bodyLength = Int64(bytes.count)
+            // The body of a request with an expectation waits for the server's response to the head.
+            options.sendsBodyWithHead =
+                isOverHTTP1 && 1...maximumWithHead ~= bytes.count && !request.headerFields.contains(.expect)
+            if !options.sendsBodyWithHead { options.bodyLength = Int64(bytes.count) }
         case .stream(let length, _):
             if length == nil, request.versions == .http10Only {
                 throw EasyHandle.refusal("a body of unknown length over HTTP/1.0, which knows no chunks")
@@ -42,24 +52,27 @@ extension MethodOptions {
         guard request.method != .head else {
             throw EasyHandle.refusal("a HEAD request with a body (RFC 9110 section 9.3.2 gives it no meaning)")
         }
-        if request.method != .put { options.name = request.method.rawValue }
+        if request.method != .put || options.sendsBodyWithHead { options.name = request.method.rawValue }
         return options
     }
 }
 
 extension EasyHandle {
     /// Sets the options of the request's method and body, as far as they differ from those of the handle's last transfer.
-    func setMethod(of request: TransferRequest) throws(TransferFailure) {
-        let (old, new) = (methodOptions, try MethodOptions.of(request))
+    func setMethod(of request: TransferRequest, isOverHTTP1: Bool) throws(TransferFailure) {
+        let (old, new) = (methodOptions, try MethodOptions.of(request, isOverHTTP1: isOverHTTP1))
+        if new.sendsBodyWithHead, case .bytes(let bytes) = request.body { copyBody(bytes) }
         guard new != old else { return }
         do throws(TransferFailure) {
             // libcurl derives the method from the option that was set last, so the old one ends before the new one begins.
             if old.isHead, !new.isHead { set(CURLOPT_NOBODY, 0) }
+            if old.sendsBodyWithHead, !new.sendsBodyWithHead { set(CURLOPT_POST, 0) }
             if (old.bodyLength == nil) != (new.bodyLength == nil) { set(CURLOPT_UPLOAD, new.bodyLength == nil ? 0 : 1) }
             if new.isHead, !old.isHead { set(CURLOPT_NOBODY, 1) }
             if let length = new.bodyLength, length != old.bodyLength {
                 set(CURLOPT_INFILESIZE_LARGE, offset: length)
             }
+            if new.sendsBodyWithHead, !old.sendsBodyWithHead { set(CURLOPT_POST, 1) }
             if old.name != new.name {
                 if let name = new.name {
                     try setText(CURLOPT_CUSTOMREQUEST, name, of: "method")
@@ -72,5 +85,23 @@ extension EasyHandle {
             needsReset = true
             throw error
         }
+    }
+
+    /// Gives libcurl a copy of the request's body, to which it keeps a pointer.
+    private func copyBody(_ bytes: [UInt8]) {
+        freeBodyCopy()
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+        copy.copyBytes(from: bytes)
+        bodyCopy = copy
+        set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(bytes.count))
+        set(CURLOPT_POSTFIELDS, pointer: copy.baseAddress)
+    }
+
+    /// Frees the copy of the last transfer's body. libcurl must not have the transfer.
+    func freeBodyCopy() {
+        guard let copy = bodyCopy else { return }
+        if methodOptions.sendsBodyWithHead { set(CURLOPT_POSTFIELDS, pointer: nil) }
+        copy.deallocate()
+        bodyCopy = nil
     }
 }

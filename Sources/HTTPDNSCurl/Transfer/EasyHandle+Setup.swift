@@ -41,7 +41,7 @@ extension EasyHandle {
             try setTargetWithEmptyQuery(of: transfer.request)
         }
         try set(pin, removals: removals)
-        try setMethod(of: transfer.request)
+        try setMethod(of: transfer.request, isOverHTTP1: pin.usesHTTP1(for: scheme))
         // Over HTTP/1.x the second sending is the last: libcurl would repeat one on a kept connection. Requests whose shared
         // HTTP/2 connection ended also share the next one, at any endpoint.
         let isLastSending =
@@ -53,6 +53,7 @@ extension EasyHandle {
             host: transfer.request.hostHeader,
             hasBody: transfer.hasBody,
             saysEmpty: transfer.request.saysEmpty,
+            hasOwnType: methodOptions.sendsBodyWithHead,
             tail: transfer.request.decodes ? loop.acceptedCodings : nil
         )
         set(CURLOPT_HTTPHEADER, list: headerList)
@@ -316,14 +317,17 @@ private let closeSocketCallback: ccurl_close_socket_function = { pointer, descri
 /// The encoding of a request's header fields as lines for libcurl (CURLOPT_HTTPHEADER).
 enum HeaderLines {
     /// Returns the lines of a request; `nil` for none.
-    /// - Parameter tail: The line with the codings that are decoded, which the list ends with unless the request has its own
-    ///   `Accept-Encoding`. It stays the caller's: a list must be freed without it.
+    /// - Parameters:
+    ///   - hasOwnType: Whether libcurl must not add its own `Content-Type`, as it does for a body that it has beforehand.
+    ///   - tail: The line with the codings that are decoded, which the list ends with unless the request has its own
+    ///     `Accept-Encoding`. It stays the caller's: a list must be freed without it.
     /// - Throws: ``TransferFailure`` with code `invalidRequest` for CR, LF or NUL in a value.
     static func list(
         _ fields: HTTPFields,
         host: String?,
         hasBody: Bool,
         saysEmpty: Bool = false,
+        hasOwnType: Bool = false,
         tail: UnsafeMutablePointer<curl_slist>? = nil
     ) throws(TransferFailure) -> UnsafeMutablePointer<curl_slist>? {
         var list: UnsafeMutablePointer<curl_slist>?
@@ -354,6 +358,7 @@ enum HeaderLines {
             // Otherwise libcurl waits up to a second for a 100 (Continue) before it sends a long body.
             if hasBody { list = curl_slist_append(list, "Expect:") }
             if saysEmpty { list = curl_slist_append(list, "Content-Length: 0") }
+            if hasOwnType, !fields.contains(.contentType) { list = curl_slist_append(list, "Content-Type:") }
         } catch {
             curl_slist_free_all(list)
             throw error

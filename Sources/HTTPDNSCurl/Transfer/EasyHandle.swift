@@ -98,6 +98,8 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
     /// The header lines of the request, which libcurl does not copy; freed at the end of the transfer. The last node may be
     /// the loop's ``TransportLoop/acceptedCodings``.
     var headerList: UnsafeMutablePointer<curl_slist>?
+    /// The copy of a body that is sent together with the head, see ``MethodOptions/sendsBodyWithHead``.
+    var bodyCopy: UnsafeMutableRawBufferPointer?
     /// The RESOLVE lines before the pin's own; the last node points into the pin's list.
     var removalList: UnsafeMutablePointer<curl_slist>?
 
@@ -211,6 +213,7 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
         curl_easy_cleanup(curl)
         curl_url_cleanup(urlParts)
         errorBuffer.deallocate()
+        bodyCopy?.deallocate()
     }
 
     /// Whether libcurl may keep a state of this transfer that breaks the handle's next one, and that no reset of options clears.
@@ -298,6 +301,7 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
 
     /// Clears the last transfer. Connections stay in the loop's pool.
     func reset() {
+        freeBodyCopy()
         if needsReset {
             forgetOptions()
             needsReset = false
