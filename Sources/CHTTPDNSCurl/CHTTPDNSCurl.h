@@ -94,6 +94,12 @@ static inline CURLSH *ccurl_share_sessions(struct ccurl_session_locks *locks) {
     }
     return share;
 }
+// A share with a pool of connections of its own. One thread uses it.
+static inline CURLSH *ccurl_share_connections(void) {
+    CURLSH *share = curl_share_init();
+    if (share) curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_CONNECT);
+    return share;
+}
 static inline CURLcode ccurl_set_list(CURL *handle, CURLoption option, struct curl_slist *value) { return curl_easy_setopt(handle, option, value); }
 static inline CURLcode ccurl_set_data_function(CURL *handle, CURLoption option, ccurl_data_function value) { return curl_easy_setopt(handle, option, value); }
 static inline CURLcode ccurl_set_prerequest_function(CURL *handle, ccurl_prerequest_function value) { return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, value); }
@@ -110,6 +116,7 @@ static inline CURLcode ccurl_set_blob(CURL *handle, CURLoption option, const voi
 
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) { return curl_easy_getinfo(handle, info, value); }
 static inline CURLcode ccurl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value) { return curl_easy_getinfo(handle, info, value); }
+static inline CURLcode ccurl_get_socket(CURL *handle, CURLINFO info, curl_socket_t *value) { return curl_easy_getinfo(handle, info, value); }
 static inline CURLcode ccurl_get_string(CURL *handle, CURLINFO info, const char **value) { return curl_easy_getinfo(handle, info, (char **)value); }
 static inline CURLcode ccurl_get_pointer(CURL *handle, CURLINFO info, void **value) { return curl_easy_getinfo(handle, info, value); }
 // The SSL object of the connection that the transfer has, where libcurl's TLS is OpenSSL.

@@ -56,6 +56,10 @@ package enum CurlLibrary {
     /// second request in clear text.
     package static let limitsClearTextHTTP2 = (0x075800..<0x080000).contains(versionNumber)
 
+    /// Whether libcurl looks for the last connection of a handle among all when the handle is removed (7.88). LibcurlQuirks.md: the
+    /// last connection is looked for.
+    package static let looksForLastConnection = (0x075800..<0x080000).contains(versionNumber)
+
     /// Whether libcurl loses an HTTP/2 response whose stream the server resets (RST_STREAM), when it reads both together
     /// (corrected in 8.1). LibcurlQuirks.md: early response, lost.
     package static let losesResponseBeforeReset = versionNumber < 0x080100

@@ -85,6 +85,10 @@ final class Pin {
     var requests: RequestCount?
     /// Whether the table has dropped the pin.
     var isRetired = false
+    /// The pins of the same key; `nil` when it is the only one.
+    var siblings: PinSiblings?
+    /// Whether it is among those of its siblings that may have a free connection.
+    var isListedFree = false
     /// The time at which bytes of a response last arrived.
     var heardAt = Int64.min
     /// Whether the last response had a long body, so that the next one is read in larger pieces.

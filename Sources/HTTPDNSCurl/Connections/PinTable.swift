@@ -20,6 +20,7 @@ struct PinTable {
     private let names: SharedPinNames?
     /// The age at which a shared connection gets no new requests; they get another pin.
     private let maximumAge: Int64
+    /// The pins by key; of several pins of a key the first one.
     private var pins: [PinKey: Pin] = [:]
     private var slots: [Pin?] = []
     private var freeSlots: [Int] = []
@@ -51,8 +52,10 @@ struct PinTable {
     var connectionCount: Int { connections.count }
 
     /// Returns the pin for a key, new if necessary; it counts as in use until ``release(_:)``.
-    /// - Parameter now: The time on the loop's clock, for connections that have become too old.
-    mutating func acquire(_ key: PinKey, at now: Int64 = 0) -> Pin {
+    /// - Parameters:
+    ///   - scheme: The scheme of a transfer that may use any pin of the key, see ``PinSiblings``; `nil` for the first one.
+    ///   - now: The time on the loop's clock, for connections that have become too old.
+    mutating func acquire(_ key: PinKey, for scheme: ParsedURL.Scheme? = nil, at now: Int64 = 0) -> Pin {
         var known = pins[key]
         if let old = known, old.connections.multiplexedSince < .max,
             now - old.connections.multiplexedSince >= maximumAge
@@ -60,9 +63,10 @@ struct PinTable {
             retire(old)
             known = nil
         }
-        let pin = known ?? make(key)
+        let first = known ?? make(key)
+        let pin = if let scheme, first.mayHaveSiblings(for: scheme) { choose(besides: first) } else { first }
         pin.transfersInFlight += 1
-        pinsByUse.touch(pin.slot)
+        pinsByUse.touch(first.slot)
         entriesByUse.touch(pin.slot)
         evict()
         return pin
@@ -73,7 +77,12 @@ struct PinTable {
     @discardableResult
     mutating func release(_ pin: Pin) -> [Connection] {
         pin.transfersInFlight -= 1
-        guard pin.isRetired, pin.transfersInFlight == 0 else { return [] }
+        guard pin.isRetired else {
+            pin.siblings?.left(pin)
+            dropIfUnusedSibling(pin)
+            return []
+        }
+        guard pin.transfersInFlight == 0 else { return [] }
         removals += pin.removals
         recycleName(of: pin)
         return pin.connections.all
@@ -82,21 +91,27 @@ struct PinTable {
     /// Drops all pins that a condition holds for. Transfers in progress continue; later ones get new pins, and therefore new
     /// connections.
     mutating func retire(where condition: (PinKey) -> Bool) -> [Pin] {
-        let retired = pins.values.filter { condition($0.key) }
-        for pin in retired { retire(pin) }
+        var retired: [Pin] = []
+        for pin in pins.values.filter({ condition($0.key) }) { retired += retire(pin) }
         return retired
     }
 
-    /// Drops one pin; without effect if it has been dropped.
-    mutating func retire(_ pin: Pin) {
-        guard pins[pin.key] === pin else { return }
-        if pin.transfersInFlight == 0 {
-            if entriesByUse.contains(pin.slot) { removeEntry(of: pin) }
-        } else {
-            // libcurl may still look its transfers' name up; the last of them removes the entry.
-            entriesByUse.remove(pin.slot)
+    /// Drops one pin with its siblings; without effect if it has been dropped.
+    /// - Returns: The dropped pins.
+    @discardableResult
+    mutating func retire(_ pin: Pin) -> [Pin] {
+        guard !pin.isRetired else { return [] }
+        let retired = pin.siblings?.end() ?? [pin]
+        for pin in retired {
+            if pin.transfersInFlight == 0 {
+                if entriesByUse.contains(pin.slot) { removeEntry(of: pin) }
+            } else {
+                // libcurl may still look its transfers' name up; the last of them removes the entry.
+                entriesByUse.remove(pin.slot)
+            }
+            drop(pin)
         }
-        drop(pin)
+        return retired
     }
 
     /// Adds the connection of a new socket under the pin's name.
@@ -129,7 +144,7 @@ struct PinTable {
         guard let connection = connections.removeValue(forKey: descriptor), let pin = connection.pin else { return nil }
         if connection.isShut { shutCount -= 1 }
         pin.connections.closed(connection)
-        recycleName(of: pin)
+        if pin.isRetired { recycleName(of: pin) } else { dropIfUnusedSibling(pin) }
         return pin
     }
 
@@ -151,14 +166,38 @@ struct PinTable {
     }
 
     private mutating func make(_ key: PinKey) -> Pin {
+        let pin = make(key, names?.take(for: key))
+        pins[key] = pin
+        return pin
+    }
+
+    private mutating func make(_ key: PinKey, _ name: SharedPinNames.Name?) -> Pin {
         let slot = freeSlots.popLast() ?? slots.count
         lastSerial += 1
-        let name = names?.take(for: key)
         let pin = Pin(key, slot: slot, number: name?.number ?? takeNumber(), serial: lastSerial)
         if let name { pin.sessions = name.sessions }
         if slot == slots.count { slots.append(pin) } else { slots[slot] = pin }
-        pins[key] = pin
         return pin
+    }
+
+    /// Returns a key's pin for the next transfer over HTTP/1.x: one with a free connection if possible, or a new one when all
+    /// have as many connections as they may.
+    private mutating func choose(besides first: Pin) -> Pin {
+        if first.siblings == nil, first.hasRoom || first.hasFreeConnection { return first }
+        if let pin = first.siblings?.next() { return pin }
+        let siblings = first.siblings ?? PinSiblings(first)
+        let pin = make(first.key, names?.takeUnshared())
+        siblings.append(pin)
+        return pin
+    }
+
+    /// Drops a pin other than the first one of its key when it has neither connections nor transfers.
+    private mutating func dropIfUnusedSibling(_ pin: Pin) {
+        guard let siblings = pin.siblings, pins[pin.key] !== pin else { return }
+        guard pin.connections.isEmpty, pin.transfersInFlight == 0 else { return }
+        siblings.remove(pin)
+        if entriesByUse.contains(pin.slot) { removeEntry(of: pin) }
+        free(pin)
     }
 
     private mutating func takeNumber() -> UInt64 {
@@ -193,7 +232,8 @@ struct PinTable {
 
     private mutating func evictPin() {
         guard let slot = pinsByUse.oldest, let pin = slots[slot] else { return }
-        guard pin.transfersInFlight == 0 else { return pinsByUse.touch(slot) }
+        // Siblings have transfers or connections: there are few.
+        guard pin.transfersInFlight == 0, pin.siblings == nil else { return pinsByUse.touch(slot) }
         if entriesByUse.contains(slot) { removeEntry(of: pin) }
         drop(pin)
     }
@@ -201,6 +241,10 @@ struct PinTable {
     private mutating func drop(_ pin: Pin) {
         pinsByUse.remove(pin.slot)
         pins[pin.key] = nil
+        free(pin)
+    }
+
+    private mutating func free(_ pin: Pin) {
         slots[pin.slot] = nil
         freeSlots.append(pin.slot)
         pin.isRetired = true

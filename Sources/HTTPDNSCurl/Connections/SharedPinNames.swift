@@ -22,6 +22,12 @@ final class SharedPinNames: Sendable {
         var users: [UInt64: Int] = [:]
         var free: [UInt64] = []
         var next: UInt64 = 1
+
+        mutating func takeNumber() -> UInt64 {
+            if let number = free.popLast() { return number }
+            defer { next += 1 }
+            return next
+        }
     }
 
     private let state = Lock(State())
@@ -33,12 +39,20 @@ final class SharedPinNames: Sendable {
                 state.users[name.number, default: 0] += 1
                 return name
             }
-            let number = state.free.popLast() ?? state.next
-            if number == state.next { state.next += 1 }
+            let number = state.takeNumber()
             let name = Name(number: number, sessions: SharedTLSSessions())
             state.current[key] = name
             state.users[number] = 1
             return name
+        }
+    }
+
+    /// Returns a name for a further pin of a key, which no other loop uses.
+    func takeUnshared() -> Name {
+        state.withLock { state in
+            let number = state.takeNumber()
+            state.users[number] = 1
+            return Name(number: number, sessions: SharedTLSSessions())
         }
     }
 

@@ -56,7 +56,7 @@ extension TransportLoop {
         switch phase {
         case .firstByte, .send, .body: break
         case .head, .total:
-            guard pin.heardAt < handle.activeAt else { return }
+            guard !pin.wasHeard(since: handle.activeAt) else { return }
         default: return
         }
         leaveSilent(pin)
@@ -70,8 +70,7 @@ extension TransportLoop {
         if key.isConnectedTo {
             mailbox.health.withLock { [time] in $0.suspected(key.endpoint, for: key.host, inTLS: false, at: time) }
         }
-        pins.retire(pin)
-        shutIdle(pin)
+        for pin in pins.retire(pin) { shutIdle(pin) }
     }
 
     private func shutIdle(_ pin: Pin) {

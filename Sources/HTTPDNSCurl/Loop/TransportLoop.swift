@@ -27,6 +27,7 @@ final class TransportLoop {
     let multi: UnsafeMutableRawPointer
     /// The session store of handles that have not used TLS yet.
     let noSessions = TLSSessions()
+    lazy var noConnections = EmptyConnectionPool()
     /// Unchecked exclusivity, like the arrays below that each transfer passes: only this object's methods on the loop's thread
     /// access them, and no callback of libcurl enters one during its change. The check at run time costs more than the change.
     @exclusivity(unchecked) private(set) var driver: EpollDriver?
@@ -253,7 +254,8 @@ final class TransportLoop {
             if let run { return end(run, .failure(failure)) }
             return resumeLater(transfer.deliver(end: .failure(failure)))
         }
-        let pin = pins.acquire(PinKey(of: transfer, endpoint, hasCertificate: hasCertificate), at: now)
+        let key = PinKey(of: transfer, endpoint, hasCertificate: hasCertificate)
+        let pin = pins.acquire(key, for: transfer.request.url.scheme, at: now)
         let removals = pins.takeRemovals()
         handle.startedAt = now
         handle.dialedAt = now
@@ -344,6 +346,11 @@ final class TransportLoop {
         if handle.waitsForStream {
             handle.pin?.streams.remove(handle)
         } else if isAdded {
+            if CurlLibrary.looksForLastConnection, handle.isSuccess, handle.isSentOverHTTP1,
+                pins.connectionCount > EmptyConnectionPool.minimumConnections
+            {
+                handle.forgetConnection()
+            }
             curl_multi_remove_handle(multi, handle.curl)
         }
         handle.noteDecided()

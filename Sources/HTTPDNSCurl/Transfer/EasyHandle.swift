@@ -250,6 +250,14 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
         hasTakenSessions = false
     }
 
+    /// Makes libcurl forget which connection its last transfer used, so that it does not look for it when the handle is removed
+    /// (LibcurlQuirks.md: the last connection is looked for). libcurl must have ended the transfer.
+    func forgetConnection() {
+        guard let sessions else { return }
+        loop.noConnections.forgetConnection(of: curl)
+        sessions.use(by: curl)
+    }
+
     /// Resets all options. Connections, and other state of the handle, stay.
     func forgetOptions() {
         curl_easy_reset(curl)
