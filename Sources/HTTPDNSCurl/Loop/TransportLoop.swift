@@ -333,6 +333,7 @@ final class TransportLoop {
         }
         if handle.raceIndex < 0, case .failure(let error) = result { noteFailure(of: handle, error) }
         if case .success = result { handle.isSuccess = true }
+        if handle.transfer?.notes != nil { handle.noteFacts() }
         deliver(handle, end: result)
         if let transfer = handle.transfer { noteHedgesOver(transfer) }
         handle.transfer?.race = nil
@@ -341,6 +342,7 @@ final class TransportLoop {
 
     /// Removes a handle from libcurl, and clears all state of its transfer.
     func takeOut(_ handle: EasyHandle, isAdded: Bool = true) {
+        if handle.transfer?.notes != nil { handle.noteFacts() }
         // libcurl closes the connection of a transfer that is removed while it is marked as connect-only.
         if handle.onlyConnects { handle.set(CURLOPT_CONNECT_ONLY, 0) }
         if handle.waitsForStream {
@@ -400,6 +402,7 @@ final class TransportLoop {
                 timings: timings
             )
             handle.isHeadDelivered = true
+            if transfer.notes != nil { handle.noteFacts() }
             handle.noteVersionOfHead()
             if configuration.ejection != nil { noteStatus(handle) }
         }

@@ -199,6 +199,8 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
     var discardedBytes = 0
     /// Whether the loop knows that there is something to deliver.
     var isReadable = false
+    /// The index of its attempt in the transfer's notes; -1 when it was not noted.
+    var noteIndex = -1
 
     init?(loop: TransportLoop) {
         guard let curl = curl_easy_init() else { return nil }
@@ -359,6 +361,7 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
         lastTurnBytes = 0
         unreadBytes = 0
         bodyBytes = 0
+        noteIndex = -1
         isReadingPaused = false
         isSendingPaused = false
         negotiated = nil

@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// A transfer, shared by its caller and its loop.
 ///
-/// Safe to share: `request`, `mailbox`, `upload` and `group` never change, `response` is behind its lock, `isCancelled` and
+/// Safe to share: `request`, `mailbox`, `upload`, `notes` and `group` never change, `response` is behind its lock, `isCancelled` and
 /// `wasCut` are atomic. `groupIndex` and `cohort` are accessed only under the group's lock; `handle`, `race`, `sendings`,
 /// `hedges` and `isProbe` only on the loop's thread.
 final class Transfer: @unchecked Sendable {
@@ -26,6 +26,8 @@ final class Transfer: @unchecked Sendable {
     let limits: TransferLimits
     let mailbox: LoopMailbox
     let upload: UploadQueue?
+    /// The notes for the observers of its call; `nil` for none.
+    let notes: TransferNotes?
     /// The group of the transfer; `nil` for none.
     let group: TransferGroup?
     /// The index among the group's transfers; -1 when it is not there.
@@ -71,6 +73,7 @@ final class Transfer: @unchecked Sendable {
         } else {
             upload = nil
         }
+        notes = request.notes
         response = Lock(ResponseState(permit: request.permit))
         request.permit = nil
         self.request = consume request

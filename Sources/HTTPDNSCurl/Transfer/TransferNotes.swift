@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import CHTTPDNSCurl
+package import HTTPDNSPrimitives
+
+/// The facts of a transfer for the observers of its call: its attempts at endpoints, their times and their bytes.
+///
+/// The loop notes an attempt when its response head is complete, and again at its end, before the caller gets either. The caller
+/// so has the facts of a transfer that was canceled too. Transfers of calls without observers have no notes.
+package final class TransferNotes: Sendable {
+    /// One attempt of a transfer at an endpoint.
+    package struct Attempt: Sendable {
+        package var endpoint: HTTPDNSEndpoint
+        /// The time at which its connection was begun or looked for, on ``SystemTimeSource``.
+        package var startedAt: MonotonicTime
+        /// The phase that it has reached.
+        package var phase: TransferFailure.Phase
+        /// Whether it opened a connection.
+        package var opensConnection: Bool
+        /// The time at which its request was sent; `nil` when nothing was sent.
+        package var sentAt: MonotonicTime?
+        package var timings: HTTPDNSTransfer.Timings
+        /// The bytes of the request head, as libcurl counts them.
+        package var requestHeadBytes: Int
+        /// The bytes of the request body.
+        package var requestBodyBytes: Int
+        /// The bytes of the final response head; over HTTP/2 those of the form that libcurl makes of it.
+        package var responseHeadBytes: Int
+        /// The received bytes of the response body, before decoding.
+        package var responseBodyBytes: Int
+    }
+
+    private let noted = Lock<[Attempt]>([])
+
+    package init() {}
+
+    /// The attempts so far, in the order of their starts.
+    package var attempts: [Attempt] {
+        noted.withLock { $0 }.sorted { $0.startedAt < $1.startedAt }
+    }
+
+    /// Adds an attempt, or replaces the earlier facts of it.
+    /// - Parameter index: The index of the attempt; negative for one that was not noted.
+    fileprivate func note(_ attempt: Attempt, at index: inout Int) {
+        index = noted.withLock { [index] noted in
+            guard index < 0 else {
+                noted[index] = attempt
+                return index
+            }
+            noted.append(attempt)
+            return noted.count - 1
+        }
+    }
+}
+
+extension EasyHandle {
+    /// Notes the facts of the handle's attempt, if the call is observed.
+    func noteFacts() {
+        guard let transfer, let notes = transfer.notes, let endpoint = pin?.key.endpoint else { return }
+        let timings = timings(isComplete: isSuccess)
+        notes.note(
+            TransferNotes.Attempt(
+                endpoint: endpoint,
+                startedAt: MonotonicTime(nanoseconds: dialedAt),
+                phase: phaseOfFailure,
+                opensConnection: hasOpenedConnection || connects > 0,
+                sentAt: mayHaveBeenSent ? MonotonicTime(nanoseconds: sentAt) : nil,
+                timings: timings,
+                requestHeadBytes: long(CURLINFO_REQUEST_SIZE),
+                requestBodyBytes: sentBytes,
+                responseHeadBytes: head.count,
+                responseBodyBytes: receivedBodyBytes
+            ),
+            at: &noteIndex
+        )
+    }
+}
