@@ -78,7 +78,7 @@ final class CallThreads: Sendable {
     let callbacks = WorkThread(named: "httpdns-calls", isOnDuty: false)
     /// The executor for the work of blocking calls. On the runtime's own threads the work could wait for the threads
     /// that wait for it.
-    let blocking = BlockingExecutor()
+    let blocking = BlockingExecutor(named: "httpdns-block", isOnDuty: true)
 
     /// Lets the threads end when they have no more work.
     func leave() {
@@ -89,7 +89,10 @@ final class CallThreads: Sendable {
 
 /// Runs and wakes tasks one after another on a separate thread.
 final class BlockingExecutor: CallExecutor {
-    let thread = WorkThread(named: "httpdns-block", isOnDuty: true)
+    let thread: WorkThread
+
+    /// - Parameter isOnDuty: Whether others wait for the thread's work, see ``BlockingCallGuard``.
+    init(named name: String, isOnDuty: Bool) { thread = WorkThread(named: name, isOnDuty: isOnDuty) }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)

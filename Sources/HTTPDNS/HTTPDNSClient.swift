@@ -89,6 +89,7 @@ public final class HTTPDNSClient: Sendable {
 
     deinit {
         watch.withLock { $0 }?.cancel()
+        pipeline.observers.end()
         threads.leave()
     }
 
@@ -296,6 +297,7 @@ public final class HTTPDNSClient: Sendable {
             Task { [sender] in await sender.shutdown(drainingFor: .zero) }
         }
         await resolver.shutdown()
+        pipeline.observers.end()
         if let jar = pipeline.cookies {
             // A file system that hangs does not hold up the shutdown. An error is in the log and in the jar's status.
             let end = max(deadline, clock.now() + HTTPDNSClient.cookieSaveLimit)

@@ -91,6 +91,17 @@ extension HTTPDNSClient.Response {
         /// Whether the body has ended on the wire, so that reading it does not wait.
         var hasArrived: Bool { received?.summary != nil }
 
+        /// Returns the same body for the caller of an observed call, which ends with it.
+        func watched(by call: ObservedCall) -> HTTPDNSClient.Response.Body {
+            HTTPDNSClient.Response.Body(
+                .changed(WatchedBody(self, call), SinglePass(), from: self),
+                length: length
+            )
+        }
+
+        /// Whether the reader gets the bytes that the server sent.
+        var isAsReceived: Bool { if case .transfer = source { true } else { false } }
+
         /// Whether the content codings of the head have been decoded.
         var isDecoded: Bool {
             switch source {

@@ -40,7 +40,7 @@ extension HTTPDNSClient {
             own?.options.decodesBody != false && !headerFields.contains { $0.name == .range }
         }
 
-        /// The options and the closure behind a reference, because a request is passed from interceptor to interceptor.
+        /// The options and the closures behind a reference, because a request is passed from interceptor to interceptor.
         final class SharedOptions: Sendable {
             static let none = SharedOptions(OwnSettings())
 
@@ -50,6 +50,7 @@ extension HTTPDNSClient {
 
             var options: HTTPDNSClient.Request.Options { _read { yield settings.options } }
             var onInterimResponse: (@Sendable (HTTPDNSClient.InterimResponse) -> Void)? { settings.onInterimResponse }
+            var observer: (@Sendable (HTTPDNSClient.RequestEvent) async -> Void)? { settings.observer }
             var interceptors: InterceptorChain { settings.interceptors }
             var properties: [ObjectIdentifier: StoredProperty] { settings.properties }
         }
@@ -58,6 +59,7 @@ extension HTTPDNSClient {
         struct OwnSettings: Sendable {
             var options = HTTPDNSClient.Request.Options()
             var onInterimResponse: (@Sendable (HTTPDNSClient.InterimResponse) -> Void)?
+            var observer: (@Sendable (HTTPDNSClient.RequestEvent) async -> Void)?
             var interceptors = InterceptorChain()
             var properties: [ObjectIdentifier: StoredProperty] = [:]
         }

@@ -7,7 +7,7 @@ internal import HTTPDNSPrimitives
 internal import Logging
 internal import Synchronization
 
-/// A call of a client with interceptors, as calls nested in it see it.
+/// A call of a client with interceptors or with observers, as calls nested in it see it.
 final class CallFrame: Sendable {
     /// The innermost call that the present task runs in.
     @TaskLocal static var current: CallFrame?
@@ -24,6 +24,8 @@ final class CallFrame: Sendable {
     let resolver: HTTPDNSResolver?
     /// The interceptors of the call, fixed at its start.
     let chain: InterceptorChain
+    /// The log of the call; nil when nothing observes it.
+    let observed: ObservedCall?
     private let client: ObjectIdentifier
     private let parent: CallFrame?
     private let sent = Atomic(false)
@@ -39,7 +41,8 @@ final class CallFrame: Sendable {
         request: HTTPDNSClient.Request? = nil,
         logger: Logger? = nil,
         resolver: HTTPDNSResolver? = nil,
-        chain: InterceptorChain = InterceptorChain()
+        chain: InterceptorChain = InterceptorChain(),
+        observed: ObservedCall? = nil
     ) {
         let client = ObjectIdentifier(client)
         let parent = CallFrame.current
@@ -51,6 +54,7 @@ final class CallFrame: Sendable {
         self.logger = logger
         self.resolver = resolver
         self.chain = chain
+        self.observed = observed
         callerCredential =
             if let request, let credential = request.own?.options.credential, !credential.isInherited {
                 (credential, HTTPDNSClient.Origin(request.url))

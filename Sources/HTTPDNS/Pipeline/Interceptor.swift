@@ -143,6 +143,8 @@ extension HTTPDNSClient {
         var addedFields: HTTPFields?
         /// The credential that the client adds to each try of the hop; nil for none.
         var authorization: RequestAuthorization?
+        /// The index of the hop's sending in the log of an observed call.
+        var sending = 0
         /// The hop's connection permit; nil where connections are not limited.
         var permit: ConnectionPermit?
     }

@@ -14,7 +14,7 @@ extension Pipeline {
     {
         let time = time(request.own?.options.timeout ?? .inherited)
         do {
-            if hasCodeOfOthers(request) { return try await interceptedCall(request, carrying: rewritten, time) }
+            if needsFrame(request) { return try await framedCall(request, carrying: rewritten, time) }
             try gate.enter()
             defer { gate.leave() }
             var context = HTTPDNSClient.InterceptionContext(
@@ -44,7 +44,9 @@ extension Pipeline {
             }
             return try await follow(sendAgain(request, context, after: first), to: request, context)
         } catch let error as HTTPDNSClientError {
-            throw completed(error, time)
+            let error = completed(error, time)
+            log(error)
+            throw error
         }
     }
 
@@ -56,21 +58,41 @@ extension Pipeline {
         if error.isCallDeadline, !(error.underlying is TransferFailure), let limit = time.firstLimit {
             error.limit = limit
         }
-        log(error)
         return error
+    }
+
+    /// Makes a call that others see: observers, interceptors or hooks.
+    private func framedCall(
+        _ request: HTTPDNSClient.Request,
+        carrying rewritten: HTTPDNSRewriter.RewrittenRequest?,
+        _ time: CallTime
+    ) async throws -> HTTPDNSClient.Response {
+        let id = Pipeline.lastCallID.wrappingAdd(1, ordering: .relaxed).newValue
+        guard let observed = observers.begin(request, id: id, at: time.start) else {
+            return try await interceptedCall(request, carrying: rewritten, time, id, nil)
+        }
+        do {
+            return observed.watching(try await interceptedCall(request, carrying: rewritten, time, id, observed))
+        } catch {
+            observed.end(.failed((error as? HTTPDNSClientError).map { completed($0, time) } ?? error))
+            throw error
+        }
     }
 
     private func interceptedCall(
         _ request: HTTPDNSClient.Request,
         carrying rewritten: HTTPDNSRewriter.RewrittenRequest?,
-        _ time: CallTime
+        _ time: CallTime,
+        _ id: UInt64,
+        _ observed: ObservedCall?
     ) async throws -> HTTPDNSClient.Response {
         let frame = CallFrame(
             client: self,
             request: request,
             logger: logger,
             resolver: rewriter.resolver,
-            chain: interceptors(of: request)
+            chain: interceptors(of: request),
+            observed: observed
         )
         guard frame.depth <= CallFrame.maximumDepth else {
             throw HTTPDNSClientError.loop(depth: frame.depth, url: request.url)
@@ -78,7 +100,7 @@ extension Pipeline {
         try gate.enter(nested: frame.depth > 0)
         defer { gate.leave() }
         let context = HTTPDNSClient.InterceptionContext(
-            callID: Pipeline.lastCallID.wrappingAdd(1, ordering: .relaxed).newValue,
+            callID: id,
             hop: 0,
             deadline: time.deadline,
             depth: frame.depth,
@@ -90,8 +112,13 @@ extension Pipeline {
             frame: frame
         )
         do {
-            var response = try await CallFrame.$current.withValue(frame) {
-                try await ended(by: time.deadline) { [context] in try await self.apply(0, request, context) }
+            var response: HTTPDNSClient.Response
+            if hasFixedCodeOfOthers || !frame.chain.isEmpty {
+                response = try await CallFrame.$current.withValue(frame) {
+                    try await ended(by: time.deadline) { [context] in try await self.apply(0, request, context) }
+                }
+            } else {
+                response = try await apply(0, request, context)
             }
             frame.addEarlier(to: &response.exchanges)
             return response
@@ -139,16 +166,18 @@ extension Pipeline {
     /// The time that the step in progress has after the deadline for its own error.
     static let overdueGrace = Duration.milliseconds(20)
 
-    /// Whether interceptors or hooks run within a call.
-    private func hasCodeOfOthers(_ request: borrowing HTTPDNSClient.Request) -> Bool {
-        if interceptors.isInUse || processInterceptors.isInUse || hasFixedCodeOfOthers { return true }
+    /// Whether interceptors or hooks run within a call, or it is observed.
+    private func needsFrame(_ request: borrowing HTTPDNSClient.Request) -> Bool {
+        if interceptors.isInUse || processInterceptors.isInUse || hasFixedCodeOfOthers || observers.isInUse {
+            return true
+        }
         guard let own = request.own else { return false }
-        return !own.interceptors.isEmpty
+        return !own.interceptors.isEmpty || own.observer != nil
     }
 
     static let lastCallID = Atomic<UInt64>(0)
 
-    private func log(_ error: HTTPDNSClientError) {
+    func log(_ error: HTTPDNSClientError) {
         guard let logger, logger.logLevel <= .debug else { return }
         logger.debug(
             "request failed",

@@ -121,6 +121,7 @@ extension Pipeline {
         ) { endpoint in
             !tried.contains { $0.endpoint == endpoint }
         }
+        context.frame?.observed?.noteResolved(context.sending, bySystem)
         return try await transfer(request, to: bySystem, context, usedSystemFallback: true)
     }
 }

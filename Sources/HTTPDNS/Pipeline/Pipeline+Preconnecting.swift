@@ -15,7 +15,9 @@ extension Pipeline {
         do {
             return try await keepConnection(for: request, time)
         } catch let error as HTTPDNSClientError {
-            throw completed(error, time)
+            let error = completed(error, time)
+            log(error)
+            throw error
         }
     }
 

@@ -89,6 +89,7 @@ extension Pipeline {
             case .loop: throw HTTPDNSClientError.redirectLoop(at: base, to: redirected.target)
             }
             logFollowing(response, from: base, to: target, dropped)
+            context.frame?.observed?.noteRedirect(response.status, to: next)
             context.rewritten = nil
             context.constraints = HopConstraints()
             context.constraints.redirectedFrom = exchanges.last.map(\.scope)

@@ -58,6 +58,7 @@ extension Pipeline {
             ), !gate.isClosed, retrying.take(retries.budget)
         {
             logRetry(outcome, wait)
+            context.frame?.observed?.noteRetry(after: result, in: wait)
             trail.add(result)
             if case .success(let response) = result { try await response.body.drain() }
             // The time is taken before the wait, so that calls that failed meanwhile share one query.

@@ -5,9 +5,25 @@ internal import HTTPDNSCurl
 
 // This step is inside network interceptors: it fixes the host and the addresses of a hop.
 extension Pipeline {
+    /// Sends a hop, and notes that for the observers of the call.
+    func rewriteAndTransfer(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        guard let observed = context.frame?.observed else { return try await rewriteAndSend(request, context) }
+        var context = context
+        context.sending = observed.beginSending(context.hop, request)
+        do {
+            return try await rewriteAndSend(request, context)
+        } catch {
+            observed.noteFailure(context.sending, error)
+            throw error
+        }
+    }
+
     /// Sends a hop, and prepares it again when the settings change before it is sent. Its interceptors do not run
     /// again. After a wait for a connection the rewriter runs again.
-    func rewriteAndTransfer(
+    private func rewriteAndSend(
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
@@ -25,7 +41,7 @@ extension Pipeline {
     ) async throws -> HTTPDNSClient.Response {
         var (request, context) = (request, context)
         try await settle(&request, &context)
-        return try await rewriteAndTransfer(request, context)
+        return try await rewriteAndSend(request, context)
     }
 
     /// Sends a rewritten hop, after a wait for a connection where connections are limited.
@@ -92,13 +108,16 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSRewriter.RewrittenRequest {
         if !egress.isDirect(request), let unresolved = try unresolved(request) { return unresolved }
-        let rewritten = try await rewriter.rewrite(
+        var rewritten = try await rewriter.rewrite(
             request,
             carrying: context.rewritten,
             deadline: context.call.firstDeadline,
             freshAfter: context.constraints.freshAfter
         )
-        guard let scope = context.constraints.redirectedFrom else { return rewritten }
-        return try rewriter.keptOutside(rewritten, for: request, redirectedFrom: scope)
+        if let scope = context.constraints.redirectedFrom {
+            rewritten = try rewriter.keptOutside(rewritten, for: request, redirectedFrom: scope)
+        }
+        context.frame?.observed?.noteResolved(context.sending, rewritten)
+        return rewritten
     }
 }

@@ -183,6 +183,7 @@ extension Pipeline {
             timings: answer.timings
         )
         context.frame?.note(&exchange)
+        context.frame?.observed?.noteHead(context.sending, exchange)
         return HTTPDNSClient.Response(
             answer.head,
             answer.version,
@@ -239,6 +240,7 @@ extension Pipeline {
         transfer.withholdsCertificate = context.constraints.isForeign
         transfer.uploadProgress = request.body.progress(sending: body)
         transfer.decodes = fixed.isDecoded
+        if let observed = context.frame?.observed { observe(&transfer, by: observed, context.sending) }
         if let type = request.body.contentType, !request.headerFields.contains(.contentType) {
             transfer.headerFields[.contentType] = type
         }
@@ -256,6 +258,20 @@ extension Pipeline {
             transfer.headerFields.append(try BasicCredential.field(for: credential))
         }
         return transfer
+    }
+
+    /// Lets a transfer note its facts for the observers of its call.
+    private func observe(_ transfer: inout TransferRequest, by observed: ObservedCall, _ sending: Int) {
+        transfer.notes = observed.beginTransfer(sending)
+        guard case .stream(let length, _) = transfer.body else { return }
+        transfer.uploadProgress = { [report = transfer.uploadProgress] bytes, isComplete in
+            report?(bytes, isComplete)
+            let total = isComplete ? bytes : length
+            observed.noteRequestBody(
+                sending,
+                HTTPDNSClient.Progress(bytes: bytes, total: total, isComplete: isComplete)
+            )
+        }
     }
 
     private func log(_ answer: HopAnswer, _ rewritten: HTTPDNSRewriter.RewrittenRequest) {

@@ -88,6 +88,8 @@ final class Pipeline: Sendable {
     let redirectHook:
         (@Sendable (HTTPDNSClient.RedirectPolicy.Redirect) async throws -> HTTPDNSClient.RedirectPolicy.Decision)?
     let retrying: RetryState
+    /// The recorders and subscribers of the client's calls.
+    let observers = CallObservers()
     /// The jar of the client; nil without cookies.
     let cookies: HTTPDNSClient.CookieJar?
     /// The queues in which hops wait for a connection, in this order: the client's own, then the queue of all clients
@@ -207,6 +209,23 @@ final class Pipeline: Sendable {
         context.addedFields = nil
         var request = request
         if let field = context.authorization?.nextField() { request.headerFields.append(field) }
+        guard let observed = context.frame?.observed else { return try await sendAuthorized(request, context) }
+        observed.beginHop(context.hop, request)
+        do {
+            let response = try await sendAuthorized(request, context)
+            observed.endHop(context.hop, response)
+            return response
+        } catch {
+            observed.endHop(context.hop, error)
+            throw error
+        }
+    }
+
+    /// Sends a hop after the step of authentication.
+    private func sendAuthorized(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
         if let cookies, request.own?.options.usesCookies ?? true {
             return try await sendWithCookies(of: cookies, request, context)
         }

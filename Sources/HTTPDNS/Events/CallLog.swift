@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSCore
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+/// The log of one observed call: it makes the events and the record of the call from what the pipeline notes.
+///
+/// A value, whose methods add to the events that ``takeEvents()`` returns. After the end it makes none.
+struct CallLog: Sendable {
+    typealias Event = HTTPDNSClient.RequestEvent
+    typealias Hop = HTTPDNSClient.CallRecord.Hop
+
+    /// The end of a call.
+    enum End {
+        /// The body was read to its end.
+        case whole(decoded: Int64?)
+        /// The response was released before that, perhaps by a task that is canceled.
+        /// - Parameter isAsReceived: Whether the bytes that were read are those on the wire.
+        case released(isCanceled: Bool, isAsReceived: Bool)
+        /// The call or its body failed or was canceled.
+        case failed(any Error)
+    }
+
+    /// One sending of a hop, or a hop without any.
+    fileprivate struct Sending {
+        var hop: Hop
+        /// The notes of the transfers that it led to.
+        var notes: [TransferNotes] = []
+        /// The number of transfers whose connections have made events.
+        var reported = 0
+        /// The addresses of its last event ``Event/Kind/resolved``.
+        var addresses: [HTTPDNSEndpoint]?
+    }
+
+    private struct OpenHop {
+        let number: Int
+        let request: RequestFacts
+        let start: MonotonicTime
+    }
+
+    /// The facts of a request that may be kept.
+    private struct RequestFacts {
+        let method: HTTPRequest.Method
+        let url: String
+
+        init(_ request: HTTPDNSClient.Request) {
+            method = request.method
+            url = URLText.forErrors(request.url)
+        }
+    }
+
+    private let makesEvents: Bool
+    private var events: [Event] = []
+    private var record: HTTPDNSClient.CallRecord
+    private var sendings: [Sending] = []
+    private var openHops: [OpenHop] = []
+    /// The number of the latest hop.
+    private var hop = 0
+    private var lastTime: MonotonicTime
+    private var isEnded = false
+
+    /// - Parameters:
+    ///   - start: The start of the call.
+    ///   - makesEvents: Whether there is a subscriber; otherwise the log makes the record only.
+    init(_ id: UInt64, _ request: HTTPDNSClient.Request, at start: MonotonicTime, makesEvents: Bool) {
+        let facts = RequestFacts(request)
+        record = HTTPDNSClient.CallRecord(callID: id, method: facts.method, url: facts.url, start: start)
+        lastTime = start
+        self.makesEvents = makesEvents
+    }
+
+    /// Returns the events since the last call.
+    mutating func takeEvents() -> [Event] {
+        guard !events.isEmpty else { return [] }
+        defer { events = [] }
+        return events
+    }
+
+    private mutating func add(
+        _ kind: Event.Kind,
+        hop number: Int? = nil,
+        at time: MonotonicTime,
+        _ complete: (inout Event) -> Void = { _ in }
+    ) {
+        guard makesEvents else { return }
+        // What the loop has timed may be older than an event of the pipeline.
+        lastTime = max(lastTime, time)
+        var event = Event(kind, callID: record.callID, hop: number ?? hop, at: lastTime)
+        complete(&event)
+        events.append(event)
+    }
+
+    mutating func begin() {
+        add(.started, at: record.start) { [record] event in
+            event.method = record.method
+            event.url = record.url
+        }
+    }
+
+    // MARK: hops
+
+    mutating func beginHop(_ number: Int, _ request: HTTPDNSClient.Request, at now: MonotonicTime) {
+        guard !isEnded else { return }
+        hop = number
+        openHops.append(OpenHop(number: number, request: RequestFacts(request), start: now))
+    }
+
+    /// - Parameter outcome: The status of the response, or the error of the hop.
+    mutating func endHop(_ number: Int, _ outcome: Result<HTTPResponse.Status, any Error>, at now: MonotonicTime) {
+        guard !isEnded, let index = openHops.firstIndex(where: { $0.number == number }) else { return }
+        let open = openHops.remove(at: index)
+        switch outcome {
+        case .success(let status):
+            guard !sendings.contains(where: { $0.hop.number == number && $0.hop.status != nil }) else { return }
+            var hop = hop(of: open)
+            hop.duration = now - open.start
+            hop.isAnsweredInProcess = true
+            hop.status = status
+            sendings.append(Sending(hop: hop))
+            addHeadInProcess(status, hop: number, at: now)
+        case .failure(let error):
+            guard !sendings.contains(where: { $0.hop.number == number }) else { return }
+            var hop = hop(of: open)
+            CallLog.note(error, in: &hop, at: now)
+            sendings.append(Sending(hop: hop))
+        }
+    }
+
+    private func hop(of open: OpenHop) -> Hop {
+        Hop(number: open.number, method: open.request.method, url: open.request.url, start: open.start)
+    }
+
+    private mutating func addHeadInProcess(_ status: HTTPResponse.Status, hop number: Int, at now: MonotonicTime) {
+        add(.responseHead, hop: number, at: now) { event in
+            event.status = status
+            event.isAnsweredInProcess = true
+        }
+    }
+
+    private static func note(_ error: any Error, in hop: inout Hop, at now: MonotonicTime) {
+        guard !(error is CancellationError) else { return }
+        let error = error as? HTTPDNSClientError ?? HTTPDNSClientError(interceptorError: error)
+        hop.duration = now - hop.start
+        hop.error = error
+        hop.attempts = error.attempts
+    }
+
+    /// - Returns: The index of the sending.
+    mutating func beginSending(_ number: Int, _ request: HTTPDNSClient.Request, at now: MonotonicTime) -> Int {
+        let facts = RequestFacts(request)
+        sendings.append(Sending(hop: Hop(number: number, method: facts.method, url: facts.url, start: now)))
+        return sendings.count - 1
+    }
+
+    mutating func noteResolved(
+        _ index: Int,
+        _ source: HTTPDNSResolver.Resolution.Source,
+        _ addresses: [HTTPDNSEndpoint],
+        at now: MonotonicTime
+    ) {
+        guard !isEnded else { return }
+        reportConnections(of: index)
+        guard sendings[index].addresses != addresses else { return }
+        sendings[index].addresses = addresses
+        add(.resolved, hop: sendings[index].hop.number, at: now) { event in
+            event.source = source
+            event.addresses = addresses
+        }
+    }
+
+    mutating func beginTransfer(_ index: Int, _ notes: TransferNotes, at now: MonotonicTime) {
+        guard !isEnded else { return }
+        reportConnections(of: index)
+        sendings[index].notes.append(notes)
+    }
+
+    mutating func noteRequestBody(_ index: Int, _ progress: HTTPDNSClient.Progress, at now: MonotonicTime) {
+        guard !isEnded else { return }
+        add(.requestBodyProgress, hop: sendings[index].hop.number, at: now) { $0.progress = progress }
+    }
+
+    mutating func noteHead(_ index: Int, _ exchange: HTTPDNSClient.Exchange, at now: MonotonicTime) {
+        guard !isEnded else { return }
+        if !reportConnections(of: index) { reportConnections(of: exchange, index, at: now) }
+        sendings[index].hop.duration = now - sendings[index].hop.start
+        sendings[index].hop.take(exchange)
+        add(.responseHead, hop: sendings[index].hop.number, at: now) { event in
+            event.status = exchange.status
+            event.endpoint = exchange.remote
+        }
+    }
+
+    mutating func noteFailure(_ index: Int, _ error: any Error, at now: MonotonicTime) {
+        guard !isEnded else { return }
+        reportConnections(of: index)
+        CallLog.note(error, in: &sendings[index].hop, at: now)
+    }
+
+    // MARK: connections
+
+    /// Adds the events of the connections that the loop has noted.
+    /// - Returns: Whether there are notes of the present transfer.
+    @discardableResult
+    private mutating func reportConnections(of index: Int) -> Bool {
+        var hasNotes = false
+        while sendings[index].reported < sendings[index].notes.count {
+            let attempts = sendings[index].notes[sendings[index].reported].attempts
+            sendings[index].reported += 1
+            hasNotes = !attempts.isEmpty
+            let events = attempts.flatMap(CallLog.connectionEvents).enumerated()
+            // Attempts overlap: of equal times the event that was noted first is first.
+            for (_, event) in events.sorted(by: { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }) {
+                add(event.kind, hop: sendings[index].hop.number, at: event.time) { added in
+                    added.endpoint = event.endpoint
+                    if event.kind == .requestSent { added.reusedConnection = event.isReused }
+                }
+            }
+        }
+        return hasNotes
+    }
+
+    private static func connectionEvents(
+        _ attempt: TransferNotes.Attempt
+    ) -> [(kind: Event.Kind, endpoint: HTTPDNSEndpoint, time: MonotonicTime, isReused: Bool)] {
+        var events: [(kind: Event.Kind, endpoint: HTTPDNSEndpoint, time: MonotonicTime, isReused: Bool)] = []
+        let isReused = !attempt.opensConnection
+        if attempt.opensConnection {
+            events.append((.connecting, attempt.endpoint, attempt.startedAt, isReused))
+            let isConnected = [.send, .firstByte, .body].contains(attempt.phase) || attempt.sentAt != nil
+            if isConnected {
+                let time = attempt.startedAt + (attempt.timings.connect ?? .zero) + (attempt.timings.tls ?? .zero)
+                events.append((.connected, attempt.endpoint, min(time, attempt.sentAt ?? time), isReused))
+            }
+        }
+        if let sentAt = attempt.sentAt { events.append((.requestSent, attempt.endpoint, sentAt, isReused)) }
+        return events
+    }
+
+    /// Adds the events of a response without notes, such as that of a test's sender.
+    private mutating func reportConnections(of exchange: HTTPDNSClient.Exchange, _ index: Int, at now: MonotonicTime) {
+        let number = sendings[index].hop.number
+        for attempt in exchange.failedAttempts {
+            add(.connecting, hop: number, at: now) { $0.endpoint = attempt.endpoint }
+        }
+        if !exchange.reusedConnection {
+            for kind in [Event.Kind.connecting, .connected] {
+                add(kind, hop: number, at: now) { $0.endpoint = exchange.remote }
+            }
+        }
+        add(.requestSent, hop: number, at: now) { event in
+            event.endpoint = exchange.remote
+            event.reusedConnection = exchange.reusedConnection
+        }
+    }
+
+    // MARK: between hops
+
+    mutating func noteRedirect(
+        _ status: HTTPResponse.Status,
+        to next: HTTPDNSClient.Request,
+        at now: MonotonicTime
+    ) {
+        guard !isEnded else { return }
+        record.redirects += 1
+        let facts = RequestFacts(next)
+        add(.redirect, at: now) { event in
+            event.status = status
+            event.method = facts.method
+            event.url = facts.url
+        }
+    }
+
+    mutating func noteRetry(
+        after outcome: Result<HTTPResponse.Status, any Error>,
+        in delay: Duration,
+        at now: MonotonicTime
+    ) {
+        guard !isEnded else { return }
+        record.retries += 1
+        add(.retry, at: now) { event in
+            event.delay = delay
+            switch outcome {
+            case .success(let status): event.status = status
+            case .failure(let error): event.error = error as? HTTPDNSClientError
+            }
+        }
+    }
+
+    // MARK: the end
+
+    /// Notes the response that the caller gets.
+    mutating func noteResponse(_ status: HTTPResponse.Status, at now: MonotonicTime) {
+        guard !isEnded else { return }
+        record.timeToHead = now - record.start
+        record.status = status
+        // An application interceptor has answered: the call has no hop.
+        guard sendings.isEmpty else { return }
+        var hop = Hop(method: record.method, url: record.url, start: record.start)
+        hop.duration = record.timeToHead
+        hop.isAnsweredInProcess = true
+        hop.status = status
+        sendings.append(Sending(hop: hop))
+        addHeadInProcess(status, hop: 0, at: now)
+    }
+
+    mutating func noteBody(_ progress: HTTPDNSClient.Progress, at now: MonotonicTime) {
+        guard !isEnded else { return }
+        record.bodyBytes = progress.bytes
+        add(.bodyProgress, at: now) { $0.progress = progress }
+    }
+
+    /// Ends the call.
+    /// - Returns: The record; nil when the call had ended before.
+    mutating func end(_ end: End, at now: MonotonicTime) -> HTTPDNSClient.CallRecord? {
+        guard !isEnded else { return nil }
+        var (decoded, readBytes): (Int64?, Int64) = (nil, 0)
+        switch end {
+        case .whole(let bytes):
+            record.isBodyComplete = true
+            decoded = bytes
+        case .released(let isCanceled, let isAsReceived):
+            if isCanceled { record.outcome = .canceled }
+            if isAsReceived { readBytes = record.bodyBytes }
+        case .failed(is CancellationError):
+            record.outcome = .canceled
+        case .failed(let error):
+            record.outcome = .failed
+            record.error = error as? HTTPDNSClientError ?? HTTPDNSClientError(interceptorError: error)
+        }
+        record.duration = now - record.start
+        let kind = [.failed: .failed, .canceled: .canceled][record.outcome] ?? Event.Kind.finished
+        add(kind, at: now) { [record] in $0.error = record.error }
+        isEnded = true
+        for index in sendings.indices { sendings[index].addBytes() }
+        if let last = sendings.indices.last {
+            sendings[last].hop.decodedBodyBytes = decoded
+            if let noted = sendings[last].hop.responseBodyBytes {
+                sendings[last].hop.responseBodyBytes = max(noted, readBytes)
+            }
+        }
+        record.hops = sendings.map(\.hop)
+        return record
+    }
+}
+
+extension HTTPDNSClient.CallRecord.Hop {
+    fileprivate mutating func take(_ exchange: HTTPDNSClient.Exchange) {
+        destination = HTTPDNSClient.Response.Destination(exchange)
+        attempts = exchange.failedAttempts
+        status = exchange.status
+        version = exchange.version
+        resolve = exchange.resolve
+        timings = exchange.timings
+        isHedged = exchange.isHedged
+    }
+}
+
+extension CallLog.Sending {
+    /// Adds the bytes and times that the loop has noted.
+    fileprivate mutating func addBytes() {
+        let attempts = notes.flatMap(\.attempts)
+        guard !attempts.isEmpty else { return }
+        hop.requestHeadBytes = attempts.reduce(0) { $0 + Int64($1.requestHeadBytes) }
+        hop.requestBodyBytes = attempts.reduce(0) { $0 + Int64($1.requestBodyBytes) }
+        hop.responseHeadBytes = attempts.reduce(0) { $0 + Int64($1.responseHeadBytes) }
+        hop.responseBodyBytes = attempts.reduce(0) { $0 + Int64($1.responseBodyBytes) }
+        if let last = attempts.last(where: { $0.responseHeadBytes > 0 }) ?? attempts.last { hop.timings = last.timings }
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+internal import Synchronization
+
+/// The recorders and subscribers of a client, and the observers of its requests.
+final class CallObservers: Sendable {
+    /// The maximum number of events of one call that wait for the observer of its request.
+    static let maximumWaitingOfCall = 256
+    /// The maximum number of events of all calls that wait for observers of requests.
+    static let maximumWaiting = 4096
+
+    private struct State {
+        var recordings: [HTTPDNSClient.CallRecording] = []
+        var queues: [RequestEventQueue] = []
+        var isEnding = false
+    }
+
+    private let state = Lock(State())
+    /// Whether calls have something to read in ``state``: nearly none do, and the others do not take the lock.
+    private let isUsed = Atomic(false)
+    private let budget = EventBudget(limit: CallObservers.maximumWaiting)
+    /// The thread of observers. On the runtime's own threads an observer that blocks could delay calls.
+    private let executor = BlockingExecutor(named: "httpdns-events", isOnDuty: false)
+
+    /// Whether there is a recorder or a subscriber.
+    var isInUse: Bool { isUsed.load(ordering: .acquiring) }
+
+    // MARK: recorders and subscribers
+
+    func add(_ record: @escaping @Sendable (HTTPDNSClient.CallRecord) -> Void) -> HTTPDNSClient.CallRecording {
+        let recording = HTTPDNSClient.CallRecording(record) { [weak self] in self?.remove($0) }
+        change { $0.recordings.append(recording) }
+        return recording
+    }
+
+    private func remove(_ recording: HTTPDNSClient.CallRecording) {
+        change { state in state.recordings.removeAll { $0 === recording } }
+    }
+
+    func add(_ queue: RequestEventQueue) {
+        let isEnding = change { state in
+            state.queues.append(queue)
+            return state.isEnding
+        }
+        if isEnding { queue.end() }
+    }
+
+    func remove(_ queue: RequestEventQueue) {
+        change { state in state.queues.removeAll { $0 === queue } }
+        queue.close()
+    }
+
+    /// Ends all subscriptions after the calls that have begun. Idempotent.
+    func end() {
+        let queues = change { state in
+            state.isEnding = true
+            return state.queues
+        }
+        for queue in queues { queue.end() }
+        executor.thread.leave()
+    }
+
+    @discardableResult
+    private func change<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
+        state.withLock { state in
+            let result = change(&state)
+            isUsed.store(!state.recordings.isEmpty || !state.queues.isEmpty, ordering: .releasing)
+            return result
+        }
+    }
+
+    // MARK: calls
+
+    /// Begins the observation of a call.
+    /// - Returns: Nil when nothing observes it.
+    func begin(_ request: HTTPDNSClient.Request, id: UInt64, at start: MonotonicTime) -> ObservedCall? {
+        let observer = request.own?.observer
+        guard isInUse || observer != nil else { return nil }
+        let (recordings, queues) = state.withLock { ($0.recordings, $0.queues) }
+        var feeds = queues.filter { $0.open() }.map { EventFeed($0) }
+        if let observer, budget.hasRoom {
+            let queue = RequestEventQueue(limit: CallObservers.maximumWaitingOfCall, budget: budget)
+            if queue.open() { feeds.append(EventFeed(queue)) }
+            queue.end()
+            Task.detached(executorPreference: executor) {
+                while let event = await queue.next() { await observer(event) }
+            }
+        }
+        guard !feeds.isEmpty || !recordings.isEmpty else { return nil }
+        let call = ObservedCall(CallLog(id, request, at: start, makesEvents: !feeds.isEmpty), feeds, recordings)
+        call.begin()
+        return call
+    }
+}
+
+/// The events of one call on their way to one queue.
+struct EventFeed: Sendable {
+    private let queue: RequestEventQueue
+    private var isOver = false
+    /// The kind of the last event and its number in the queue.
+    private var last: (kind: HTTPDNSClient.RequestEvent.Kind, number: UInt64)?
+
+    init(_ queue: RequestEventQueue) { self.queue = queue }
+
+    /// Adds an event to the queue, unless the call is lost there.
+    /// - Returns: The action that resumes the waiting subscriber; nil when none waits.
+    mutating func send(_ event: HTTPDNSClient.RequestEvent) -> (@Sendable () -> Void)? {
+        guard !isOver else { return nil }
+        let isProgress = event.kind == .bodyProgress || event.kind == .requestBodyProgress
+        let merged = isProgress && last?.kind == event.kind ? last?.number : nil
+        last = nil
+        switch queue.offer(event, mergingWith: merged) {
+        case .stored(let number):
+            last = (event.kind, number)
+        case .delivered(let waiter, let event):
+            return { waiter.deliver(event) }
+        case .lost, .closed:
+            isOver = true
+        }
+        return nil
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+public import HTTPDNSPrimitives
+public import HTTPTypes
+
+extension HTTPDNSClient {
+    /// The record of a call that has ended: its request, its hops, its times and bytes, and its outcome.
+    ///
+    /// It has no secrets: no header field, no body, and no query of a URL. Recorders get it, see
+    /// ``HTTPDNSClient/recordCalls(_:)``.
+    public struct CallRecord: Sendable, CustomStringConvertible {
+        /// The number of the call, unique in the process: ``HTTPDNSClient/InterceptionContext/callID``.
+        public var callID: UInt64
+        /// The method of the caller's request.
+        public var method: HTTPRequest.Method
+        /// The URL of the caller's request, without user information and query, at most 120 characters.
+        public var url: String
+        /// The start of the call, on `SystemTimeSource`.
+        public var start: MonotonicTime
+        /// The time from the start to the end of the call, which is the end of its response body.
+        public var duration: Duration = .zero
+        /// The time from the start to the response head that the caller got; nil when there was none.
+        public var timeToHead: Duration?
+        /// The requests of the call in their order, with those of retries and redirects.
+        public var hops: [Hop] = []
+        /// The outcome.
+        public var outcome: Outcome
+        /// The error; nil unless the call failed.
+        public var error: HTTPDNSClientError?
+        /// The number of redirects that were followed.
+        public var redirects = 0
+        /// The number of retries by the ``HTTPDNSClient/RetryPolicy``, with one during whose wait the call ended.
+        public var retries = 0
+        /// The status that the caller got; nil when there was none.
+        public var status: HTTPResponse.Status?
+        /// The bytes of the response body that the caller read, after decoding and after interceptors.
+        public var bodyBytes: Int64 = 0
+        /// Whether the caller read the response body to its end. A released body is no failure.
+        public var isBodyComplete = false
+
+        /// Creates a record, such as for the test of a recorder.
+        public init(
+            callID: UInt64,
+            method: HTTPRequest.Method = .get,
+            url: String,
+            start: MonotonicTime,
+            outcome: Outcome = .finished
+        ) {
+            self.callID = callID
+            self.method = method
+            self.url = url
+            self.start = start
+            self.outcome = outcome
+        }
+
+        /// The bytes of all request bodies, as sent.
+        public var requestBodyBytes: Int64 { hops.reduce(0) { $0 + ($1.requestBodyBytes ?? 0) } }
+        /// The bytes of all response bodies, as received.
+        public var responseBodyBytes: Int64 { hops.reduce(0) { $0 + ($1.responseBodyBytes ?? 0) } }
+
+        /// The method, the URL, the outcome, and the duration: `GET https://one.test/a: finished 200 in 12 ms, 1 hop`.
+        public var description: String {
+            let result = status.map { " \($0.code)" } ?? error.map { " \($0.shortDescription)" } ?? ""
+            return "\(method.rawValue) \(url): \(outcome)\(result) in \(duration.shortText), "
+                + "\(hops.count) \(hops.count == 1 ? "hop" : "hops")"
+        }
+    }
+}
+
+extension HTTPDNSClient.CallRecord {
+    /// The outcome of a call. More outcomes may be added.
+    public struct Outcome: Hashable, Sendable, CustomStringConvertible {
+        /// A short identifier for logs and metric labels.
+        public let description: String
+
+        /// The caller got a response, of any status, and its body ended without an error or was released.
+        public static let finished = Outcome(description: "finished")
+        /// The call failed, or its body did.
+        public static let failed = Outcome(description: "failed")
+        /// The call was canceled.
+        public static let canceled = Outcome(description: "canceled")
+    }
+
+    /// One request of a call. Two of them have the same ``number`` when a network interceptor sent a request twice.
+    public struct Hop: Sendable {
+        /// The number of the hop in its call, from 0: ``HTTPDNSClient/InterceptionContext/hop``.
+        public var number: Int
+        /// The method.
+        public var method: HTTPRequest.Method
+        /// The URL, without user information and query, at most 120 characters.
+        public var url: String
+        /// The start of the hop, on `SystemTimeSource`.
+        public var start: MonotonicTime
+        /// The time from the start of the hop to its response head, or to its failure; nil when it was canceled.
+        public var duration: Duration?
+        /// Whether the response was made in this process: by an interceptor, a stub or a handler of a scheme. Such a hop has
+        /// no destination, timings or bytes.
+        public var isAnsweredInProcess = false
+        /// The server that responded, and the source of its address; nil without a response of a server.
+        public var destination: HTTPDNSClient.Response.Destination?
+        /// The addresses that were tried and failed, in order.
+        public var attempts: [HTTPDNSClientError.Attempt] = []
+        /// The status; nil without a response.
+        public var status: HTTPResponse.Status?
+        /// The HTTP version; nil without a response of a server.
+        public var version: HTTPDNSClient.HTTPVersion?
+        /// The time that resolving took; nil when the request had its own addresses, and without a response.
+        public var resolve: Duration?
+        /// The durations of the phases that had ended: `total` is known when the body had arrived whole. Those of making
+        /// a connection are nil when it had been used before.
+        public var timings = HTTPDNSClient.Exchange.Timings()
+        /// Whether the request was sent twice, see ``HTTPDNSClient/Exchange/isHedged``.
+        public var isHedged = false
+        /// The error of the hop; nil for a response, and for a canceled hop.
+        public var error: HTTPDNSClientError?
+        /// The bytes of the request head as sent, with those of a `CONNECT` to a proxy; over HTTP/2 those of its form in
+        /// HTTP/1.1. Nil when they are not known.
+        public var requestHeadBytes: Int64?
+        /// The bytes of the request body as sent. Nil when they are not known.
+        public var requestBodyBytes: Int64?
+        /// The bytes of the response head as received, without those of interim responses; over HTTP/2 those of its form in
+        /// HTTP/1.1. Nil when they are not known.
+        public var responseHeadBytes: Int64?
+        /// The bytes of the response body as received, before decoding. Nil when they are not known. A body that was
+        /// released before its end may have had more, which arrived unread or after the end of the call.
+        public var responseBodyBytes: Int64?
+        /// The bytes of the response body after decoding; nil unless the hop's body was read to its end by the caller.
+        public var decodedBodyBytes: Int64?
+
+        /// Creates a hop, such as for the test of a recorder.
+        public init(number: Int = 0, method: HTTPRequest.Method = .get, url: String, start: MonotonicTime) {
+            self.number = number
+            self.method = method
+            self.url = url
+            self.start = start
+        }
+    }
+}

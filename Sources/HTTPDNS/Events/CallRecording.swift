@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSPrimitives
+internal import Synchronization
+
+extension HTTPDNSClient {
+    /// A recorder of the calls of one client, from ``HTTPDNSClient/recordCalls(_:)`` until ``stop()``.
+    ///
+    /// Releasing it does not stop it.
+    public final class CallRecording: Sendable {
+        private struct State {
+            var counters = HTTPDNSClient.CallCounters()
+            var isStopped = false
+        }
+
+        private let state = Lock(State())
+        private let record: @Sendable (HTTPDNSClient.CallRecord) -> Void
+        private let leave: @Sendable (CallRecording) -> Void
+
+        init(
+            _ record: @escaping @Sendable (HTTPDNSClient.CallRecord) -> Void,
+            leave: @escaping @Sendable (CallRecording) -> Void
+        ) {
+            self.record = record
+            self.leave = leave
+        }
+
+        /// Stops the recording: no call that ends later is recorded or counted. A closure that is running may end after this.
+        /// Other recorders are not affected. A second stop does nothing.
+        public func stop() {
+            state.withLock { $0.isStopped = true }
+            leave(self)
+        }
+
+        /// The sums of all recorded calls, exact at any time.
+        public var counters: HTTPDNSClient.CallCounters { state.withLock { $0.counters } }
+
+        /// Counts a call and passes its record to the closure, in the task that ends the call.
+        func deliver(_ call: HTTPDNSClient.CallRecord) {
+            let isCounted = state.withLock { state in
+                guard !state.isStopped else { return false }
+                state.counters.add(call)
+                return true
+            }
+            if isCounted { record(call) }
+        }
+    }
+
+    /// The sums of recorded calls.
+    public struct CallCounters: Hashable, Sendable {
+        /// The number of calls: ``finished``, ``failed`` and ``canceled``.
+        public var calls = 0
+        /// The calls with a response, of any status.
+        public var finished = 0
+        /// The calls that failed, or whose body did.
+        public var failed = 0
+        /// The calls that were canceled.
+        public var canceled = 0
+        /// The hops of all calls.
+        public var hops = 0
+        /// The bytes of all request heads, see ``CallRecord/Hop/requestHeadBytes``.
+        public var requestHeadBytes: Int64 = 0
+        /// The bytes of all request bodies, as sent.
+        public var requestBodyBytes: Int64 = 0
+        /// The bytes of all response heads, see ``CallRecord/Hop/responseHeadBytes``.
+        public var responseHeadBytes: Int64 = 0
+        /// The bytes of all response bodies, as received.
+        public var responseBodyBytes: Int64 = 0
+
+        /// Creates counters of no calls.
+        public init() {}
+
+        mutating func add(_ call: HTTPDNSClient.CallRecord) {
+            calls += 1
+            switch call.outcome {
+            case .failed: failed += 1
+            case .canceled: canceled += 1
+            default: finished += 1
+            }
+            hops += call.hops.count
+            for hop in call.hops {
+                requestHeadBytes += hop.requestHeadBytes ?? 0
+                requestBodyBytes += hop.requestBodyBytes ?? 0
+                responseHeadBytes += hop.responseHeadBytes ?? 0
+                responseBodyBytes += hop.responseBodyBytes ?? 0
+            }
+        }
+    }
+}
+
+extension HTTPDNSClient {
+    /// Adds a recorder, which gets the record of each call that begins from now on, exactly once, at the end of the call.
+    ///
+    /// ```swift
+    /// let recording = client.recordCalls { record in metrics.add(record) }
+    /// // ... the traffic to record ...
+    /// recording.stop()
+    /// print(recording.counters.failed, "of", recording.counters.calls, "calls failed")
+    /// ```
+    ///
+    /// The closure runs in the task that ends the call: the one that reads the end of the body, releases the response, or
+    /// gets the error. It must not block, because it delays that task. It is never called on the loop's thread or under a
+    /// lock, and it may run for several calls at the same time. Any number of recorders work side by side.
+    ///
+    /// A call ends with its response body: a response that is kept and not read has no record yet.
+    /// - Parameter record: Receives the records.
+    /// - Returns: The handle that stops the recorder and has its counters.
+    @discardableResult
+    public func recordCalls(_ record: @escaping @Sendable (HTTPDNSClient.CallRecord) -> Void) -> CallRecording {
+        pipeline.observers.add(record)
+    }
+}

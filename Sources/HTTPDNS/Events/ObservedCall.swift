@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSCore
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+/// A call that is observed: the steps of the pipeline and the reader of its body note here what happens.
+///
+/// Events are made and put into the queues of subscribers under one lock, so that all queues have them in one order. Subscribers
+/// are resumed, and recorders are called, after the lock is released.
+final class ObservedCall: Sendable {
+    private struct State {
+        var log: CallLog
+        var feeds: [EventFeed]
+    }
+
+    private let state: Lock<State>
+    private let recordings: [HTTPDNSClient.CallRecording]
+
+    init(_ log: CallLog, _ feeds: [EventFeed], _ recordings: [HTTPDNSClient.CallRecording]) {
+        state = Lock(State(log: log, feeds: feeds))
+        self.recordings = recordings
+    }
+
+    private func note<Result: Sendable>(_ change: @Sendable (inout CallLog, MonotonicTime) -> Result) -> Result {
+        let (result, resumptions) = state.withLock { state in
+            // Read under the lock: times are in the order of the events.
+            let result = change(&state.log, SystemTimeSource().now())
+            var resumptions: [@Sendable () -> Void] = []
+            for event in state.log.takeEvents() {
+                for index in state.feeds.indices {
+                    if let resume = state.feeds[index].send(event) { resumptions.append(resume) }
+                }
+            }
+            return (result, resumptions)
+        }
+        for resume in resumptions { resume() }
+        return result
+    }
+
+    func begin() { note { log, _ in log.begin() } }
+
+    // MARK: hops
+
+    func beginHop(_ number: Int, _ request: HTTPDNSClient.Request) {
+        note { log, now in log.beginHop(number, request, at: now) }
+    }
+
+    /// Ends a hop, which has a response. One that was not sent was answered in process.
+    func endHop(_ number: Int, _ response: HTTPDNSClient.Response) {
+        let status = response.status
+        note { log, now in log.endHop(number, .success(status), at: now) }
+    }
+
+    func endHop(_ number: Int, _ error: any Error) {
+        note { log, now in log.endHop(number, .failure(error), at: now) }
+    }
+
+    /// Begins a sending of a hop.
+    /// - Returns: Its index, for the functions below.
+    func beginSending(_ number: Int, _ request: HTTPDNSClient.Request) -> Int {
+        note { log, now in log.beginSending(number, request, at: now) }
+    }
+
+    func noteResolved(_ sending: Int, _ rewritten: HTTPDNSRewriter.RewrittenRequest) {
+        guard !rewritten.isUnresolved else { return }
+        note { log, now in log.noteResolved(sending, rewritten.source, rewritten.addresses, at: now) }
+    }
+
+    /// Returns the notes for a transfer that begins.
+    func beginTransfer(_ sending: Int) -> TransferNotes {
+        let notes = TransferNotes()
+        note { log, now in log.beginTransfer(sending, notes, at: now) }
+        return notes
+    }
+
+    func noteRequestBody(_ sending: Int, _ progress: HTTPDNSClient.Progress) {
+        note { log, now in log.noteRequestBody(sending, progress, at: now) }
+    }
+
+    func noteHead(_ sending: Int, _ exchange: HTTPDNSClient.Exchange) {
+        note { log, now in log.noteHead(sending, exchange, at: now) }
+    }
+
+    func noteFailure(_ sending: Int, _ error: any Error) {
+        note { log, now in log.noteFailure(sending, error, at: now) }
+    }
+
+    // MARK: between hops
+
+    func noteRedirect(_ status: HTTPResponse.Status, to next: HTTPDNSClient.Request) {
+        note { log, now in log.noteRedirect(status, to: next, at: now) }
+    }
+
+    func noteRetry(after outcome: Result<HTTPDNSClient.Response, any Error>, in delay: Duration) {
+        let outcome = outcome.map(\.status)
+        note { log, now in log.noteRetry(after: outcome, in: delay, at: now) }
+    }
+
+    // MARK: the end
+
+    /// Returns a response whose body ends the call.
+    func watching(_ response: HTTPDNSClient.Response) -> HTTPDNSClient.Response {
+        let status = response.status
+        note { log, now in log.noteResponse(status, at: now) }
+        var response = response
+        response.body = response.body.watched(by: self)
+        return response
+    }
+
+    func noteBody(_ progress: HTTPDNSClient.Progress) {
+        note { log, now in log.noteBody(progress, at: now) }
+    }
+
+    /// Ends the call. All later notes are ignored.
+    func end(_ end: CallLog.End) {
+        guard let record = note({ log, now in log.end(end, at: now) }) else { return }
+        for recording in recordings { recording.deliver(record) }
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+extension HTTPDNSClient {
+    /// The events of a client's calls as they happen, for live views.
+    ///
+    /// ```swift
+    /// for await event in client.requestEvents {
+    ///     print(event)
+    /// }
+    /// ```
+    ///
+    /// Each `for await` subscribes separately, from the moment it begins, and gets the calls that begin later. It never
+    /// delays a call. A slow subscriber loses whole calls: when its buffer is full, the call with the next event is lost, and
+    /// none of its further events is delivered. ``RequestEvent/lostCalls`` and ``Iterator/lostCalls`` have their number. The
+    /// calls whose last event was delivered, and the lost ones, are together all calls that have ended. Progress events of a
+    /// call that wait in the buffer are merged into the latest one.
+    ///
+    /// The iteration ends when the client is shut down, its last call has ended and the last event was received, or when the
+    /// subscriber's task is canceled. Without subscribers, recorders and observers no events are made.
+    ///
+    /// Use ``HTTPDNSClient/recordCalls(_:)`` for counts that must be exact.
+    public struct RequestEvents: AsyncSequence, Sendable {
+        /// An event.
+        public typealias Element = HTTPDNSClient.RequestEvent
+        /// Listening never fails.
+        public typealias Failure = Never
+
+        /// The default number of events that are buffered for a subscriber.
+        public static let defaultBufferLimit = 1024
+
+        private let observers: CallObservers
+        private let limit: Int
+
+        init(_ observers: CallObservers, limit: Int = RequestEvents.defaultBufferLimit) {
+            self.observers = observers
+            self.limit = limit
+        }
+
+        /// Returns the same events, with a buffer of `limit` events for each subscriber; less than 1 counts as 1.
+        public func buffered(upTo limit: Int) -> RequestEvents { RequestEvents(observers, limit: limit) }
+
+        /// Subscribes: the iterator gets the events of all calls that begin from now on.
+        public func makeAsyncIterator() -> Iterator { Iterator(Subscription(observers, limit: limit)) }
+
+        /// A subscriber. It gets events until the iterator is released.
+        public struct Iterator: AsyncIteratorProtocol {
+            private let subscription: Subscription
+
+            fileprivate init(_ subscription: Subscription) { self.subscription = subscription }
+
+            /// The number of calls that this subscriber has lost so far.
+            public var lostCalls: Int { subscription.queue.lostCalls }
+
+            /// Returns the next event; nil after the end, and when the task is canceled. After a cancellation it is no longer
+            /// subscribed.
+            public mutating func next() async -> HTTPDNSClient.RequestEvent? { await subscription.next() }
+
+            /// Returns the next event, as ``next()`` does.
+            public mutating func next(isolation actor: isolated (any Actor)?) async -> HTTPDNSClient.RequestEvent? {
+                await subscription.next()
+            }
+        }
+
+        /// A subscription, which lasts for as long as the object lives.
+        fileprivate final class Subscription: Sendable {
+            let queue: RequestEventQueue
+            private let observers: CallObservers
+
+            init(_ observers: CallObservers, limit: Int) {
+                self.observers = observers
+                queue = RequestEventQueue(limit: limit)
+                observers.add(queue)
+            }
+
+            deinit { observers.remove(queue) }
+
+            func next() async -> HTTPDNSClient.RequestEvent? {
+                let event = await queue.next()
+                // A canceled task does not continue the iteration: its subscription must not fill a buffer.
+                if event == nil { observers.remove(queue) }
+                return event
+            }
+        }
+    }
+
+    /// The events of the client's calls from now on.
+    public var requestEvents: RequestEvents { RequestEvents(pipeline.observers) }
+}
+
+extension HTTPDNSClient.Request {
+    /// A closure that receives the events of this call, with its redirects and retries; nil for none, which is the default.
+    ///
+    /// It is called for one event at a time, in their order, in a task of the call's own on a thread of the client, never on
+    /// the loop's thread and never under a lock. It never delays the call. A closure that blocks delays other observers of
+    /// the client. At most 256 events of a call wait for it, and 4,096 of all calls of the client: a call with more gets no
+    /// further events. Progress events that wait are merged into the latest one.
+    ///
+    /// The first request of the call decides: an observer that an interceptor sets has no effect.
+    public var observer: (@Sendable (HTTPDNSClient.RequestEvent) async -> Void)? {
+        get { own?.observer }
+        set { changeOwn { $0.observer = newValue } }
+    }
+}
