@@ -35,6 +35,21 @@ public enum SocketTable {
         }
     }
 
+    /// Waits until a number of sockets connect to a port, and neither succeed nor fail.
+    /// - Throws: ``RigError`` after half a minute.
+    public static func awaitConnecting(to port: UInt16, count: Int) async throws {
+        let remote = ":" + hexadecimal(port)
+        let deadline = ContinuousClock.now + .seconds(30)
+        // State 02 is TCP_SYN_SENT.
+        while rows().count(where: { $0[2].hasSuffix(remote) && $0[3] == "02" }) != count {
+            guard ContinuousClock.now < deadline else {
+                throw RigError("there are not \(count) sockets that connect to port \(port)")
+            }
+            // No system call waits for another socket's state.
+            try await Task.sleep(for: .milliseconds(2))
+        }
+    }
+
     private static func hexadecimal(_ port: UInt16) -> String {
         let text = String(port, radix: 16, uppercase: true)
         return String(repeating: "0", count: 4 - text.utf8.count) + text
