@@ -93,10 +93,9 @@ extension HTTPDNSClient {
     /// Adds a recorder, which gets the record of each call that begins from now on, exactly once, at the end of the call.
     ///
     /// ```swift
-    /// let recording = client.recordCalls { record in metrics.add(record) }
-    /// // ... the traffic to record ...
-    /// recording.stop()
-    /// print(recording.counters.failed, "of", recording.counters.calls, "calls failed")
+    /// let recording = client.recordCalls { record in
+    ///     if record.outcome == .failed { print(record) }
+    /// }
     /// ```
     ///
     /// The closure runs in the task that ends the call: the one that reads the end of the body, releases the response, or
