@@ -119,8 +119,8 @@ extension HTTPDNSClient.CallRecord {
         public var requestHeadBytes: Int64?
         /// The bytes of the request body as sent. Nil when they are not known.
         public var requestBodyBytes: Int64?
-        /// The bytes of the response head as received, without those of interim responses; over HTTP/2 those of its form in
-        /// HTTP/1.1. Nil when they are not known.
+        /// The bytes of the response head as received, with those of interim responses and of a proxy's response to `CONNECT`;
+        /// over HTTP/2 those of its form in HTTP/1.1. Nil when they are not known.
         public var responseHeadBytes: Int64?
         /// The bytes of the response body as received, before decoding. Nil when they are not known. A body that was
         /// released before its end may have had more, which arrived unread or after the end of the call.

@@ -25,7 +25,7 @@ package final class TransferNotes: Sendable {
         package var requestHeadBytes: Int
         /// The bytes of the request body.
         package var requestBodyBytes: Int
-        /// The bytes of the final response head; over HTTP/2 those of the form that libcurl makes of it.
+        /// The bytes of the response heads, those of interim responses too, as libcurl counts them.
         package var responseHeadBytes: Int
         /// The received bytes of the response body, before decoding.
         package var responseBodyBytes: Int
@@ -69,7 +69,7 @@ extension EasyHandle {
                 timings: timings,
                 requestHeadBytes: long(CURLINFO_REQUEST_SIZE),
                 requestBodyBytes: sentBytes,
-                responseHeadBytes: head.count,
+                responseHeadBytes: long(CURLINFO_HEADER_SIZE),
                 responseBodyBytes: receivedBodyBytes
             ),
             at: &noteIndex

@@ -38,7 +38,9 @@ struct CallEventsOverTheWireTests {
 
     @Test("The bytes of heads and bodies are those on the wire", arguments: [nil, "some text"])
     func bytes(body: String?) async throws {
-        let head = "HTTP/1.1 200 OK\r\nX-A: b\r\nContent-Length: 5\r\n\r\n"
+        // The first head is that of an interim response.
+        let head =
+            "HTTP/1.1 103 Early Hints\r\nX-B: c\r\n\r\nHTTP/1.1 200 OK\r\nX-A: b\r\nContent-Length: 5\r\n\r\n"
         let server = try RawServer(.readHead, .read(body?.utf8.count ?? 0), .sendText(head + "hello"), .hang)
         let client = try await mappedClient(server.port)
         let recording = client.recordCalls { _ in }

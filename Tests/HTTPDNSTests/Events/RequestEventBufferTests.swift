@@ -50,9 +50,8 @@ struct RequestEventBufferTests {
         for kind in [Kind.started, .resolved, .responseHead, .finished] {
             for index in calls.indices {
                 calls[index].send(event(kind, of: calls[index].id), to: &buffer)
-                if Int.random(in: 0..<3, using: &random) == 0, case .event(let event) = buffer.take(orWaitAs: 0) {
-                    events.append(event)
-                }
+                guard buffer.count > 0, Int.random(in: 0..<3, using: &random) == 0 else { continue }
+                if case .event(let event) = buffer.take(orWaitAs: 0) { events.append(event) }
             }
         }
         let left = buffer.end()
