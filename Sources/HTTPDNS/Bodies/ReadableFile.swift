@@ -7,14 +7,14 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 /// A regular file that is read in pieces, on threads of ``ThreadPool/files``. Its last reference closes it.
-final class ReadableFile: Sendable {
+package final class ReadableFile: Sendable {
     /// The number of bytes per read. A read may start a thread, which costs as much as copying a tenth of this.
     private static let portion = 256 * 1024
 
     private let path: String
     private let descriptor: Int32
     /// The length of the file when it was opened.
-    let length: Int64
+    package let length: Int64
     private let work = SerialWork(on: ThreadPool.files)
 
     private init(_ path: String) throws(FileFault) {
@@ -53,9 +53,27 @@ final class ReadableFile: Sendable {
         }
     }
 
+    /// Opens a file that is not the body of a request.
+    /// - Throws: ``FileFault``, `CancellationError`.
+    package static func open(_ path: String) async throws -> ReadableFile {
+        do {
+            return try await SerialWork(on: ThreadPool.files).run { try ReadableFile(path) }
+        } catch is SerialWork.NoThread {
+            throw FileFault(path, EAGAIN)
+        }
+    }
+
+    /// Returns the first bytes of a file: `limit` bytes, or all of a shorter file. It waits for the disk.
+    package static func contents(of path: String, upTo limit: Int = .max) throws(FileFault) -> [UInt8] {
+        let file = try ReadableFile(path)
+        var bytes: [UInt8] = []
+        while bytes.count < file.length, bytes.count < limit { bytes += try file.readNow(at: Int64(bytes.count)) }
+        return Array(bytes.prefix(limit))
+    }
+
     /// Reads the bytes at an offset below the length: at least one, and never beyond the length.
     /// - Throws: ``FileFault``, `CancellationError`.
-    func read(at offset: Int64) async throws -> [UInt8] {
+    package func read(at offset: Int64) async throws -> [UInt8] {
         do {
             return try await work.run { [self] in try readNow(at: offset) }
         } catch is SerialWork.NoThread {
@@ -75,7 +93,7 @@ final class ReadableFile: Sendable {
         }
         guard number == 0 else { throw FileFault(path, number) }
         guard !bytes.isEmpty else {
-            throw FileFault(path, "it was cut to \(offset) of its \(length) bytes while it was sent")
+            throw FileFault(path, "it was cut to \(offset) of its \(length) bytes while it was read")
         }
         return bytes
     }
@@ -98,7 +116,7 @@ package struct FileFault: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// - Parameter number: The system's error number.
-    init(_ path: String, _ number: Int32) { self.init(path, systemErrorText(number)) }
+    package init(_ path: String, _ number: Int32) { self.init(path, systemErrorText(number)) }
 }
 
 extension HTTPDNSClientError {
