@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+/// The changes of URLs in a recording.
+enum RecordedURL {
+    /// Returns a URL without its user information, its fragment and some query items.
+    /// - Parameter names: The names of the items, in lower case and without percent-encoding.
+    static func text(_ url: String, without names: Set<String>) -> String {
+        let whole = url.prefix { $0 != "#" }
+        guard let mark = whole.firstIndex(of: "?") else { return URLText.withoutUserInformation(String(whole)) }
+        let items = whole[whole.index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false)
+        let kept = items.filter { !names.contains(pair($0).name.lowercased()) }
+        let start = URLText.withoutUserInformation(String(whole[..<mark]))
+        // A query that was empty stays; one of which nothing is left goes.
+        return kept.isEmpty ? start : "\(start)?\(kept.joined(separator: "&"))"
+    }
+
+    /// Returns the query items of a URL, without percent-encoding.
+    static func items(of url: String) -> [HTTPArchive.Pair] {
+        guard let mark = url.firstIndex(of: "?") else { return [] }
+        return url[url.index(after: mark)...].split(separator: "&").map(pair)
+    }
+
+    private static func pair(_ item: Substring) -> HTTPArchive.Pair {
+        let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        return HTTPArchive.Pair(decoded(parts[0]), parts.count > 1 ? decoded(parts[1]) : "")
+    }
+
+    private static func decoded(_ text: Substring) -> String {
+        let bytes = PercentEncoding.decoded(text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 })
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

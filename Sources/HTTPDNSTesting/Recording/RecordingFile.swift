@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// The file of a recording.
+enum RecordingFile {
+    /// - Parameter mayBeMissing: Whether a missing file is an empty recording.
+    static func read(_ path: String, mayBeMissing: Bool) throws(HTTPDNSRecording.Error) -> HTTPArchive {
+        if mayBeMissing, !FileManager.default.fileExists(atPath: path) { return HTTPArchive(entries: []) }
+        let bytes: [UInt8]
+        do {
+            bytes = try ReadableFile.contents(of: path)
+        } catch {
+            throw HTTPDNSRecording.Error(.unreadable, "the recording cannot be read: \(error.reason)", file: path)
+        }
+        do {
+            return try JSONDecoder().decode(HTTPArchive.self, from: Data(bytes))
+        } catch {
+            throw .malformed(path, reason(of: error))
+        }
+    }
+
+    static func write(_ archive: HTTPArchive, to path: String) throws(HTTPDNSRecording.Error) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        do {
+            let file = try ReplacedFile(path)
+            try file.append(Array(try encoder.encode(archive)) + [UInt8(ascii: "\n")])
+            try file.finish()
+        } catch {
+            let reason = (error as? FileFault)?.reason ?? "\(error)"
+            throw HTTPDNSRecording.Error(.unwritable, "the recording cannot be saved: \(reason)", file: path)
+        }
+    }
+
+    /// Returns the text of a decoder's error, with the position in the file.
+    static func reason(of error: any Error) -> String {
+        guard let error = error as? DecodingError else { return "\(error)" }
+        switch error {
+        case .keyNotFound(let key, let context): return "\(path(context.codingPath + [key])) is missing"
+        case .valueNotFound(_, let context): return "\(path(context.codingPath)) is null"
+        case .typeMismatch(let type, let context): return "\(path(context.codingPath)) is not of type \(type)"
+        case .dataCorrupted(let context):
+            guard context.codingPath.isEmpty else { return "\(path(context.codingPath)): \(context.debugDescription)" }
+            return "\(context.debugDescription) \(context.underlyingError.map { "\($0)" } ?? "")"
+        @unknown default: return "\(error)"
+        }
+    }
+
+    /// Returns the text of a path, such as `log.entries[3].response`.
+    private static func path(_ keys: [any CodingKey]) -> String {
+        keys.reduce(into: "") { text, key in
+            if let index = key.intValue {
+                text += "[\(index)]"
+            } else {
+                text += text.isEmpty ? key.stringValue : ".\(key.stringValue)"
+            }
+        }
+    }
+}

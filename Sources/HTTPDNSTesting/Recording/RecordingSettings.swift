@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// The identity of a request in a recording.
+struct RecordingKey: Hashable, Sendable {
+    let method: String
+    let url: String
+    /// The values of the matched header fields, in the order of the settings.
+    let values: [[String]]
+}
+
+/// The options of a recording, and the entries and keys that follow from them.
+struct RecordingSettings: Sendable {
+    let options: HTTPDNSRecording.Options
+    /// The names of the query items that are not recorded, in lower case.
+    private let excludedItems: Set<String>
+    /// The names of the query items that are not compared, in lower case.
+    private let uncomparedItems: Set<String>
+    /// The header fields with a URL, whose excluded query items are removed too.
+    private let fieldsWithURL: Set<HTTPField.Name>
+
+    /// - Throws: ``HTTPDNSRecording/Error`` with code `configuration`.
+    init(_ options: HTTPDNSRecording.Options) throws(HTTPDNSRecording.Error) {
+        if let name = options.matchedFields.first(where: options.excludedFields.contains) {
+            throw HTTPDNSRecording.Error(
+                .configuration,
+                "the field \(name) is in matchedFields and in excludedFields: its values are not in the file to be compared"
+            )
+        }
+        self.options = options
+        excludedItems = Set(options.excludedQueryItems.map { $0.lowercased() })
+        uncomparedItems = excludedItems.union(options.ignoredQueryItems.map { $0.lowercased() })
+        fieldsWithURL = Set(["Location", "Content-Location", "Referer"].compactMap { HTTPField.Name($0) })
+    }
+
+    func key(of request: HTTPDNSClient.Request) -> RecordingKey {
+        RecordingKey(
+            method: request.method.rawValue,
+            url: RecordedURL.text(Self.canonical(request.url), without: uncomparedItems),
+            values: options.matchedFields.map { request.headerFields[values: $0] }
+        )
+    }
+
+    func key(of request: HTTPArchive.Request) -> RecordingKey {
+        RecordingKey(
+            method: request.method,
+            url: RecordedURL.text(Self.canonical(request.url), without: uncomparedItems),
+            values: options.matchedFields.map { name in
+                request.headers.filter { $0.name.lowercased() == name.canonicalName }.map(\.value)
+            }
+        )
+    }
+
+    /// Returns the entry of a response, without its body.
+    /// - Parameters:
+    ///   - date: The time of the request, in milliseconds since 1970.
+    ///   - wait: The time until the head had arrived.
+    func entry(
+        _ request: HTTPDNSClient.Request,
+        _ response: HTTPDNSClient.Response,
+        date: Int64,
+        wait: Duration
+    ) -> HTTPArchive.Entry {
+        let url = RecordedURL.text(Self.canonical(request.url), without: excludedItems)
+        let exchange = response.exchanges.last
+        let version = response.version.description
+        let (connect, tls) = (exchange?.timings.connect, exchange?.timings.tls)
+        let resolve = exchange?.resolve
+        let before = [connect, tls, resolve].reduce(0) { $0 + ($1?.inMilliseconds ?? 0) }
+        return HTTPArchive.Entry(
+            startedDateTime: Self.text(of: date),
+            time: wait.inMilliseconds,
+            request: HTTPArchive.Request(
+                method: request.method.rawValue,
+                url: url,
+                httpVersion: version,
+                headers: recorded(request.headerFields),
+                queryString: RecordedURL.items(of: url),
+                bodySize: request.body.declaredLength ?? -1
+            ),
+            response: HTTPArchive.Response(
+                status: response.status.code,
+                statusText: response.status.reasonPhrase,
+                httpVersion: version,
+                headers: recorded(response.headerFields),
+                content: HTTPArchive.Content(size: 0, mimeType: response.headerFields[.contentType] ?? ""),
+                redirectURL: recorded(response.headerFields).first { $0.name.lowercased() == "location" }?.value ?? "",
+                bodySize: -1
+            ),
+            timings: HTTPArchive.Timings(
+                dns: resolve?.inMilliseconds ?? -1,
+                // The time of TLS is part of it (HAR 1.2, timings).
+                connect: connect.map { $0.inMilliseconds + (tls?.inMilliseconds ?? 0) } ?? -1,
+                ssl: tls?.inMilliseconds ?? -1,
+                send: 0,
+                wait: max(0, wait.inMilliseconds - before),
+                receive: 0
+            ),
+            serverIPAddress: exchange.map { $0.remote.address.description }
+        )
+    }
+
+    private func recorded(_ fields: HTTPFields) -> [HTTPArchive.Pair] {
+        fields.compactMap { field in
+            guard !options.excludedFields.contains(field.name) else { return nil }
+            let hasURL = fieldsWithURL.contains(field.name)
+            return HTTPArchive.Pair(
+                field.name.rawName,
+                hasURL ? RecordedURL.text(field.value, without: excludedItems) : field.value
+            )
+        }
+    }
+
+    /// Returns a URL in one spelling; other schemes than http and https stay as they are.
+    private static func canonical(_ url: String) -> String {
+        (try? HTTPDNSRewriter.Canonicalizer.canonicalize(url))?.description ?? url
+    }
+
+    /// Returns a time in ISO 8601, in UTC and with milliseconds.
+    private static func text(of date: Int64) -> String {
+        Date(timeIntervalSince1970: Double(date) / 1000)
+            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+}
+
+extension Duration {
+    /// The duration in milliseconds.
+    var inMilliseconds: Double { inSeconds * 1000 }
+}
+
+extension RecordedResponse {
+    /// Returns the response.
+    /// - Parameter file: The file of the recording, for errors.
+    func response(_ file: String) -> HTTPDNSClient.Response {
+        var fields = HTTPFields()
+        for pair in head.headers {
+            // Browsers record the pseudo-fields of HTTP/2, which are no header fields.
+            if let name = HTTPField.Name(pair.name) { fields.append(HTTPField(name: name, value: pair.value)) }
+        }
+        let versions: [HTTPDNSClient.HTTPVersion] = [.http10, .http2]
+        let isHTTP2 = head.httpVersion.lowercased() == "h2" || head.httpVersion.lowercased() == "http/2.0"
+        let version = isHTTP2 ? .http2 : versions.first { $0.description == head.httpVersion } ?? .http11
+        let status = HTTPResponse.Status(code: head.status, reasonPhrase: head.statusText)
+        return HTTPDNSClient.Response(
+            head: HTTPResponse(status: status, headerFields: fields),
+            version: version,
+            body: isIncomplete ? .stream(IncompleteBody(bytes: body, file: file), length: nil) : .bytes(body)
+        )
+    }
+}
+
+/// The recorded start of a body, and then an error.
+private struct IncompleteBody: AsyncSequence, Sendable {
+    typealias Element = [UInt8]
+    typealias Failure = any Error
+
+    let bytes: [UInt8]
+    let file: String
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var bytes: [UInt8]
+        let file: String
+
+        mutating func next() async throws -> [UInt8]? {
+            guard bytes.isEmpty else {
+                defer { bytes = [] }
+                return bytes
+            }
+            throw HTTPDNSRecording.Error(
+                .incompleteBody,
+                "the recording has only the start of this body: the caller read no more of it, or it was above maximumBody",
+                file: file
+            )
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(bytes: bytes, file: file) }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// A recorded response that answers requests.
+struct RecordedResponse: Sendable {
+    let head: HTTPArchive.Response
+    let body: [UInt8]
+    let isIncomplete: Bool
+}
+
+/// The content of a recording.
+struct RecordingState: Sendable {
+    private struct Sequence: Sendable {
+        var responses: [RecordedResponse] = []
+        var used = 0
+    }
+
+    private struct New: Sendable {
+        var entry: HTTPArchive.Entry
+        var body: [UInt8] = []
+        /// Whether bytes of the body are missing.
+        var isIncomplete = true
+    }
+
+    private let old: [HTTPArchive.Entry]
+    private var new: [New] = []
+    private var sequences: [RecordingKey: Sequence] = [:]
+
+    /// - Throws: ``HTTPDNSRecording/Error`` with code `malformed` for a body that cannot be decoded.
+    init(
+        _ entries: [HTTPArchive.Entry],
+        _ settings: RecordingSettings,
+        _ file: String
+    ) throws(HTTPDNSRecording.Error) {
+        old = entries
+        for (index, entry) in entries.enumerated() {
+            let content = entry.response.content
+            guard let body = Self.bytes(content) else {
+                throw .malformed(
+                    file,
+                    "log.entries[\(index)].response.content.text is not \(content.encoding ?? "text")"
+                )
+            }
+            guard (200...599).contains(entry.response.status) else {
+                throw .malformed(file, "log.entries[\(index)].response.status is not a number from 200 to 599")
+            }
+            let response = RecordedResponse(
+                head: entry.response,
+                body: body,
+                isIncomplete: content.isIncomplete ?? false
+            )
+            sequences[settings.key(of: entry.request), default: Sequence()].responses.append(response)
+        }
+    }
+
+    var count: Int { old.count + new.count }
+    var hasNew: Bool { !new.isEmpty }
+
+    /// All entries, in the order of their responses.
+    var entries: [HTTPArchive.Entry] {
+        old
+            + new.map { new in
+                var entry = new.entry
+                entry.response.content = Self.content(new.body, of: entry.response.content.mimeType)
+                entry.response.content.isIncomplete = new.isIncomplete ? true : nil
+                return entry
+            }
+    }
+
+    /// Returns the next response for a request; nil when there is none.
+    mutating func next(for key: RecordingKey) -> RecordedResponse? {
+        guard var sequence = sequences[key], let last = sequence.responses.last else { return nil }
+        defer { sequences[key] = sequence }
+        guard sequence.used < sequence.responses.count else { return last }
+        defer { sequence.used += 1 }
+        return sequence.responses[sequence.used]
+    }
+
+    /// Adds an entry, and returns its number.
+    mutating func append(_ entry: HTTPArchive.Entry, isComplete: Bool) -> Int {
+        new.append(New(entry: entry, isIncomplete: !isComplete))
+        return new.count - 1
+    }
+
+    /// Adds bytes to the body of an entry, up to a limit.
+    mutating func append(_ chunk: [UInt8], to number: Int, limit: Int) {
+        new[number].body += chunk.prefix(max(0, limit - new[number].body.count))
+    }
+
+    /// Notes the end of the body of an entry.
+    mutating func end(_ number: Int, received: Int, receive: Double) {
+        new[number].isIncomplete = new[number].body.count < received
+        new[number].entry.timings.receive = receive
+        new[number].entry.time += receive
+    }
+
+    private static func content(_ bytes: [UInt8], of type: String) -> HTTPArchive.Content {
+        var content = HTTPArchive.Content(size: Int64(bytes.count), mimeType: type)
+        // A text keeps each of its bytes in JSON, as long as they are UTF-8 without a zero.
+        if !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) {
+            content.text = text
+        } else {
+            content.text = Data(bytes).base64EncodedString()
+            content.encoding = "base64"
+        }
+        return content
+    }
+
+    private static func bytes(_ content: HTTPArchive.Content) -> [UInt8]? {
+        guard let text = content.text else { return [] }
+        guard let encoding = content.encoding, !encoding.isEmpty else { return Array(text.utf8) }
+        guard encoding.lowercased() == "base64" else { return nil }
+        return Data(base64Encoded: text).map(Array.init)
+    }
+}
