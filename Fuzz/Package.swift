@@ -14,6 +14,7 @@ let package = Package(
                 .product(name: "HTTPDNSCore", package: "swift-httpdns"),
                 .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
                 .product(name: "HTTPDNSControl", package: "swift-httpdns"),
+                .product(name: "HTTPDNSTesting", package: "swift-httpdns"),
                 .product(name: "HTTPDNSVendors", package: "swift-httpdns"),
             ],
             swiftSettings: [

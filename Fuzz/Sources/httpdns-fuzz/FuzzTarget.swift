@@ -10,6 +10,7 @@ struct FuzzTarget: Sendable {
     /// All targets. A new parser is a file in `Targets/` and a line here.
     static let all: [FuzzTarget] = [
         .alibaba,
+        .capturedMessage,
         .challenge,
         .controlRequest,
         .decoding,
