@@ -113,7 +113,7 @@ struct PaceSchedule: Sendable {
             var slot = max(1, Int64(Double(arrived + 1) / Double(length) * Double(slots)) - 1)
             while Self.boundary(slot, of: slots, length) <= arrived { slot += 1 }
             count = Int(min(Int64(available), Self.boundary(slot, of: slots, length) - arrived))
-            time = duration * Double(slot) / Double(slots)
+            time = slot >= slots ? duration : duration * (Double(slot) / Double(slots))
         case .duration(let duration, let length):
             // Bytes beyond the declared length come with its end.
             (count, time) = (available, length == nil ? .zero : duration)

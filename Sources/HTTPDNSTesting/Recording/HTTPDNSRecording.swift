@@ -8,10 +8,9 @@ public import HTTPTypes
 /// A recording of requests and responses in a file, which answers the same requests later without the servers.
 ///
 /// ```swift
-/// let recording = try HTTPDNSRecording("shop.har", mode: .update)
+/// let recording = try HTTPDNSRecording("Tests/Recordings/shop.har", mode: .update)
+/// var configuration = HTTPDNSClient.Configuration()
 /// configuration.use(recording)
-/// // ... the requests of a test ...
-/// try recording.save()
 /// ```
 ///
 /// The file is a HAR 1.2 log, which browsers open. Each hop of a call is recorded: redirects are followed again when they are

@@ -171,7 +171,7 @@ struct AnswerKindTests {
         }
     }
 
-    @Test("A redirect is followed to the answer of its target, and a closure sees the request")
+    @Test("A redirect is followed to the answer of its target, and a closure answers")
     func redirected() async throws {
         let answering = Answering { request in
             request.url.hasSuffix("/old")
@@ -196,7 +196,7 @@ struct AnswerKindTests {
     @Test("Descriptions name the kind and the changes of an answer")
     func descriptions() {
         let answer = HTTPDNSStubs.Answer.text("x", status: .notFound).delayed(by: .seconds(2)).bandwidth(.gprs)
-        #expect(answer.description == "404 text, delayed by 2000 ms, at 7000 B/s")
+        #expect(answer.description == "404 text, delayed by 2 s, at 7000 B/s")
         #expect(HTTPDNSStubs.Answer.error(Planned()).description == "error Planned")
     }
 }

@@ -54,7 +54,8 @@ struct FileAnswerTests {
 
     @Test("A path that leads to no regular file is refused when the answer is made", arguments: ["", "absent", "."])
     func refused(name: String) throws {
-        let path = try TemporaryFolder().path(name)
+        let folder = try TemporaryFolder()
+        let path = folder.path(name)
         let error = try #require(throws: HTTPDNSStubs.AnswerError.self) { try HTTPDNSStubs.Answer.file(path) }
         #expect(error.code == .unreadable && error.file == path && error.description.hasPrefix("\(path): "))
     }

@@ -33,7 +33,7 @@ struct MocktailTests {
         #expect(response.body == Array("{\"a\":\n\n1}\n".utf8))
     }
 
-    @Test("The type may be a header field, and further fields follow, with either end of line")
+    @Test("The type may be a header field, and others follow, with either end of line")
     func fields() async throws {
         for end in ["\n", "\r\n"] {
             let text = ["get", ".*", "200", "Content-Type: text/x", "ETag: \"z\"", "", "hello"].joined(separator: end)
@@ -91,7 +91,7 @@ struct MocktailTests {
         #expect(all.map(\.predicate.description) == ["a", "b"].map { "Mocktail \(folder.path("\($0).tail"))" })
     }
 
-    @Test("A folder with a broken file, a file in place of a folder, and no folder are refused")
+    @Test("A folder with a broken file, a file as the folder, and no folder are refused")
     func refusedFolder() throws {
         let folder = try TemporaryFolder()
         func error(_ path: String) throws -> HTTPDNSStubs.AnswerError {

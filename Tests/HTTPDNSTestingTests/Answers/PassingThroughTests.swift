@@ -71,7 +71,7 @@ struct PassingThroughTests {
         }
     }
 
-    @Test("A body that is no JSON fails the call, and a patch that is none is refused before")
+    @Test("A body that is no JSON fails the call, and such a patch is refused before")
     func noJSON() async throws {
         let refused = try #require(throws: HTTPDNSStubs.AnswerError.self) {
             try HTTPDNSStubs.Answer.passingThrough(mergingJSON: "{")

@@ -18,7 +18,7 @@ struct RecordingOverTheWireTests {
     ]
 
     /// A rig of its own, which is stopped before the play back.
-    @Test("What nginx has answered is played back without it, equal in status, fields and body")
+    @Test("Responses of nginx are played back without it: status, fields and body")
     func playedBack() async throws {
         let rig = try await ServerRig.start()
         let port = rig.tlsPort

@@ -91,7 +91,7 @@ struct RecordingTests {
         #expect(text.contains("äö") && text.contains(Data(binary).base64EncodedString()))
     }
 
-    @Test("Repeated requests get their responses in the recorded order, and then the last one")
+    @Test("Repeated requests get their responses in order, and then the last one")
     func sequence() async throws {
         let numbers = Journal<Int>()
         try await run(
@@ -233,7 +233,7 @@ struct RecordingTests {
         #expect(try FileManager.default.attributesOfItem(atPath: file)[.systemFileNumber] as? Int == before)
     }
 
-    @Test("A body that was not read to its end is played back as far as it was read, and then fails")
+    @Test("A body that was not read to its end is played back so far, and then fails")
     func incomplete() async throws {
         try await run(.record, server: { _ in .stream { Pieces(chunks: [[1], [2], [3]]) } }) { client in
             var chunks = try await client.get("https://shop.test/").body.makeAsyncIterator()
