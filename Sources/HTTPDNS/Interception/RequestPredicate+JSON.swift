@@ -16,10 +16,10 @@ extension HTTPDNSClient.RequestPredicate {
         json text: String,
         upTo limit: HTTPDNSByteCount = defaultBodyLimit
     ) -> HTTPDNSClient.RequestPredicate {
-        let expected = JSONValue(Array(text.utf8))
+        let expected = CodableJSON(Array(text.utf8))
         return body("JSON body", upTo: limit) { bytes in
             guard let expected else { return false }
-            return JSONValue(bytes) == expected
+            return CodableJSON(bytes) == expected
         }
     }
 }

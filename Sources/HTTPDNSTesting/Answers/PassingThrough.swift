@@ -40,13 +40,13 @@ extension HTTPDNSStubs.Answer {
     public static func passingThrough(
         mergingJSON patch: String
     ) throws(HTTPDNSStubs.AnswerError) -> HTTPDNSStubs.Answer {
-        guard let patch = JSONValue(Array(patch.utf8)) else {
+        guard let patch = CodableJSON(Array(patch.utf8)) else {
             throw HTTPDNSStubs.AnswerError(.invalidJSON, "the patch for the real response is no JSON")
         }
         return passingThrough { response in
             guard response.body.declaredLength != 0 else { return }
             let bytes = try await response.body.collect(upTo: .mebibytes(4))
-            guard let value = JSONValue(bytes) else {
+            guard let value = CodableJSON(bytes) else {
                 throw HTTPDNSStubs.AnswerError(.invalidJSON, "the body of the real response is no JSON to patch")
             }
             let patched = try value.merged(with: patch).encoded()

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
+internal import HTTPDNSCore
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -23,7 +24,7 @@ enum RecordingFile {
         do {
             return try JSONDecoder().decode(HTTPArchive.self, from: Data(bytes))
         } catch {
-            throw .malformed(path, reason(of: error))
+            throw .malformed(path, reason(of: error, in: bytes))
         }
     }
 
@@ -41,7 +42,7 @@ enum RecordingFile {
     }
 
     /// Returns the text of a decoder's error, with the position in the file.
-    static func reason(of error: any Error) -> String {
+    private static func reason(of error: any Error, in bytes: [UInt8]) -> String {
         guard let error = error as? DecodingError else { return "\(error)" }
         switch error {
         case .keyNotFound(let key, let context): return "\(path(context.codingPath + [key])) is missing"
@@ -49,8 +50,20 @@ enum RecordingFile {
         case .typeMismatch(let type, let context): return "\(path(context.codingPath)) is not of type \(type)"
         case .dataCorrupted(let context):
             guard context.codingPath.isEmpty else { return "\(path(context.codingPath)): \(context.debugDescription)" }
-            return "\(context.debugDescription) \(context.underlyingError.map { "\($0)" } ?? "")"
+            return syntaxError(in: bytes) ?? context.debugDescription
         @unknown default: return "\(error)"
+        }
+    }
+
+    /// Returns the first syntax error with its line, which the decoder does not report on Linux.
+    private static func syntaxError(in bytes: [UInt8]) -> String? {
+        do throws(JSONError) {
+            _ = try JSONReader.read(bytes)
+            return nil
+        } catch {
+            guard let offset = error.offset else { return error.reason }
+            let line = bytes.prefix(offset).count { $0 == UInt8(ascii: "\n") } + 1
+            return "line \(line): \(error.reason)"
         }
     }
 

@@ -128,7 +128,8 @@ struct RecordingSettings: Sendable {
 
     /// Returns a time in ISO 8601, in UTC and with milliseconds.
     private static func text(of date: Int64) -> String {
-        Date(timeIntervalSince1970: Double(date) / 1000)
+        // The style cuts the fraction off, which a Double may have just below the millisecond.
+        Date(timeIntervalSince1970: (Double(date) + 0.5) / 1000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }

@@ -273,7 +273,8 @@ struct RecordingTests {
 
     /// A broken file, and a part of the error that leads to the position.
     static let malformed: [(String, String)] = [
-        ("", ""), ("{\"log\": {\"version\": \"1.2\",\n  oops", "line 2"), ("[]", "log"), ("{}", "log is missing"),
+        ("", "line 1"), ("{\"log\": {\"version\": \"1.2\",\n  oops", "line 2"), ("[]", "is not of type"),
+        ("{}", "log is missing"),
         (#"{"log": {"version": "1.2", "creator": {"name": "a", "version": "1"}}}"#, "log.entries is missing"),
         (entry(#""status": "ok""#), "log.entries[0].response.status"),
         (entry(#""status": 0"#), "log.entries[0].response.status"),

@@ -8,18 +8,18 @@ internal import Foundation
 #endif
 
 /// A JSON value that is compared without the order of its keys.
-package enum JSONValue: Hashable, Sendable, Codable {
+package enum CodableJSON: Hashable, Sendable, Codable {
     case null
     case bool(Bool)
     case integer(Int64)
     case number(Double)
     case text(String)
-    case list([JSONValue])
-    case object([String: JSONValue])
+    case list([CodableJSON])
+    case object([String: CodableJSON])
 
     /// Returns nil for bytes that are no JSON.
     package init?(_ bytes: [UInt8]) {
-        guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)) else { return nil }
+        guard let value = try? JSONDecoder().decode(CodableJSON.self, from: Data(bytes)) else { return nil }
         self = value
     }
 
@@ -36,10 +36,10 @@ package enum JSONValue: Hashable, Sendable, Codable {
             self = .number(value)
         } else if let value = try? container.decode(String.self) {
             self = .text(value)
-        } else if let value = try? container.decode([JSONValue].self) {
+        } else if let value = try? container.decode([CodableJSON].self) {
             self = .list(value)
         } else {
-            self = .object(try container.decode([String: JSONValue].self))
+            self = .object(try container.decode([String: CodableJSON].self))
         }
     }
 
@@ -65,9 +65,9 @@ package enum JSONValue: Hashable, Sendable, Codable {
 
     /// Returns the value with a merge patch applied (RFC 7396): members of objects are replaced, those with a null are
     /// removed, and all other values are replaced as a whole.
-    package func merged(with patch: JSONValue) -> JSONValue {
+    package func merged(with patch: CodableJSON) -> CodableJSON {
         guard case .object(let changes) = patch else { return patch }
-        var members: [String: JSONValue] = [:]
+        var members: [String: CodableJSON] = [:]
         if case .object(let own) = self { members = own }
         for (name, change) in changes {
             members[name] = change == .null ? nil : (members[name] ?? .null).merged(with: change)
