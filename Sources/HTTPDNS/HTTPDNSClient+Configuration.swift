@@ -270,6 +270,8 @@ extension HTTPDNSClient {
         /// The interceptor between all network interceptors of a hop and the rewriter, such as the stubs of a test; nil for
         /// none.
         package var innermost: (any HTTPDNSClient.Interceptor)?
+        /// The resolver in place of the operating system's; nil for that one.
+        package var systemResolver: (any SystemResolving)?
         /// The handlers that answer requests for other schemes in process, by scheme: `app` for `app://settings/theme`.
         ///
         /// A handler gets the request as the last network interceptor passed it on, and returns the response. Nothing is

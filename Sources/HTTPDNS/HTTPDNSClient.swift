@@ -26,6 +26,12 @@ public final class HTTPDNSClient: Sendable {
     /// The interceptors of this client, which begin with those of its configuration. Changes concern later calls.
     public var interceptors: InterceptorRegistry { pipeline.interceptors }
 
+    /// Whether later calls pass ``Configuration/innermost``.
+    package var usesInnermost: Bool {
+        get { pipeline.usesInnermost }
+        set { pipeline.usesInnermost = newValue }
+    }
+
     let pipeline: Pipeline
     /// The initial settings, from which the settings that a reload cannot change are found.
     let initial: Configuration
@@ -76,7 +82,11 @@ public final class HTTPDNSClient: Sendable {
         let lane = try await ClientTransport(configuration, on: transport)
         let resolver: HTTPDNSResolver
         do {
-            resolver = try HTTPDNSResolver(configuration.resolverSettings, isEnabled: configuration.isEnabled)
+            resolver = try HTTPDNSResolver(
+                configuration.resolverSettings,
+                isEnabled: configuration.isEnabled,
+                systemResolver: configuration.systemResolver
+            )
         } catch {
             throw HTTPDNSClientError.configuration("\(error)", underlying: error)
         }

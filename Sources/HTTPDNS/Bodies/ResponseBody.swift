@@ -18,7 +18,7 @@ extension HTTPDNSClient.Response {
         fileprivate enum Source: Sendable {
             case transfer(TransferResponseBody, HopRecord)
             case chunks(any AsyncSequence<[UInt8], any Error> & Sendable, HopRecord?, SinglePass)
-            case decoded(DecodedBody, HopRecord)
+            case decoded(DecodedBody, HopRecord?)
             /// - Parameter from: The body that the bytes were read from; nil for bytes of an interceptor.
             indirect case bytes([UInt8], SinglePass, from: HTTPDNSClient.Response.Body?)
             /// A stream that reads another body.
@@ -48,7 +48,7 @@ extension HTTPDNSClient.Response {
             }
         }
 
-        init(_ body: DecodedBody, of hop: HopRecord, length: BodyLength) {
+        init(_ body: DecodedBody, of hop: HopRecord?, length: BodyLength) {
             self.init(.decoded(body, hop), length: length)
         }
 
@@ -285,8 +285,8 @@ extension HTTPDNSClient.Response {
 
         var hop: HopRecord? {
             switch source {
-            case .transfer(_, let hop), .decoded(_, let hop): hop
-            case .chunks(_, let hop, _): hop
+            case .transfer(_, let hop): hop
+            case .decoded(_, let hop), .chunks(_, let hop, _): hop
             case .changed(_, _, let base): base.hop
             case .bytes(_, _, let base): base?.hop
             }

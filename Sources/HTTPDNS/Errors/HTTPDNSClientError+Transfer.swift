@@ -67,7 +67,7 @@ extension HTTPDNSClientError {
     static func bodyError(_ error: any Error, on hop: HopRecord?) -> any Error {
         switch error {
         case let failure as TransferFailure:
-            guard let hop else { return HTTPDNSClientError(interceptorError: failure) }
+            guard let hop else { return HTTPDNSClientError(answeredInProcess: failure) }
             var error = HTTPDNSClientError(failure, on: hop)
             // The response head has arrived, whatever the transfer reports.
             error.requestMayHaveBeenSent = true
@@ -77,6 +77,17 @@ extension HTTPDNSClientError {
         default:
             return HTTPDNSClientError(interceptorError: error)
         }
+    }
+
+    /// Creates the error of a body that was made in this process, and that cannot be decoded.
+    private init(answeredInProcess failure: TransferFailure) {
+        self.init(
+            code: Code(failure),
+            phase: Phase(failure),
+            message: "the body of a response without a server failed: \(failure.message)",
+            hint: HTTPDNSClientError.hint(for: failure)
+        )
+        underlying = failure
     }
 
     static func bodyConsumedTwice(on hop: HopRecord?) -> HTTPDNSClientError {

@@ -75,6 +75,9 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let limitReached = Code(description: "limit-reached")
         /// A blocking call was made on a thread that carries the client's own work, where it would never end.
         public static let blockingRefused = Code(description: "blocking-refused")
+        /// A client with stubs has none for a request, which must not reach a server. Nothing was resolved or sent. See
+        /// `HTTPDNSStubs` of the module HTTPDNSTesting.
+        public static let unmatchedRequest = Code(description: "unmatched-request")
         /// The client is shut down.
         public static let shutDown = Code(description: "shut-down")
     }

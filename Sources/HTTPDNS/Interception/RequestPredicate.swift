@@ -126,6 +126,24 @@ extension HTTPDNSClient.RequestPredicate {
         head("method \(methods.map(\.rawValue).joined(separator: "|"))") { methods.contains($0.method) }
     }
 
+    /// Returns the condition that the URL is this one, both in canonical form (``HTTPDNSRewriter/Canonicalizer``). The query
+    /// is compared only if this URL has one. Fragment and user information are never compared. A text that is no http or
+    /// https URL fails each evaluation with ``HTTPDNSClientError/Code/invalidURL``.
+    public static func url(_ url: String) -> HTTPDNSClient.RequestPredicate {
+        let expected: ParsedURL
+        do {
+            expected = try HTTPDNSRewriter.Canonicalizer.canonicalize(url).parsed
+        } catch {
+            return custom("url \"\(URLText.forErrors(url))\"") { [error] _ in throw error }
+        }
+        let origin = HTTPDNSClient.Origin(expected)
+        let resource =
+            head("origin \(origin)") { HTTPDNSClient.Origin($0.url) == origin } && path(expected.path)
+        guard expected.target.contains("?") else { return resource }
+        let query = expected.query
+        return resource && Self.url("query \"\(query)\"") { $0.query == query }
+    }
+
     /// Returns the condition that the scheme is this one, in any case: `http` or `https`.
     public static func scheme(_ scheme: String) -> HTTPDNSClient.RequestPredicate {
         let scheme = scheme.lowercased()

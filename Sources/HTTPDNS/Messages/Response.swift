@@ -12,7 +12,7 @@ extension HTTPDNSClient {
             get { content.whole }
             set { content = ResponseHead(newValue) }
         }
-        fileprivate var content: ResponseHead
+        var content: ResponseHead
         /// The HTTP version.
         public var version: HTTPDNSClient.HTTPVersion
         /// The body. Read it to its end, or drop it: an unread body that is kept holds its connection until the call's

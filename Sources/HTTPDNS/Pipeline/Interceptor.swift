@@ -150,6 +150,29 @@ extension HTTPDNSClient {
     }
 }
 
+extension HTTPDNSClient.InterceptionContext {
+    /// Creates the context of a call without time limits, for a test that calls an interceptor itself.
+    /// - Parameters:
+    ///   - requestURL: The URL of the request that the interceptor receives.
+    ///   - initialURL: The URL at the start of the call; nil for the same one.
+    ///   - callID: The number of the call.
+    ///   - hop: The number of the hop in the call, from 0.
+    public init(requestURL: String, initialURL: String? = nil, callID: UInt64 = 0, hop: Int = 0) {
+        self.init(
+            callID: callID,
+            hop: hop,
+            deadline: nil,
+            depth: 0,
+            call: CallTime(),
+            reachableNetworks: .inherited,
+            compressed: nil,
+            frame: nil
+        )
+        self.requestURL = requestURL
+        self.initialURL = initialURL ?? requestURL
+    }
+}
+
 /// The start of a call and its time limits.
 struct CallTime: Sendable {
     let start: MonotonicTime
@@ -167,6 +190,13 @@ struct CallTime: Sendable {
         headStart = start
         limit = own.duration(inheriting: settings.total)
         headLimit = own.isInherited ? settings.responseHead : nil
+    }
+
+    /// Creates the times of a call without limits, which starts now.
+    init() {
+        start = SystemTimeSource().now()
+        headStart = start
+        (limit, headLimit) = (nil, nil)
     }
 
     /// The moment at which the body must have ended.

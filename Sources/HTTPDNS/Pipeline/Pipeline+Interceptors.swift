@@ -9,7 +9,7 @@ extension Pipeline {
         var chain = processInterceptors.chain
         chain.append(interceptors.chain)
         if let own = request.own { chain.append(own.interceptors) }
-        chain.append(InterceptorChain(network: innermost))
+        chain.append(InterceptorChain(network: usedInnermost))
         return chain
     }
 

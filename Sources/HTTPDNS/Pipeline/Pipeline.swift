@@ -53,7 +53,9 @@ final class Pipeline: Sendable {
     /// The client's own interceptors.
     let interceptors: HTTPDNSClient.InterceptorRegistry
     /// The network interceptors inside all others: the stubs of a test and the handlers of schemes.
-    let innermost: [InterceptorEntry]
+    private let innermost: [InterceptorEntry]
+    /// Whether later calls pass the stubs among ``innermost``.
+    private let passesStubs = Atomic(true)
     /// The handlers of schemes that are answered in process; nil without any.
     let schemes: SchemeHandlers?
     let sender: any HopSending
@@ -172,6 +174,17 @@ final class Pipeline: Sendable {
             mergesIdenticalReads.store(new.values.mergesIdenticalReads, ordering: .releasing)
             return settings.values != new.values
         }
+    }
+
+    /// Whether later calls pass ``HTTPDNSClient/Configuration/innermost``.
+    var usesInnermost: Bool {
+        get { passesStubs.load(ordering: .acquiring) }
+        set { passesStubs.store(newValue, ordering: .releasing) }
+    }
+
+    /// The network interceptors inside all others that a call passes now.
+    var usedInnermost: [InterceptorEntry] {
+        usesInnermost ? innermost : innermost.filter { $0.interceptor is SchemeHandlers }
     }
 
     /// The settings in force.

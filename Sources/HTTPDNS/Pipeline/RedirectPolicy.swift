@@ -126,6 +126,23 @@ extension HTTPDNSClient.RedirectPolicy {
         public var changesOrigin: Bool
         /// The fields of ``request`` that ``next`` lacks, in their order.
         public var droppedFields: [HTTPField.Name]
+
+        /// Creates a redirect, for a test of a hook.
+        public init(
+            request: HTTPDNSClient.Request,
+            response: HTTPResponse,
+            next: HTTPDNSClient.Request,
+            number: Int = 1,
+            changesOrigin: Bool = false,
+            droppedFields: [HTTPField.Name] = []
+        ) {
+            self.request = request
+            self.response = response
+            self.next = next
+            self.number = number
+            self.changesOrigin = changesOrigin
+            self.droppedFields = droppedFields
+        }
     }
 }
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+// A request that is answered in process passes no step below the network interceptors. Stubs repeat the parts of these
+// steps that the caller can observe, so that a test fails where the real call would.
+
+extension HTTPDNSClient.Request {
+    /// Returns the request as a server would receive it: checked, and with the header fields that the transport adds for the
+    /// body and for the user information of the URL.
+    /// - Throws: ``HTTPDNSClientError`` with code `invalidURL` or `invalidRequest`, as for a request that is sent.
+    package func asReceived() throws(HTTPDNSClientError) -> HTTPDNSClient.Request {
+        let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(url)
+        try RequestCheck.check(self, at: url)
+        var request = self
+        if let type = body.contentType, !headerFields.contains(.contentType) {
+            request.headerFields[.contentType] = type
+        }
+        if let credential = url.parsed.credential, !headerFields.contains(.authorization) {
+            request.headerFields.append(try BasicCredential.field(for: credential))
+        }
+        return request
+    }
+
+    /// The URL on one line for errors, without user information and without the values in its query.
+    package var urlForErrors: String {
+        let text = URLText.forErrors(url)
+        guard let parsed = try? ParsedURL(url), let start = parsed.target.firstIndex(of: "?") else { return text }
+        let names = FormItems.items(of: String(parsed.target[start...].dropFirst())).map { $0.name.escaped(limit: 40) }
+        return text + "?" + names.map { "\($0)=..." }.joined(separator: "&")
+    }
+}
+
+extension HTTPDNSClient.Request.Body {
+    /// Uses up a stream, as sending it would: a second sending fails. Other bodies stay as they are.
+    package func useUp() { _ = takePass() }
+}
+
+extension HTTPDNSClient.Response {
+    /// Returns the response as it arrives from a server that sends this one: its content codings are decoded if the request
+    /// asks for that (``HTTPDNSClient/Request/Options/decodesBody``), and a response that has no content (to HEAD, 1xx, 204,
+    /// 304) has no body.
+    package func asReceived(for request: HTTPDNSClient.Request) -> HTTPDNSClient.Response {
+        var response = self
+        let hasNone = statusCode < 200 || statusCode == 204 || statusCode == 304 || request.method == .head
+        if hasNone {
+            response.body = .bytes([])
+        } else if request.isDecoded, !body.isDecoded, content.declaresCoding {
+            let facts = DecodedBody.Facts(
+                endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 0, 0, 0, 0), port: 0),
+                failedAttempts: [],
+                timings: HTTPDNSTransfer.Timings()
+            )
+            let decoded = DecodedBody(.chunks(body), of: content, facts)
+            response.body = HTTPDNSClient.Response.Body(decoded, of: nil, length: .known(nil))
+        }
+        return response
+    }
+}
