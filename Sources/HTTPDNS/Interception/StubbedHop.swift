@@ -47,7 +47,8 @@ extension HTTPDNSClient.Response {
         var response = self
         let hasNone = statusCode < 200 || statusCode == 204 || statusCode == 304 || request.method == .head
         if hasNone {
-            response.body = .bytes([])
+            // The body of a real response has its trailers and its summary.
+            if exchanges.isEmpty { response.body = .bytes([]) }
         } else if request.isDecoded, !body.isDecoded, content.declaresCoding {
             let facts = DecodedBody.Facts(
                 endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 0, 0, 0, 0), port: 0),

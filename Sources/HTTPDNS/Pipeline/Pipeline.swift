@@ -30,7 +30,8 @@ internal import Synchronization
 ///
 /// 7. Cookies (`Pipeline+Cookies.swift`). A hop of a client without a jar does not pass it.
 /// 8. Header fields of the client (`Pipeline+Headers.swift`).
-/// 9. Network interceptors (`Pipeline+Interceptors.swift`), and then the handlers of schemes (`SchemeHandlers.swift`).
+/// 9. Network interceptors (`Pipeline+Interceptors.swift`), then the stubs of a test, and then the handlers of schemes
+///    (`SchemeHandlers.swift`).
 /// 10. Decoding of content codings (`Pipeline+Decoding.swift`).
 /// 11. The rewriter (`Pipeline+Rewrite.swift`). It runs again after a wait in step 12. When the settings change before
 ///    the hop is sent, step 8 and the steps from here on run again.

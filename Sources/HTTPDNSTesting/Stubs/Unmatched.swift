@@ -98,7 +98,8 @@ extension HTTPDNSClientError {
         HTTPDNSClientError(
             code: .unmatchedRequest,
             phase: .interceptor,
-            message: "the stub \(label) was removed while it answered \(request.method.rawValue) \(request.urlForErrors)",
+            message:
+                "the stub \(label) was removed while it answered \(request.method.rawValue) \(request.urlForErrors)",
             host: (try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url))?.host.description,
             hint: "await the response before the stub is removed"
         )
