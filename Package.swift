@@ -258,6 +258,12 @@ let package = Package(
             path: "Tests/LinkageProbe",
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "httpdns-stub-probe",
+            dependencies: ["HTTPDNS", "HTTPDNSTesting"],
+            path: "Tests/StubProbe",
+            swiftSettings: settings
+        ),
         // The paragraph about service groups in Docs/Operations, which HTTPDNSServiceLifecycleTests runs in a process of its
         // own. As strangers write it: without the settings above.
         .target(
@@ -372,6 +378,7 @@ let package = Package(
             name: "HTTPDNSTestingTests",
             dependencies: [
                 "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
+                "httpdns-stub-probe",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
