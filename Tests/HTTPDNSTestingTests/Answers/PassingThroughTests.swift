@@ -47,6 +47,21 @@ struct PassingThroughTests {
         }
     }
 
+    @Test("The length of a patched JSON is that of the new body")
+    func patchedLength() async throws {
+        let answer = try HTTPDNSStubs.Answer.passingThrough(mergingJSON: #"{"a": {"b": 12345}}"#)
+        try await withOrigin(answer) { client, rig, _ in
+            let path = rig.storedFile("patched.json")
+            let json = Data(#"{"a": {"b": 1, "c": [2.5, null]}, "d": "x/y"}"#.utf8)
+            #expect(FileManager.default.createFile(atPath: path, contents: json))
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            let response = try await client.get("http://one.test:\(rig.httpPort)/stored/patched.json")
+            let body = try await response.wholeText()
+            #expect(body == #"{"a":{"b":12345,"c":[2.5,null]},"d":"x/y"}"#)
+            #expect(response.headerFields[.contentLength] == "\(body.utf8.count)")
+        }
+    }
+
     @Test("Status, fields and bytes of a real response can be changed")
     func patched() async throws {
         let answer = HTTPDNSStubs.Answer.passingThrough { response in
