@@ -24,10 +24,10 @@ extension HTTPDNSStubs {
     /// {"name": "lamp"}
     /// ```
     ///
-    /// The first line is a regular expression that is found in the method, the second one that is found in the URL, both
-    /// in any case and in the syntax of Swift's `Regex`. The third line is the status. The fourth is the content type, alone or as a header field.
-    /// Header fields may follow. The rest after an empty line is the body. It is in Base64 when the content type ends with
-    /// `;base64`, which is removed. Lines end with LF or CRLF.
+    /// The first line is a regular expression that is found in the method, and the second one is found in the URL. Both
+    /// ignore case, and have the syntax of Swift's `Regex`. The third line is the status. The fourth is the content type,
+    /// alone or as a header field. Header fields may follow. The rest after an empty line is the body. It is in Base64 when
+    /// the content type ends with `;base64`, which is removed. Lines end with LF or CRLF.
     public struct Mocktail: Sendable {
         /// The condition on the method and the URL.
         public let predicate: HTTPDNSClient.RequestPredicate
