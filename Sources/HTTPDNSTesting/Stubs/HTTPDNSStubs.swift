@@ -167,7 +167,7 @@ extension HTTPDNSStubs {
     /// - Throws: The error of `body`.
     nonisolated(nonsending) public func scope<Success>(
         _ body: nonisolated(nonsending) () async throws -> Success
-    ) async throws -> Success {
+    ) async rethrows -> Success {
         let scope = Scope(owner: ObjectIdentifier(self), layer: StubLayer())
         return try await Self.$scopes.withValue([scope] + Self.scopes, operation: body)
     }

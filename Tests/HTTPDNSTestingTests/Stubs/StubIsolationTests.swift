@@ -17,13 +17,13 @@ struct StubIsolationTests {
     func scopes() async throws {
         let stubs = HTTPDNSStubs()
         let mistakes = Journal<String>()
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             for run in 0..<100 {
                 await withTaskGroup(of: Void.self) { [url] tests in
                     for test in 0..<100 {
                         tests.addTask {
                             do {
-                                try await stubs.scope {
+                                try await stubs.scope { () async throws in
                                     stubs.on(.get, url).respond(.reply("\(run)-\(test)"), times: 2)
                                     // A child task and the task itself.
                                     async let child = client.text(url)
@@ -77,10 +77,10 @@ struct StubIsolationTests {
     func nested() async throws {
         let stubs = HTTPDNSStubs()
         stubs.on(.all, named: "outside").respond(.reply("outside"))
-        try await withStubs(stubs) { client in
-            try await stubs.scope {
+        try await withStubs(stubs) { client async throws in
+            try await stubs.scope { () async throws in
                 stubs.on(.get, path: "/a").respond(.reply("a"))
-                try await stubs.scope {
+                try await stubs.scope { () async throws in
                     stubs.on(.get, path: "/b").respond(.reply("b"))
                     #expect(try await client.text("https://one.test/a") == "a")
                     #expect(try await client.text("https://one.test/b") == "b")
@@ -100,8 +100,8 @@ struct StubIsolationTests {
     func tasks() async throws {
         let stubs = HTTPDNSStubs()
         stubs.on(.all).respond(.reply("outside"))
-        try await withStubs(stubs) { client in
-            try await stubs.scope { [url] in
+        try await withStubs(stubs) { client async throws in
+            try await stubs.scope { [url] () async throws in
                 stubs.on(.all).respond(.reply("inside"))
                 #expect(try await Task { try await client.text(url) }.value == "inside")
                 #expect(try await Task.detached { try await client.text(url) }.value == "outside")
@@ -121,10 +121,10 @@ struct StubIsolationTests {
     func twoSets() async throws {
         let (one, two) = (HTTPDNSStubs(), HTTPDNSStubs())
         one.on(.all).respond(.reply("one"))
-        try await withStubs(one) { first in
-            try await withStubs(two) { second in
-                try await one.scope {
-                    try await two.scope {
+        try await withStubs(one) { first async throws in
+            try await withStubs(two) { second async throws in
+                try await one.scope { () async throws in
+                    try await two.scope { () async throws in
                         one.on(.all).respond(.reply("one inside"))
                         two.on(.all).respond(.reply("two inside"))
                         #expect(try await first.text(url) == "one inside")
@@ -144,7 +144,7 @@ struct StubIsolationTests {
         let stubs = HTTPDNSStubs()
         var count = 0
         await #expect(throws: Planned.self) {
-            try await stubs.scope {
+            try await stubs.scope { () async throws in
                 count += 1
                 MainActor.assertIsolated()
                 throw Planned()

@@ -13,7 +13,8 @@ import Testing
 @Suite("Stubbed calls pass the whole pipeline", .timeLimit(.minutes(10)))
 struct StubPipelineTests {
     private static let runs = 1000
-    private let (first, second) = ("https://one.test/a", "https://one.test/b")
+    private let first = "https://one.test/a"
+    private let second = "https://one.test/b"
 
     @Test(
         "Redirects between stubs keep or change method and body as from servers",
@@ -26,7 +27,7 @@ struct StubPipelineTests {
         let stubs = HTTPDNSStubs()
         stubs.on(method, first).respond(.reply("moved", HTTPResponse.Status(code: code), [.location: "/b"]))
         if let next { stubs.on(next, second).respond(.reply("arrived")) }
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             for _ in 0..<Self.runs {
                 let request = HTTPDNSClient.Request(method: method, url: first, body: .text("body"))
                 let response = try await client.execute(request)
@@ -54,7 +55,7 @@ struct StubPipelineTests {
         let fields: HTTPFields = [
             .authorization: "Basic x", .cookie: "a=1", .referer: "x", key: "k", .accept: "text/html",
         ]
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             for _ in 0..<Self.runs {
                 _ = try await client.get(first, headerFields: fields)
                 let names = stubs.requests.map { Set($0.headerFields.map(\.name)) }
@@ -71,7 +72,7 @@ struct StubPipelineTests {
         let target = stubs.on(.get, second).respond(.reply())
         try await withStubs(stubs) {
             if byHook { $0.redirectHook = { $0.number == 1 ? .refuse : .follow } } else { $0.redirects = .never }
-        } _: { client in
+        } _: { client async throws in
             for _ in 0..<Self.runs {
                 let response = try await client.get(first)
                 try #require(response.status == .found && response.headerFields[.location] == second)
@@ -96,7 +97,7 @@ struct StubPipelineTests {
         }
         stubs.on(.get, first).respond(delayed(.found, [.location: second]))
         stubs.on(.get, second).respond(delayed(.ok, [:]))
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             for _ in 0..<Self.runs {
                 let start = clock.now()
                 async let response = client.get(first)
@@ -118,7 +119,7 @@ struct StubPipelineTests {
         stubs.on(.get, second).respond(.reply("", .ok, [.setCookie: "b=2"]))
         try await withStubs(stubs) {
             $0.cookies = .memory()
-        } _: { client in
+        } _: { client async throws in
             let jar = try #require(client.cookieJar)
             for _ in 0..<Self.runs {
                 jar.removeAll()
@@ -157,8 +158,8 @@ struct StubPipelineTests {
         try await withStubs(stubs) {
             $0.applicationInterceptors = [Noting(name: "application", journal: journal)]
             $0.networkInterceptors = [Noting(name: "network", journal: journal)]
-            $0.credentials = [origin: .basic(user: "user", password: "word")]
-        } _: { client in
+            $0.credentials = [origin: .basic(user: "user", password: HTTPDNSSecret { "word" })]
+        } _: { client async throws in
             #expect(try await client.get(first).status == .ok)
             #expect(journal.all == ["network 401", "network 302", "network 200", "application 200"])
             #expect(stubs.requests.map { $0.headerFields[.userAgent] } == ["hop 0", "hop 1", "hop 2"])
@@ -173,7 +174,7 @@ struct StubPipelineTests {
         let stubs = HTTPDNSStubs()
         stubs.on(.get, first).respond(.reply(bytes: coded, .ok, [.contentEncoding: "gzip"]))
         stubs.on(.get, second).respond(.reply(bytes: Array(coded.dropLast(4)), .ok, [.contentEncoding: "gzip"]))
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             let response = try await client.get(first)
             #expect(response.body.declaredLength == nil)
             #expect(try await response.body.collect(upTo: .kibibytes(1)) == text)
@@ -195,7 +196,7 @@ struct StubPipelineTests {
     func noContent(method: HTTPRequest.Method, code: Int) async throws {
         let stubs = HTTPDNSStubs()
         stubs.on(.all).respond(.reply("text", HTTPResponse.Status(code: code), [.contentLength: "4"]))
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             let response = try await client.execute(HTTPDNSClient.Request(method: method, url: first))
             #expect(response.status.code == code && response.headerFields[.contentLength] == "4")
             #expect(try await response.body.collect(upTo: .kibibytes(1)) == [])

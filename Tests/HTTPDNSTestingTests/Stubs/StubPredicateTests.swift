@@ -18,7 +18,7 @@ struct StubPredicateTests {
     {
         let stubs = HTTPDNSStubs(unmatched: .custom { _ in .reply("", .notFound) })
         stubs.on(predicate).respond(.reply())
-        return try await withStubs(stubs) { client in
+        return try await withStubs(stubs) { client async throws in
             let first = try await client.execute(request).status
             // The condition is evaluated again for each request, and changes nothing.
             #expect(try await client.execute(request).status == first)
@@ -32,7 +32,7 @@ struct StubPredicateTests {
         for expected in methods {
             let stubs = HTTPDNSStubs(unmatched: .custom { _ in .reply("", .notFound) })
             stubs.on(expected, path: "/a").respond(.reply())
-            try await withStubs(stubs) { client in
+            try await withStubs(stubs) { client async throws in
                 for method in methods {
                     let request = HTTPDNSClient.Request(method: method, url: "https://one.test/a")
                     #expect(try await (client.execute(request).status == .ok) == (method == expected))
@@ -115,7 +115,7 @@ struct StubPredicateTests {
         // Both read the same body.
         stubs.on(predicate && predicate).respond(.reply())
         stubs.on(.body(Array("other".utf8))).respond(.reply("other"))
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             let response = try await client.post("https://one.test/", body: .stream(chunks))
             #expect(response.status == (isMatched ? .ok : .notFound))
             #expect(stubs.requests.map(\.body) == [bytes])

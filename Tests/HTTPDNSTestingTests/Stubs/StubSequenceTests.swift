@@ -23,7 +23,7 @@ struct StubSequenceTests {
     func order() async throws {
         let stubs = HTTPDNSStubs()
         stubs.on(.get, url).respond(.status(.serviceUnavailable), times: 2).then(.status(.accepted)).then(.status(.ok))
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             #expect(try await statuses(client, 6) == [503, 503, 202, 200, 200, 200])
         }
     }
@@ -33,7 +33,7 @@ struct StubSequenceTests {
         let stubs = HTTPDNSStubs()
         stubs.on(.get, url, named: "old").respond(.status(.notFound), times: 1)
         stubs.on(.get, url, named: "new").respond(.status(.ok), times: 2)
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             #expect(try await statuses(client, 3) == [200, 200, 404])
             let error = await stubError { try await client.get(url) }
             #expect(error?.message.contains("new (its answers were used up by 2 requests)") == true, "\(error as Any)")
@@ -46,7 +46,7 @@ struct StubSequenceTests {
         let stubs = HTTPDNSStubs()
         stubs.on(.get, url).respond(.status(.notFound))
         let stub = stubs.on(.get, url).skip(2).respond(.status(.ok), times: 1).skip(1).then(.status(.accepted))
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             #expect(try await statuses(client, 6) == [404, 404, 200, 404, 202, 202])
             #expect(stub.uses == 3)
         }
@@ -59,7 +59,7 @@ struct StubSequenceTests {
         try await withStubs(stubs) {
             $0.retries = .standard
             $0.retries.delay = .zero
-        } _: { client in
+        } _: { client async throws in
             #expect(try await client.get(url).status == .ok)
             #expect(stubs.requests.count == 3 && stubs.requests.map(\.hop) == [0, 1, 2])
             try stubs.verify()
@@ -72,7 +72,7 @@ struct StubSequenceTests {
         try await withStubs(stubs) {
             $0.retries = .standard
             $0.retries.delay = .zero
-        } _: { client in
+        } _: { client async throws in
             let error = await stubError { try await client.get(url) }
             #expect(error?.code == .unmatchedRequest && error?.retries == 0 && error?.requestMayHaveBeenSent == false)
             #expect(stubs.requests.count == 1)
@@ -83,7 +83,7 @@ struct StubSequenceTests {
     func concurrent() async throws {
         let stubs = HTTPDNSStubs()
         stubs.on(.get, url).respond(.status(.ok), times: 150).then(.status(.accepted), times: 50)
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             let counts = try await withThrowingTaskGroup(of: Int.self) { [url] tasks in
                 for _ in 0..<200 { tasks.addTask { try await client.get(url).status.code } }
                 return try await tasks.reduce(into: [:]) { $0[$1, default: 0] += 1 }
@@ -100,7 +100,7 @@ struct StubSequenceTests {
         stubs.on(.get, url).respond(.status(.ok))
         stubs.on(.post, path: "/v1/charge").respond(.status(.serviceUnavailable)).then(.status(.created))
         stubs.on(.put, path: "/v1/cart", named: "cart").respond(.status(.ok), times: 3)
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             _ = try await client.post("https://api.shop.test/v1/charge", body: .none)
             _ = try await client.put("https://api.shop.test/v1/cart", body: .none)
             let expected = [
@@ -123,7 +123,7 @@ struct StubSequenceTests {
     @Test("Verification names requests whose errors the tested code has caught")
     func caughtError() async throws {
         let stubs = HTTPDNSStubs()
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             _ = try? await client.get("https://api.shop.test/lost?token=secret")
             let error = #expect(throws: HTTPDNSStubs.VerificationError.self) { try stubs.verify() }
             #expect(error?.description == "no stub answered: GET https://api.shop.test/lost?token=...")
@@ -136,7 +136,7 @@ struct StubSequenceTests {
         let stub = stubs.on(.post, path: "/v1/charge", named: "charge").respond(.status(.created))
         try await withStubs(stubs) {
             $0.headers.fields[.userAgent] = "shop/1"
-        } _: { client in
+        } _: { client async throws in
             _ = try await client.post("https://user:word@api.shop.test/v1/charge?a=1", body: .json([12]))
             _ = try await client.post("https://api.shop.test/v1/charge", body: .text("12345"))
             let requests = stubs.requests
@@ -162,7 +162,7 @@ struct StubSequenceTests {
         try await withStubs(stubs) {
             $0.retries = .standard
             $0.retries.delay = .zero
-        } _: { client in
+        } _: { client async throws in
             let stream = AsyncStream<[UInt8]> { continuation in
                 continuation.yield([1])
                 continuation.finish()

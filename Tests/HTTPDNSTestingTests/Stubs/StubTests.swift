@@ -19,7 +19,7 @@ struct StubTests {
         stubs.on(.all).respond(.reply("catch-all"))
         stubs.on(.get, path: "/v1/items").respond(.reply("first"))
         stubs.on(.get, url).respond(.reply("second"))
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             #expect(try await client.text(url) == "second")
             #expect(try await client.text("https://other.test/v1/items") == "first")
             #expect(try await client.text("https://other.test/") == "catch-all")
@@ -31,7 +31,7 @@ struct StubTests {
         let stubs = HTTPDNSStubs()
         stubs.on(.get, url).respond(.reply("old"))
         let new = stubs.on(.get, url, named: "new").respond(.reply("new"))
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             #expect(try await client.text(url) == "new")
             #expect(new.uses == 1)
             new.remove()
@@ -76,7 +76,7 @@ struct StubTests {
                 return HTTPDNSClient.Response(head: HTTPResponse(status: .ok), body: .bytes([]))
             }
         )
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             async let call = stubError { try await client.get(url) }
             await asked.passage()
             stub.remove()
@@ -91,7 +91,7 @@ struct StubTests {
     func removalBeforeBody() async throws {
         let stubs = HTTPDNSStubs()
         stubs.on(.get, url).respond(.reply("kept"))
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             let response = try await client.get(url)
             stubs.removeAll()
             #expect(try await response.body.collect(upTo: .kibibytes(1)) == Array("kept".utf8))
@@ -103,7 +103,7 @@ struct StubTests {
         let stubs = HTTPDNSStubs()
         stubs.on(.get, url).respond(.reply("old"))
         let empty = stubs.on(.get, url)
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             #expect(try await client.text(url) == "old")
             empty.respond(.reply("new"))
             #expect(try await client.text(url) == "new")
@@ -114,7 +114,7 @@ struct StubTests {
     func unreadableURL() async throws {
         let stubs = HTTPDNSStubs()
         stubs.on(.get, "api.shop.test/v1 items").respond(.reply())
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             let error = await stubError { try await client.get(url) }
             #expect(error?.code == .invalidURL && error?.message.contains("api.shop.test/v1 items") == true)
         }
@@ -129,7 +129,7 @@ struct StubTests {
         let stubbed = HTTPDNSStubs(unmatched: .pass)
         try await withStubs(stubs) {
             $0.processInterceptors = process
-        } _: { client in
+        } _: { client async throws in
             #expect(try await client.text(url) == "one")
             let error = await stubError { try await client.get("https://other.test/") }
             #expect(error?.code == .unmatchedRequest)
@@ -138,7 +138,7 @@ struct StubTests {
         // A client that knows nothing of the stubs has them from the registry.
         try await withStubs(stubbed) {
             $0.processInterceptors = process
-        } _: { client in
+        } _: { client async throws in
             #expect(try await client.text(url) == "two")
             registration.remove()
             #expect(stubbed.requests.isEmpty)

@@ -25,8 +25,8 @@ struct StubsAndServersTests {
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         configuration.resolver.mappings = [try HTTPDNSMapping.Key("stubs-client.wild.test"): .addresses(["127.0.0.2"])]
         configuration.use(stubs)
-        try await withHTTPDNSClient(configuration: configuration) { stubbed in
-            try await withHTTPDNSClient(configuration: configuration) { other in
+        try await withHTTPDNSClient(configuration: configuration) { stubbed async throws in
+            try await withHTTPDNSClient(configuration: configuration) { other async throws in
                 other.usesStubs = false
                 #expect(!other.usesStubs && stubbed.usesStubs)
                 // Both at the same time, in turn with other calls.
@@ -61,7 +61,7 @@ struct StubsAndServersTests {
             try HTTPDNSMapping.Key("real.test"): .addresses(["127.0.0.1:\(server.port)"])
         ]
         configuration.use(stubs)
-        try await withHTTPDNSClient(configuration: configuration) { client in
+        try await withHTTPDNSClient(configuration: configuration) { client async throws in
             #expect(try await client.text("http://real.test/1") == "real")
             stubs.on(.get, "http://real.test/2").respond(.reply("stub"))
             #expect(try await client.text("http://real.test/2") == "stub")

@@ -32,7 +32,7 @@ struct UnmatchedRequestTests {
     @Test("By default the call fails, and no connection is made to the server")
     func fail() async throws {
         let stubs = HTTPDNSStubs()
-        try await withServer(stubs) { client, server in
+        try await withServer(stubs) { client, server async throws in
             let error = await stubError { try await client.get("http://real.test/") }
             #expect(error?.code == .unmatchedRequest && error?.phase == .interceptor && error?.host == "real.test")
             #expect(error?.interceptors == ["HTTPDNSStubs"] && error?.requestMayHaveBeenSent == false)
@@ -55,7 +55,7 @@ struct UnmatchedRequestTests {
         stubs.on(.post, path: "/v1/charge", where: .json(["amount": 100])).respond(.reply())
         stubs.on(.delete, "https://other.test/", named: "far").respond(.reply())
         stubs.on(.put, path: "/v2", where: .header(.accept) && .host("x.test"), named: "farthest").respond(.reply())
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             let post = await stubError {
                 try await client.post("https://api.shop.test/v1/charge?key=secret", body: .json(["amount": 99]))
             }
@@ -81,7 +81,7 @@ struct UnmatchedRequestTests {
     func pass() async throws {
         let stubs = HTTPDNSStubs(unmatched: .pass)
         stubs.on(.get, "http://real.test/stub").respond(.reply("stub"))
-        try await withServer(stubs) { client, server in
+        try await withServer(stubs) { client, server async throws in
             #expect(try await client.text("http://real.test/stub") == "stub")
             #expect(server.connections.isEmpty)
             let chunks = AsyncStream<[UInt8]> { continuation in
@@ -101,7 +101,7 @@ struct UnmatchedRequestTests {
     func warn() async throws {
         let log = RecordedLog()
         let stubs = HTTPDNSStubs(unmatched: .warn)
-        try await withServer(stubs, logger: log.logger(.warning)) { client, _ in
+        try await withServer(stubs, logger: log.logger(.warning)) { client, _ async throws in
             #expect(try await client.text("http://real.test/a?token=secret") == "real")
         }
         let events = log.events.filter { "\($0.message)" == "no stub answers a request, which is sent" }
@@ -119,7 +119,7 @@ struct UnmatchedRequestTests {
                 return .reply("\(request.method) \(request.url)", .notFound)
             }
         )
-        try await withServer(stubs) { client, server in
+        try await withServer(stubs) { client, server async throws in
             #expect(try await client.text("http://real.test/x") == "GET http://real.test/x")
             let error = await stubError { try await client.delete("http://real.test/x") }
             #expect(error?.code == .interceptorFailed && error?.underlying is Refused)
@@ -131,7 +131,7 @@ struct UnmatchedRequestTests {
     func allowed() async throws {
         let stubs = HTTPDNSStubs(allowing: ["REAL.test"])
         stubs.on(.get, "http://real.test/stub").respond(.reply("stub"))
-        try await withServer(stubs) { client, server in
+        try await withServer(stubs) { client, server async throws in
             #expect(try await client.text("http://real.test/stub") == "stub")
             #expect(try await client.text("http://real.test/") == "real")
             let error = await stubError { try await client.get("http://other.test/") }
@@ -146,7 +146,7 @@ struct UnmatchedRequestTests {
     func realAnswer() async throws {
         let stubs = HTTPDNSStubs()
         let stub = stubs.on(.host("real.test")).respond(.real)
-        try await withServer(stubs) { client, _ in
+        try await withServer(stubs) { client, _ async throws in
             #expect(try await client.text("http://real.test/") == "real")
             #expect(stub.uses == 1 && stubs.requests.count == 1)
         }
@@ -156,7 +156,7 @@ struct UnmatchedRequestTests {
     func invalid() async throws {
         let stubs = HTTPDNSStubs()
         stubs.on(.all).respond(.reply())
-        try await withStubs(stubs) { client in
+        try await withStubs(stubs) { client async throws in
             for (url, fields, code) in [
                 ("https://one.test/", [.contentLength: "5"], HTTPDNSClientError.Code.invalidRequest),
                 ("https://one.test:99999/", [:], .invalidURL), ("ftp://one.test/", [:], .invalidURL),
@@ -175,7 +175,7 @@ struct UnmatchedRequestTests {
             $0.schemeHandlers["app"] = { _ in
                 HTTPDNSClient.Response(head: HTTPResponse(status: .ok), body: .bytes(Array("app".utf8)))
             }
-        } _: { client in
+        } _: { client async throws in
             #expect(try await client.text("app://settings") == "app")
             client.usesStubs = false
             #expect(try await client.text("app://settings") == "app")
