@@ -41,7 +41,7 @@ extension Pipeline {
                 context.authorization = try await run.authorization(until: context.call.firstDeadline)
                 var response = try await sendAgain(request, context)
                 // A network interceptor may have sent the request to another origin, or made the response itself.
-                let isOwn = response.isFrom(target.origin)
+                let isOwn = response.isFrom(target.origin, context)
                 exchanges += response.exchanges
                 response.exchanges = exchanges
                 requests += 1
@@ -163,8 +163,8 @@ extension Pipeline {
 }
 
 extension HTTPDNSClient.Response {
-    /// Whether a server of an origin sent the response.
-    fileprivate func isFrom(_ origin: HTTPDNSClient.Origin) -> Bool {
-        exchanges.last.map { HTTPDNSClient.Origin($0.request.content.url.parsed) == origin } ?? false
+    /// Whether a server of an origin sent the response, or a stub in its place.
+    fileprivate func isFrom(_ origin: HTTPDNSClient.Origin, _ context: HTTPDNSClient.InterceptionContext) -> Bool {
+        answeredURL(context).map { HTTPDNSClient.Origin($0) == origin } ?? false
     }
 }

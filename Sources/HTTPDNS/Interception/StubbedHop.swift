@@ -34,12 +34,26 @@ extension HTTPDNSClient.Request {
     }
 }
 
+extension HTTPDNSClient.InterceptionContext {
+    /// Notes that a stub answers a request in place of its server: redirects, cookies and challenges of the response are then
+    /// those of the request's origin. An interceptor's own response has no such rights.
+    package func noteStubbed(_ request: HTTPDNSClient.Request) {
+        guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed else { return }
+        frame?.noteStubbed(url)
+    }
+}
+
 extension HTTPDNSClient.Request.Body {
     /// Uses up a stream, as sending it would: a second sending fails. Other bodies stay as they are.
     package func useUp() { _ = takePass() }
 }
 
 extension HTTPDNSClient.Response {
+    /// The URL whose server has answered the last hop, or a stub in its place; nil for the response of an interceptor.
+    func answeredURL(_ context: HTTPDNSClient.InterceptionContext) -> ParsedURL? {
+        exchanges.last?.request.content.url.parsed ?? context.frame?.stubbedURL
+    }
+
     /// Returns the response as it arrives from a server that sends this one: its content codings are decoded if the request
     /// asks for that (``HTTPDNSClient/Request/Options/decodesBody``), and a response that has no content (to HEAD, 1xx, 204,
     /// 304) has no body.

@@ -74,7 +74,23 @@ final class CallFrame: Sendable {
     var mayHaveSent: Bool { sent.load(ordering: .relaxed) }
 
     /// Returns a number for the next hop of the call, from 0.
-    func nextHop() -> Int { hops.wrappingAdd(1, ordering: .relaxed).oldValue }
+    func nextHop() -> Int {
+        if hasStubs.load(ordering: .relaxed) { stubbed.withLock { $0 = nil } }
+        return hops.wrappingAdd(1, ordering: .relaxed).oldValue
+    }
+
+    /// The URL of the present hop, if a stub has answered it.
+    var stubbedURL: ParsedURL? { hasStubs.load(ordering: .relaxed) ? stubbed.withLock { $0 } : nil }
+
+    /// Notes that a stub answers the present hop in place of the server of this URL.
+    func noteStubbed(_ url: ParsedURL) {
+        stubbed.withLock { $0 = url }
+        hasStubs.store(true, ordering: .relaxed)
+    }
+
+    private let stubbed = Lock<ParsedURL?>(nil)
+    /// Whether a stub has answered a hop, so that a call without stubs does not take the lock of ``stubbed``.
+    private let hasStubs = Atomic(false)
 
     /// Records an exchange and gives it a number.
     func note(_ exchange: inout HTTPDNSClient.Exchange) {

@@ -33,15 +33,20 @@ extension Pipeline {
             request.headerFields.append(field)
         }
         let response = try await sendSettled(request, context)
-        store(response, answering: url, in: jar)
+        store(response, answering: url, in: jar, context)
         return response
     }
 
     /// Stores the cookies of a response under the URL that was sent, which a network interceptor may have changed.
-    private func store(_ response: HTTPDNSClient.Response, answering url: ParsedURL, in jar: HTTPDNSClient.CookieJar) {
+    private func store(
+        _ response: HTTPDNSClient.Response,
+        answering url: ParsedURL,
+        in jar: HTTPDNSClient.CookieJar,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) {
         let fields = response.headerFields
         guard fields.contains(.setCookie) else { return }
-        let origin = CookieURL(response.exchanges.last?.request.content.url.parsed ?? url)
+        let origin = CookieURL(response.answeredURL(context) ?? url)
         for field in fields where field.name == .setCookie {
             field.withUnsafeBytesOfValue { _ = jar.store($0, from: origin) }
         }

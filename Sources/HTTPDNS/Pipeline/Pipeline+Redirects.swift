@@ -45,7 +45,7 @@ extension Pipeline {
     ) async throws -> HTTPDNSClient.Response {
         var (request, context, response) = (request, context, first)
         var exchanges = first.exchanges
-        let origin = try url(of: request, answeredBy: first)
+        let origin = try url(of: request, answeredBy: first, context)
         var base = origin
         var trail = RedirectTrail(first: origin, request.method)
         var sites = cookies.map { CookieSites(first: origin, $0.suffixes) }
@@ -102,7 +102,7 @@ extension Pipeline {
             request = next
             response = try await sendAuthenticated(request, context)
             exchanges += response.exchanges
-            base = try url(of: request, answeredBy: response)
+            base = try url(of: request, answeredBy: response, context)
         }
         return with(exchanges, response)
     }
@@ -129,9 +129,10 @@ extension Pipeline {
     /// Returns the URL of the response: a network interceptor may have sent another request than it received.
     private func url(
         of request: HTTPDNSClient.Request,
-        answeredBy response: HTTPDNSClient.Response
+        answeredBy response: HTTPDNSClient.Response,
+        _ context: HTTPDNSClient.InterceptionContext
     ) throws(HTTPDNSClientError) -> ParsedURL {
-        if let exchange = response.exchanges.last { return exchange.request.content.url.parsed }
+        if let url = response.answeredURL(context) { return url }
         return try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed
     }
 

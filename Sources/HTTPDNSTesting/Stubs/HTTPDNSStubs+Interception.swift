@@ -122,6 +122,7 @@ extension HTTPDNSStubs: HTTPDNSClient.Interceptor {
             let response = try await answer.respond(Answer.Use(request: request, context: context, send: send))
             // A server that responds has received the body: a retry or a redirect cannot send a stream again.
             request.body.useUp()
+            context.noteStubbed(request)
             return response.asReceived(for: request)
         } catch let error as HTTPDNSClientError where error.requestMayHaveBeenSent {
             request.body.useUp()

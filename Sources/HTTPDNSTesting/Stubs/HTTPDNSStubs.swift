@@ -9,7 +9,8 @@ internal import Synchronization
 ///
 /// ```swift
 /// let stubs = HTTPDNSStubs()
-/// stubs.on(.get, "https://api.shop.example/v1/items").respond(.status(.ok))
+/// stubs.on(.head, "https://api.shop.example/v1/items/7").respond(.status(.ok))
+/// stubs.on(.post, path: "/v1/orders", where: .json(["item": 7])).respond(.status(.created))
 /// let client = try await HTTPDNSClient(configuration: .stubbed(stubs))
 /// ```
 ///
@@ -151,8 +152,8 @@ extension HTTPDNSStubs {
     ///
     /// ```swift
     /// try await stubs.scope {
-    ///     stubs.on(.get, "https://api.shop.example/v1/items").respond(.status(.notFound))
-    ///     await #expect(throws: ItemsMissing.self) { try await shop.items() }
+    ///     stubs.on(.head, "https://api.shop.example/v1/items/7").respond(.status(.notFound))
+    ///     #expect(try await !shop.hasItem(7))
     ///     try stubs.verify()
     /// }
     /// ```

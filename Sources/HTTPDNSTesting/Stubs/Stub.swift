@@ -7,7 +7,9 @@ extension HTTPDNSStubs {
     /// A handle of one stub: a condition on requests, and the answers to those that fulfill it.
     ///
     /// ```swift
-    /// stubs.on(.post, path: "/v1/charge").respond(.status(.serviceUnavailable), times: 2).then(.status(.created))
+    /// stubs.on(.head, "https://api.shop.example/v1/items/7")
+    ///     .respond(.status(.serviceUnavailable), times: 2)
+    ///     .then(.status(.ok))
     /// ```
     ///
     /// Copies are the same stub. Releasing the handle does not remove the stub.

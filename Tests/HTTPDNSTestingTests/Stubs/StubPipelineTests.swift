@@ -167,6 +167,24 @@ struct StubPipelineTests {
         }
     }
 
+    @Test("A relative redirect and cookies belong to the URL that a network interceptor passed on")
+    func rewrittenURL() async throws {
+        let stubs = HTTPDNSStubs()
+        let fields: HTTPFields = [.location: "/b", .setCookie: "a=1"]
+        stubs.on(.get, "https://moved.test/a").respond(.reply("", .found, fields))
+        stubs.on(.get, "https://moved.test/b").respond(.reply())
+        try await withStubs(stubs) {
+            $0.networkInterceptors = [
+                try HTTPDNSClient.URLRewriting(["one.test": "moved.test"])
+            ]
+            $0.cookies = .memory()
+        } _: { client async throws in
+            #expect(try await client.get(first).status == .ok)
+            #expect(stubs.requests.map(\.url) == ["https://moved.test/a", "https://moved.test/b"])
+            #expect(stubs.requests.map { $0.headerFields[.cookie] } == [nil, "a=1"])
+        }
+    }
+
     @Test("The content coding of an answer is decoded when the request asks for it")
     func decoding() async throws {
         let text = Array("hello hello hello".utf8)
