@@ -167,7 +167,7 @@ struct StubPipelineTests {
         }
     }
 
-    @Test("A relative redirect and cookies belong to the URL that a network interceptor passed on")
+    @Test("Redirects and cookies belong to the URL that a network interceptor passed on")
     func rewrittenURL() async throws {
         let stubs = HTTPDNSStubs()
         let fields: HTTPFields = [.location: "/b", .setCookie: "a=1"]
