@@ -140,7 +140,8 @@ struct TransportDeadlineTests {
     @Test(
         "Once no body is left to send, only the limit of the first byte counts",
         arguments: [
-            .bytes([]), .stream(length: 0, []), .stream(length: 3, [1, 2, 3]), .stream(length: nil, [1, 2, 3]),
+            .bytes([]), .bytes([1, 2, 3]), .stream(length: 0, []), .stream(length: 3, [1, 2, 3]),
+            .stream(length: nil, [1, 2, 3]),
         ] as [SentBody]
     )
     func firstByteAfterBody(body: SentBody) async throws {
