@@ -59,6 +59,7 @@ extension EasyHandle {
     func noteFacts() {
         guard let transfer, let notes = transfer.notes, let endpoint = pin?.key.endpoint else { return }
         let timings = timings(isComplete: isSuccess)
+        let request = sentRequestBytes
         notes.note(
             TransferNotes.Attempt(
                 endpoint: endpoint,
@@ -67,12 +68,21 @@ extension EasyHandle {
                 opensConnection: hasOpenedConnection || connects > 0,
                 sentAt: mayHaveBeenSent ? MonotonicTime(nanoseconds: sentAt) : nil,
                 timings: timings,
-                requestHeadBytes: long(CURLINFO_REQUEST_SIZE),
-                requestBodyBytes: sentBytes,
+                requestHeadBytes: request.head,
+                requestBodyBytes: request.body,
                 responseHeadBytes: long(CURLINFO_HEADER_SIZE),
                 responseBodyBytes: receivedBodyBytes
             ),
             at: &noteIndex
         )
+    }
+
+    /// The bytes of the request head and body that were sent. What libcurl counts of a request contains a body that it sends
+    /// together with the head.
+    private var sentRequestBytes: (head: Int, body: Int) {
+        let count = long(CURLINFO_REQUEST_SIZE)
+        guard methodOptions.sendsBodyWithHead else { return (count, sentBytes) }
+        let body = Int(microseconds(CURLINFO_SIZE_UPLOAD_T))
+        return (count - body, body)
     }
 }
