@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
+public import HTTPTypes
 
 extension HTTPDNSStubs {
     /// A handle of one stub: a condition on requests, and the answers to those that fulfill it.
@@ -31,6 +32,17 @@ extension HTTPDNSStubs {
         public func respond(_ answer: Answer, times: Int? = nil) -> Stub {
             layer.append(answer, times: times, to: number)
             return self
+        }
+
+        /// Appends an answer with a value as JSON, see ``HTTPDNSStubs/Answer/json(_:status:headers:)``.
+        /// - Throws: ``HTTPDNSStubs/AnswerError`` with code `invalidJSON` for a value that cannot be encoded.
+        @discardableResult
+        public func respond(
+            json value: some Encodable,
+            status: HTTPResponse.Status = .ok,
+            times: Int? = nil
+        ) throws(HTTPDNSStubs.AnswerError) -> Stub {
+            respond(try .json(value, status: status), times: times)
         }
 
         /// Appends an answer to those before, as ``respond(_:times:)`` does.

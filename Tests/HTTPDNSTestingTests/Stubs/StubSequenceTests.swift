@@ -28,6 +28,21 @@ struct StubSequenceTests {
         }
     }
 
+    @Test("A value is answered as JSON, and one that cannot be encoded is refused")
+    func json() async throws {
+        let stubs = HTTPDNSStubs()
+        try stubs.on(.get, url).respond(json: ["lamp"], times: 1).respond(json: ["chair"], status: .accepted)
+        #expect(throws: HTTPDNSStubs.AnswerError.self) { try stubs.on(.get, url).respond(json: Double.nan) }
+        try await withStubs(stubs) { client in
+            let first = try await client.get(url)
+            #expect(first.headerFields[.contentType] == "application/json")
+            #expect(try await first.body.decode([String].self) == ["lamp"])
+            let second = try await client.get(url)
+            #expect(second.status == .accepted)
+            #expect(try await second.body.decode([String].self) == ["chair"])
+        }
+    }
+
     @Test("A stub whose answers are used up leaves requests to older stubs")
     func ends() async throws {
         let stubs = HTTPDNSStubs()
