@@ -64,23 +64,26 @@ struct FoundationRequestTests {
         #expect(request.options.timeout == limit)
     }
 
-    @Test(
-        "A request that cannot be sent is refused with the reason",
-        arguments: ["url", "method", "name", "value", "length"]
-    )
+    @Test("A request that cannot be sent is refused with the reason", arguments: ["url", "method", "name", "length"])
     func refused(part: String) throws {
         let request = try Self.request { request in
             switch part {
             case "url": request.url = nil
             case "method": request.httpMethod = "GET / HTTP/1.1"
             case "name": request.setValue("a", forHTTPHeaderField: "a b")
-            case "value": request.setValue("a\r\nX-Injected: 1", forHTTPHeaderField: "X-A")
             default: request.setValue("many", forHTTPHeaderField: "Content-Length")
             }
         }
         let error = #expect(throws: HTTPDNSClientError.self) { try HTTPDNSClient.Request(request) }
         #expect(error?.code == .invalidRequest && error?.message.hasPrefix("the URLRequest cannot be sent") == true)
-        #expect(error?.message.contains("Injected") == false)
+    }
+
+    /// Foundation drops a value with a line end when it is set.
+    @Test("A line end in a value adds no header field")
+    func injected() throws {
+        let request = try Self.request { $0.setValue("a\r\nX-Injected: 1", forHTTPHeaderField: "X-A") }
+        let fields = (try? HTTPDNSClient.Request(request))?.headerFields ?? [:]
+        #expect(!fields.contains { $0.name.rawName == "X-Injected" || $0.value.contains("\n") })
     }
 
     @Test("A response without exchanges has the given URL, and joined fields")
