@@ -16,7 +16,7 @@ help: ## This list
 
 .PHONY: build
 build: build-dependencies ## Build the library and resolve-test
-	swift build
+	$(BUILD)
 
 .PHONY: demo
 demo: ## See it work on real servers on this machine, with no internet (installs what is missing)
@@ -25,6 +25,10 @@ demo: ## See it work on real servers on this machine, with no internet (installs
 # Built once, with everything that a package trait adds. What a program with fewer traits gets is looked at in Examples (default
 # traits) and by `make bare` (none).
 TRAITS = --enable-all-traits
+
+# SwiftPM writes the definitions of traits in the order of a Swift set, and that order changes with each process. So a plan that is
+# made again, as for a new file, compiled everything again.
+BUILD = SWIFT_DETERMINISTIC_HASHING=1 swift build
 
 # Where the examples and the build without traits are built. CI says .build, where their dependencies are built already: the next
 # build there compiles this package again, which costs only those who go on working in the same folder.
@@ -35,7 +39,7 @@ NESTED_BUILD ?= .build/nested
 .PHONY: test
 test: dependencies lint scripts ## Everything that CI runs: format, scripts, all tests against real servers, nested packages
 	$(call step,build)
-	swift build --build-tests $(TRAITS)
+	$(BUILD) --build-tests $(TRAITS)
 	$(call step,tests)
 	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '^HTTPDNSCoreTests\.'
 	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '^HTTPDNSCurlTests\.'
@@ -108,9 +112,9 @@ scripts: ## Check the shell scripts' syntax
 .PHONY: bare
 bare: build-dependencies ## Build resolve-test and the metrics without any package trait (traits: []), and look at the program
 	$(call step,no traits)
-	[ $(NESTED_BUILD) = .build ] || swift build --build-tests $(TRAITS)
-	swift build --disable-default-traits --scratch-path $(NESTED_BUILD) --product resolve-test
-	swift build --disable-default-traits --scratch-path $(NESTED_BUILD) --target HTTPDNSMetrics
+	[ $(NESTED_BUILD) = .build ] || $(BUILD) --build-tests $(TRAITS)
+	$(BUILD) --disable-default-traits --scratch-path $(NESTED_BUILD) --product resolve-test
+	$(BUILD) --disable-default-traits --scratch-path $(NESTED_BUILD) --target HTTPDNSMetrics
 	HTTPDNS_BARE=$(CURDIR)/$(NESTED_BUILD)/debug swift test $(TRAITS) --skip-build --filter BareProgramTests
 
 .PHONY: endurance
