@@ -40,7 +40,7 @@ struct TransparentInterceptorTests {
         add(to: &distrusting, isIntercepted)
         try await withClient(distrusting) { client in
             let error = try await refusal { _ = try await client.get("https://one.test:\(rig.tlsPort)/echo") }
-            #expect(error.code == .connectFailed)
+            #expect(error.code == .certificateRefused)
             #expect(error.attempts.contains { "\($0)".contains("tls") }, "\(error)")
         }
     }
