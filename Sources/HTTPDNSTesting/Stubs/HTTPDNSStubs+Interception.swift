@@ -12,7 +12,7 @@ internal import Logging
 /// ```
 ///
 /// All clients of the process then use it, from their next call on. It runs outside the network interceptors of each client,
-/// which a stubbed request does not reach; ``HTTPDNSClient/Configuration/use(_:)`` is inside of them. A set that is installed
+/// which a stubbed request does not reach; `HTTPDNSClient.Configuration.use(_:)` is inside of them. A set that is installed
 /// twice for a client handles each request once.
 extension HTTPDNSStubs: HTTPDNSClient.Interceptor {
     /// The sets that a request has passed, so that a second one of the same set does not handle it.
@@ -25,7 +25,7 @@ extension HTTPDNSStubs: HTTPDNSClient.Interceptor {
     public var priority: Int { .min }
 
     /// Answers a request by the first stub that matches it, or by ``Unmatched``.
-    /// - Throws: ``HTTPDNSClientError``; errors of conditions and answers; `CancellationError`.
+    /// - Throws: `HTTPDNSClientError`; errors of conditions and answers; `CancellationError`.
     public func intercept(
         _ request: HTTPDNSClient.Request,
         context: HTTPDNSClient.InterceptionContext,

@@ -46,7 +46,7 @@ public final class HTTPDNSStubs: Sendable {
     /// - Parameters:
     ///   - unmatched: The treatment of requests that no stub answers.
     ///   - hosts: The hosts whose requests are sent when no stub answers them: names, names below another one such as
-    ///     `*.cdn.example`, or addresses. They are compared as ``HTTPDNSClient/RequestPredicate/host(_:)`` compares them.
+    ///     `*.cdn.example`, or addresses. They are compared as `RequestPredicate.host` compares them.
     ///   - bodyLimit: The number of bytes of each request body that ``requests`` keeps. That many are read before a stub is
     ///     asked, also of a stream.
     public init(
@@ -87,7 +87,7 @@ extension HTTPDNSStubs {
     /// Adds a stub for requests with a method and a URL.
     /// - Parameters:
     ///   - method: The method.
-    ///   - url: The URL, see ``HTTPDNSClient/RequestPredicate/url(_:)``: without a query it matches every query. An unreadable
+    ///   - url: The URL, see `RequestPredicate.url`; without a query it matches every query. An unreadable
     ///     URL fails each call that reaches the stub.
     ///   - condition: A further condition, such as `.json(["amount": 100])`.
     ///   - name: The name in lists and errors; nil for method, URL and condition.

@@ -62,7 +62,7 @@ extension HTTPDNSStubs {
         /// Removes the stub. A second removal does nothing.
         ///
         /// A request whose answer is not there yet, because it is delayed, fails with
-        /// ``HTTPDNSClientError/Code/unmatchedRequest``. A response that the caller has already is not changed.
+        /// `HTTPDNSClientError.Code.unmatchedRequest`. A response that the caller has already is not changed.
         public func remove() { layer.remove(number) }
     }
 }

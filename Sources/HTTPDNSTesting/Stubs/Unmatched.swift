@@ -15,7 +15,7 @@ extension HTTPDNSStubs {
 
         let content: Content
 
-        /// Fails the call with ``HTTPDNSClientError/Code/unmatchedRequest``, before anything is resolved. The error lists the
+        /// Fails the call with `HTTPDNSClientError.Code.unmatchedRequest`, before anything is resolved. The error lists the
         /// closest stubs, and the conditions of each that the request does not fulfill.
         public static let fail = Unmatched(content: .fail)
         /// Sends the request as without stubs.
@@ -49,7 +49,7 @@ struct Mismatch: Sendable {
     let reasons: [String]
 
     /// - Parameter request: The request. A body that is read for a condition is replaced, as in
-    ///   ``HTTPDNSClient/RequestPredicate``.
+    ///   `HTTPDNSClient.RequestPredicate`.
     /// - Throws: The errors of conditions; `CancellationError`.
     init(_ entry: StubLayer.Entry, _ request: inout HTTPDNSClient.Request) async throws {
         label = entry.label
