@@ -102,6 +102,26 @@ extension HTTPDNSClient.Response {
         /// Whether the reader gets the bytes that the server sent.
         var isAsReceived: Bool { if case .transfer = source { true } else { false } }
 
+        /// Returns a body from a stream of a known length, such as that of a stored response.
+        package static func stream(
+            _ chunks: some AsyncSequence<[UInt8], any Error> & Sendable,
+            length: Int64
+        ) -> HTTPDNSClient.Response.Body {
+            HTTPDNSClient.Response.Body(.chunks(chunks, nil, SinglePass()), length: .known(length))
+        }
+
+        /// Returns this body, which is as received, without the content codings of its head.
+        /// - Parameter limit: The most decoded bytes; nil for any number.
+        func decoded(_ head: ResponseHead, limit: Int?) -> HTTPDNSClient.Response.Body {
+            if case .transfer(let body, let hop) = source {
+                return HTTPDNSClient.Response.Body(.decoded(DecodedBody(.transfer(body), of: head, nil), hop))
+            }
+            return changed(to: DecodedBody(.chunks(self), of: head, nil, limit: limit))
+        }
+
+        /// Reads a body that is not wanted, as ``drain(on:)`` does.
+        package func discard() async throws { try await drain() }
+
         /// Whether the content codings of the head have been decoded.
         var isDecoded: Bool {
             switch source {

@@ -78,6 +78,8 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         /// A client with stubs has none for a request, which must not reach a server. Nothing was resolved or sent. See
         /// `HTTPDNSStubs` of the module HTTPDNSTesting.
         public static let unmatchedRequest = Code(description: "unmatched-request")
+        /// The response cache is switched to offline and has no response to the request. Nothing was sent.
+        public static let offline = Code(description: "offline")
         /// The client is shut down.
         public static let shutDown = Code(description: "shut-down")
     }

@@ -348,7 +348,7 @@ struct CallLog: Sendable {
 
 extension HTTPDNSClient.CallRecord.Hop {
     fileprivate mutating func take(_ exchange: HTTPDNSClient.Exchange) {
-        destination = HTTPDNSClient.Response.Destination(exchange)
+        destination = HTTPDNSClient.Response.Destination(exchange, exchange.cacheSource)
         attempts = exchange.failedAttempts
         status = exchange.status
         version = exchange.version

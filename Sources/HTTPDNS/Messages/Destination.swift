@@ -9,13 +9,18 @@ extension HTTPDNSClient.Response {
     ///
     /// It prints as one line: `203.0.113.7 · doh "backup" · fresh, 41 s left · reused connection`.
     public struct Destination: Sendable, CustomStringConvertible {
-        /// Nil when an interceptor answered.
+        /// Nil when an interceptor or the response cache answered.
         private let exchange: HTTPDNSClient.Exchange?
+        private let cacheSource: HTTPDNSClient.CacheSource?
 
-        init(_ exchange: HTTPDNSClient.Exchange?) { self.exchange = exchange }
+        init(_ exchange: HTTPDNSClient.Exchange?, _ cacheSource: HTTPDNSClient.CacheSource?) {
+            let isStored = cacheSource.map { $0.isStored && $0 != .validated } ?? false
+            self.exchange = isStored ? nil : exchange
+            self.cacheSource = isStored ? cacheSource : nil
+        }
 
         /// The address and port that answered, see ``HTTPDNSClient/Exchange/remote``. Nil for a Unix socket, and when an
-        /// interceptor answered without sending.
+        /// interceptor or the response cache answered without sending.
         public var endpoint: HTTPDNSEndpoint? {
             guard let exchange, exchange.request.source != .unixSocket else { return nil }
             return exchange.remote
@@ -42,18 +47,23 @@ extension HTTPDNSClient.Response {
         public var reusedConnection: Bool { exchange?.reusedConnection ?? false }
 
         /// The destination on one line, such as `203.0.113.7 · doh "backup" · fresh, 41 s left · reused connection`.
-        public var description: String { exchange.map(DestinationLine.text) ?? "answered by an interceptor" }
+        public var description: String {
+            if let cacheSource { return "response cache, \(cacheSource)" }
+            return exchange.map(DestinationLine.text) ?? "answered by an interceptor"
+        }
 
         private var resolution: HTTPDNSResolver.Resolution? { exchange?.request.resolution }
     }
 
     /// The server that the response came from. It is computed from the last exchange.
-    public var destination: HTTPDNSClient.Response.Destination { Destination(exchanges.last) }
+    public var destination: HTTPDNSClient.Response.Destination { Destination(exchanges.last, cacheSource) }
 }
 
 extension HTTPDNSClient.Response.Collected {
     /// The server that the response came from. It is computed from the last exchange.
-    public var destination: HTTPDNSClient.Response.Destination { HTTPDNSClient.Response.Destination(exchanges.last) }
+    public var destination: HTTPDNSClient.Response.Destination {
+        HTTPDNSClient.Response.Destination(exchanges.last, cacheSource)
+    }
 }
 
 /// The text of an exchange on one line: address, source, lifetime, connection.

@@ -46,6 +46,9 @@ extension HTTPDNSClient {
         /// The durations of the phases that had ended at the response head. ``HTTPDNSClient/Response/Body/summary`` has
         /// the total.
         public var timings: HTTPDNSClient.Exchange.Timings
+        /// The part that the response cache took: `miss` or `validated`; nil without a cache. A response that was answered
+        /// without sending has no exchange, see ``HTTPDNSClient/Response/cacheSource``.
+        public package(set) var cacheSource: HTTPDNSClient.CacheSource?
         /// A number unique in the process for a call through interceptors or hooks, 0 for others.
         var number: UInt64 = 0
     }

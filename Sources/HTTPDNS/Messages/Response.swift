@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+package import HTTPDNSCore
 internal import HTTPDNSCurl
 public import HTTPTypes
 
@@ -21,6 +22,10 @@ extension HTTPDNSClient {
         /// The exchanges of the call, with redirects and with responses that led to a retry. The last exchange has this
         /// response. Empty when an interceptor answered without sending.
         public var exchanges: [HTTPDNSClient.Exchange]
+        /// The part that the response cache took; nil without a cache, and for a method that it does not store.
+        public package(set) var cacheSource: HTTPDNSClient.CacheSource?
+        /// The network scope of the server that a stored response came from; nil for others.
+        package var serverScope: HTTPDNSAddressPolicy.Scope?
 
         /// Creates a response, for an interceptor that answers without sending.
         public init(
@@ -68,6 +73,8 @@ extension HTTPDNSClient.Response {
         public var body: [UInt8]
         /// The exchanges of the call; the last one has this response.
         public var exchanges: [HTTPDNSClient.Exchange]
+        /// The part that the response cache took, see ``HTTPDNSClient/Response/cacheSource``.
+        public let cacheSource: HTTPDNSClient.CacheSource?
 
         /// The trailers: fields that the server sent after the body. See ``HTTPDNSClient/Response/Body/trailers``.
         public var trailers: HTTPFields { receivedTrailers?.fields ?? [:] }
@@ -84,12 +91,35 @@ extension HTTPDNSClient.Response {
             content = response.content
             version = response.version
             exchanges = response.exchanges
+            cacheSource = response.cacheSource
         }
 
         /// The status.
         public var status: HTTPResponse.Status { content.status }
         /// The header fields.
         public var headerFields: HTTPFields { content.headerFields }
+    }
+}
+
+extension HTTPDNSClient {
+    /// The part that a response cache took in a response.
+    public struct CacheSource: Hashable, Sendable, CustomStringConvertible {
+        /// A short text from a bounded set, suitable for a metric label.
+        public let description: String
+
+        /// A fresh stored response. Nothing was sent.
+        public static let hit = CacheSource(description: "hit")
+        /// A stored response that the server has validated with 304.
+        public static let validated = CacheSource(description: "validated")
+        /// The response of the server.
+        public static let miss = CacheSource(description: "miss")
+        /// A stored response that is not fresh: the request accepts it, the server failed, or it is validated in the background.
+        public static let stale = CacheSource(description: "stale")
+        /// A stored response, because no server could be reached or the cache is switched to offline.
+        public static let offline = CacheSource(description: "offline")
+
+        /// Whether the body was stored before the request.
+        public var isStored: Bool { self != .miss }
     }
 }
 

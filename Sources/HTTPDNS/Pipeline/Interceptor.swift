@@ -145,6 +145,8 @@ extension HTTPDNSClient {
         var authorization: RequestAuthorization?
         /// The index of the hop's sending in the log of an observed call.
         var sending = 0
+        /// Whether the body of the response stays as received, for the response cache.
+        var keepsCodings = false
         /// The hop's connection permit; nil where connections are not limited.
         var permit: ConnectionPermit?
     }

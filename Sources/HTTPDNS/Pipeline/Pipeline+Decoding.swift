@@ -9,15 +9,19 @@ internal import HTTPTypes
 extension Pipeline {
     /// Returns the body of a response, which is decoded on demand when the hop has requested codings.
     ///
+    /// With a response cache the body stays as received, and ``sendThroughCache(_:_:_:)`` decodes it.
+    ///
     /// The transport adds `Accept-Encoding` to the request (``TransferRequest/decodes``), as one line for all requests.
     func body(
         of answer: HopAnswer,
         to method: HTTPRequest.Method,
         _ fixed: FixedHop,
-        _ hop: HopRecord
+        _ hop: HopRecord,
+        keepsCodings: Bool
     ) -> HTTPDNSClient.Response.Body {
-        let length = BodyLength(declaredBy: answer.head, to: method, decodes: fixed.isDecoded)
-        guard answer.head.declaresCoding, fixed.isDecoded else {
+        let isDecoded = fixed.isDecoded && !keepsCodings
+        let length = BodyLength(declaredBy: answer.head, to: method, decodes: isDecoded)
+        guard answer.head.declaresCoding, isDecoded else {
             return HTTPDNSClient.Response.Body(answer.body, of: hop, length: length)
         }
         let source: DecodedBody.Source =

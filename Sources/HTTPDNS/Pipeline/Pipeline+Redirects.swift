@@ -92,7 +92,7 @@ extension Pipeline {
             context.frame?.observed?.noteRedirect(response.status, to: next)
             context.rewritten = nil
             context.constraints = HopConstraints()
-            context.constraints.redirectedFrom = exchanges.last.map(\.scope)
+            context.constraints.redirectedFrom = response.serverScope ?? exchanges.last.map(\.scope)
             context.constraints.isForeign =
                 target.map { HTTPDNSClient.Origin($0) != HTTPDNSClient.Origin(origin) } ?? true
             context.constraints.droppedFields = dropped
@@ -172,7 +172,7 @@ extension Pipeline {
 extension HTTPDNSClient.Exchange {
     /// The network scope of the server that answered. Behind a proxy that resolves names, or a Unix socket, the
     /// connection does not show it: a name then counts as public.
-    fileprivate var scope: HTTPDNSAddressPolicy.Scope {
+    var scope: HTTPDNSAddressPolicy.Scope {
         let isPeer = proxy == nil || request.resolution.endpoints.contains { $0.address == remote.address }
         guard request.isUnresolved || !isPeer else { return HTTPDNSAddressPolicy.Scope(of: remote.address) }
         switch request.content.url.parsed.host {

@@ -69,7 +69,7 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         _ context: inout HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        guard cookies == nil, egress.isDirect(request), request.body.isEmpty, settleAtOnce(&context) else {
+        guard storesNothing, egress.isDirect(request), request.body.isEmpty, settleAtOnce(&context) else {
             return try await sendHop(request, context)
         }
         let rewritten: HTTPDNSRewriter.RewrittenRequest

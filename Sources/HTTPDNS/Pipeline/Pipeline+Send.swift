@@ -187,7 +187,7 @@ extension Pipeline {
         return HTTPDNSClient.Response(
             answer.head,
             answer.version,
-            body(of: answer, to: request.method, fixed, hop),
+            body(of: answer, to: request.method, fixed, hop, keepsCodings: context.keepsCodings),
             [exchange]
         )
     }

@@ -30,19 +30,20 @@ internal import Synchronization
 ///
 /// 7. Cookies (`Pipeline+Cookies.swift`). A hop of a client without a jar does not pass it.
 /// 8. Header fields of the client (`Pipeline+Headers.swift`).
-/// 9. Network interceptors (`Pipeline+Interceptors.swift`), then the stubs of a test, and then the handlers of schemes
+/// 9. The response cache (`Pipeline+ResponseCache.swift`). A hop of a client without one does not pass it.
+/// 10. Network interceptors (`Pipeline+Interceptors.swift`), then the stubs of a test, and then the handlers of schemes
 ///    (`SchemeHandlers.swift`).
-/// 10. Decoding of content codings (`Pipeline+Decoding.swift`).
-/// 11. The rewriter (`Pipeline+Rewrite.swift`). It runs again after a wait in step 12. When the settings change before
+/// 11. Decoding of content codings (`Pipeline+Decoding.swift`). With a response cache it is above step 9.
+/// 12. The rewriter (`Pipeline+Rewrite.swift`). It runs again after a wait in step 13. When the settings change before
 ///    the hop is sent, step 8 and the steps from here on run again.
-/// 12. Admission: the wait for a connection (`Pipeline+Admission.swift`).
-/// 13. Connection fallback to the system resolver (`Pipeline+ConnectionFallback.swift`).
-/// 14. Policy: the reachable networks (`Pipeline+ReachableNetworks.swift`).
-/// 15. Egress through a proxy or to a Unix socket (`Pipeline+Egress.swift`). A hop of a client and a request
+/// 13. Admission: the wait for a connection (`Pipeline+Admission.swift`).
+/// 14. Connection fallback to the system resolver (`Pipeline+ConnectionFallback.swift`).
+/// 15. Policy: the reachable networks (`Pipeline+ReachableNetworks.swift`).
+/// 16. Egress through a proxy or to a Unix socket (`Pipeline+Egress.swift`). A hop of a client and a request
 ///     without either does not pass it.
-/// 16. Send (`Pipeline+Send.swift`). It calls steps 14 and 15, and makes the response.
+/// 17. Send (`Pipeline+Send.swift`). It calls steps 15 and 16, and makes the response.
 ///
-/// A connection that is made in advance passes steps 11, 12, 14, 15 and 16 (`Pipeline+Preconnecting.swift`).
+/// A connection that is made in advance passes steps 12, 13, 15, 16 and 17 (`Pipeline+Preconnecting.swift`).
 ///
 /// Each step is a function that calls the next one. Without interceptors nothing is allocated and no closure is made
 /// between the call and the rewriter.
@@ -95,6 +96,10 @@ final class Pipeline: Sendable {
     let observers = CallObservers()
     /// The jar of the client; nil without cookies.
     let cookies: HTTPDNSClient.CookieJar?
+    /// The cache of responses; nil without one.
+    let responseCache: (any ResponseCaching)?
+    /// Whether hops pass neither the step of cookies nor that of the response cache.
+    let storesNothing: Bool
     /// The queues in which hops wait for a connection, in this order: the client's own, then the queue of all clients
     /// of its transport. Empty when connections are not limited.
     let admissions: [Admission]
@@ -129,6 +134,8 @@ final class Pipeline: Sendable {
         hasFixedCodeOfOthers = !innermost.isEmpty || computedHeaders != nil || redirectHook != nil
         retrying = RetryState(configuration)
         cookies = configuration.makeCookieJar()
+        responseCache = configuration.responseCaching
+        storesNothing = cookies == nil && responseCache == nil
         settings = Lock(SharedCallSettings(CallSettings(configuration)))
         reachesPublicInternetOnly = Atomic(configuration.reachableNetworks == .publicInternet)
         usesCredentials = Atomic(!configuration.credentials.isEmpty)
@@ -252,11 +259,12 @@ final class Pipeline: Sendable {
     {
         var context = context
         // Most hops need no wait and no other fields here, and have no interceptors.
-        if settleAtOnce(&context), context.frame?.chain.network.isEmpty ?? true {
+        if settleAtOnce(&context), responseCache == nil, context.frame?.chain.network.isEmpty ?? true {
             return try await rewriteAndTransfer(request, context)
         }
         var request = request
         try await settle(&request, &context)
+        if let responseCache { return try await sendThroughCache(responseCache, request, context) }
         return try await hop(0, request, context)
     }
 }

@@ -45,14 +45,19 @@ package final class DecodedBody: AsyncSequence, Sendable {
 
     private let source: Source
     private let codings: DeclaredCodings
-    private let facts: Facts
+    private let facts: Facts?
+    private let limit: Int?
     private let state = Lock(State())
 
-    /// - Parameter head: The head of the response, with the codings.
-    package init(_ source: Source, of head: ResponseHead, _ facts: Facts) {
+    /// - Parameters:
+    ///   - head: The head of the response, with the codings.
+    ///   - facts: The facts for errors; `nil` for a body whose source adds them.
+    ///   - limit: The most decoded bytes of a body from another source; that of a transfer has its own limit.
+    package init(_ source: Source, of head: ResponseHead, _ facts: Facts?, limit: Int? = nil) {
         self.source = source
         codings = DeclaredCodings(head.headerFields)
         self.facts = facts
+        self.limit = limit
     }
 
     /// The byte counts and timings; `nil` until the body has been read to its end, and for a body from another source.
@@ -99,7 +104,7 @@ package final class DecodedBody: AsyncSequence, Sendable {
                 )
             case .chunks(let encoded):
                 chunks = AsyncIterator.iterator(of: encoded)
-                decoder = ContentDecoder(body.codings)
+                decoder = ContentDecoder(body.codings, limit: body.limit)
             }
         }
 
@@ -160,10 +165,11 @@ package final class DecodedBody: AsyncSequence, Sendable {
     /// Adds the facts of the response to a failure of decoding.
     private func completed(_ failure: TransferFailure) -> TransferFailure {
         var failure = failure
+        failure.requestMayHaveBeenSent = true
+        guard let facts else { return failure }
         failure.endpoint = facts.endpoint
         failure.proxy = received?.proxy
         failure.elapsed = facts.elapsed + (SystemTimeSource().now() - facts.headAt)
-        failure.requestMayHaveBeenSent = true
         if !facts.failedAttempts.isEmpty, let attempt = TransferAttempt(ending: failure) {
             failure.attempts = facts.failedAttempts + [attempt]
         }

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSCore
+internal import HTTPDNSCurl
+
+/// The cache that a client asks before it sends a hop; `HTTPDNSResponseCache` has one.
+package protocol ResponseCaching: AnyObject, Sendable {
+    /// Returns the response to a hop: a stored one, or that of the hop's `send`.
+    /// - Throws: The errors of `send`, ``HTTPDNSClientError``, `CancellationError`.
+    func respond(to hop: CacheableHop) async throws -> HTTPDNSClient.Response
+}
+
+/// One hop as a cache sees it: with the client's cookies and header fields, before its network interceptors.
+package struct CacheableHop: Sendable {
+    package let request: HTTPDNSClient.Request
+    package let url: HTTPDNSRewriter.CanonicalURL
+    /// Whether the client requests content codings, unless the request has an `Accept-Encoding` field.
+    package let requestsCodings: Bool
+    /// Whether the settings are in use that the request was made with.
+    package let isCurrent: @Sendable () -> Bool
+    /// Sends a request through the further steps. Its response has the body as received.
+    package let send: @Sendable (HTTPDNSClient.Request) async throws -> HTTPDNSClient.Response
+    /// Runs work that the caller does not wait for, with the same hop under time limits of its own. A client that is shut down
+    /// runs none.
+    package let inBackground: @Sendable (@escaping @Sendable (CacheableHop) async -> Void) -> Void
+
+    /// Returns the URL of a reference in a response; nil for an unreadable one.
+    package func resolve(_ reference: String) -> HTTPDNSRewriter.CanonicalURL? {
+        guard let parsed = try? url.parsed.following(reference) else { return nil }
+        return try? HTTPDNSRewriter.Canonicalizer.canonicalize(parsed.description)
+    }
+}
+
+// This step is after cookies and header fields, which `Vary` may name, and before network interceptors. Bodies below it are as
+// received, and decoding is above it.
+extension Pipeline {
+    /// Answers a hop from the cache, or sends it.
+    func sendThroughCache(
+        _ cache: any ResponseCaching,
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        // The rewriter refuses an unreadable URL, with its own message. Schemes of the program are answered in process.
+        guard schemes?.answers(request.url) != true,
+            let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
+        else { return try await hop(0, request, context) }
+        var context = context
+        context.keepsCodings = true
+        let response = try await cache.respond(to: cacheableHop(request, url, context))
+        return try decoded(response, to: request)
+    }
+
+    private func cacheableHop(
+        _ request: HTTPDNSClient.Request,
+        _ url: HTTPDNSRewriter.CanonicalURL,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) -> CacheableHop {
+        CacheableHop(
+            request: request,
+            url: url,
+            requestsCodings: request.isDecoded,
+            isCurrent: { !self.isStale(context) },
+            send: { request in
+                var response = try await self.hop(0, request, context)
+                response.serverScope = response.exchanges.last?.scope
+                return response
+            },
+            inBackground: { work in
+                guard (try? self.gate.enter()) != nil else { return }
+                var context = context
+                context.call = self.time(.inherited)
+                let hop = self.cacheableHop(request, url, context)
+                Task.detached {
+                    await work(hop)
+                    self.gate.leave()
+                }
+            }
+        )
+    }
+
+    /// Returns a response with its content codings decoded, within the limit for bodies.
+    private func decoded(_ response: HTTPDNSClient.Response, to request: HTTPDNSClient.Request)
+        throws(HTTPDNSClientError)
+        -> HTTPDNSClient.Response
+    {
+        let own = request.own?.options.maximumResponseBody ?? .inherited
+        let limit = own.isInherited ? limits.maximumResponseBytes : own.bytes
+        if let source = response.cacheSource, source.isStored, let limit, let length = response.body.declaredLength,
+            length > limit
+        {
+            throw HTTPDNSClientError.bodyTooLong(limit: .bytes(limit), on: nil)
+        }
+        guard request.isDecoded, request.method != .head, response.headerFields.contains(.contentEncoding) else {
+            return response
+        }
+        var response = response
+        response.body = response.body.decoded(ResponseHead(response.head), limit: limit)
+        return response
+    }
+}
