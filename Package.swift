@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "HTTPDNSFoundation", targets: ["HTTPDNSFoundation"]),
         .library(name: "HTTPDNSLocalProvider", targets: ["HTTPDNSLocalProvider"]),
         .library(name: "HTTPDNSMetrics", targets: ["HTTPDNSMetrics"]),
+        .library(name: "HTTPDNSResponseCache", targets: ["HTTPDNSResponseCache"]),
         .library(name: "HTTPDNSServiceLifecycle", targets: ["HTTPDNSServiceLifecycle"]),
         .library(name: "HTTPDNSTesting", targets: ["HTTPDNSTesting"]),
         .library(name: "HTTPDNSVendors", targets: ["HTTPDNSVendors"]),
@@ -108,6 +109,14 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Digest"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HTTPDNSResponseCache",
+            dependencies: [
+                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
         ),
@@ -336,6 +345,15 @@ let package = Package(
             name: "HTTPDNSTests",
             dependencies: [
                 "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPDNSResponseCacheTests",
+            dependencies: [
+                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSResponseCache", "HTTPDNSTesting",
+                "ServerRig",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
         ),

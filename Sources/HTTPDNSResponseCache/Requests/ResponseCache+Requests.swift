@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+package import HTTPDNS
+internal import HTTPDNSCore
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+// The step of the pipeline: what happens with one hop.
+extension HTTPDNSClient.ResponseCache: ResponseCaching {
+    package func respond(to hop: CacheableHop) async throws -> HTTPDNSClient.Response {
+        let request = hop.request
+        guard request.method == .get || request.method == .head else { return try await sendOther(hop) }
+        count { $0.requests += 1 }
+        let place = CachePlace(hop, self)
+        var mayWait = true
+        while true {
+            let entry = place.policy.contains(.doNotRead) ? nil : find(place)
+            if let entry, let response = try await stored(entry, place, hop) { return response }
+            // The file of an entry that is damaged is gone by now.
+            let current = entry.flatMap { _ in find(place) }
+            if isOffline { return try await offline(current, place, hop) }
+            if place.directives.onlyIfCached || place.policy.contains(.onlyStored) { return unavailable() }
+            guard place.isShareable, !place.policy.contains(.doNotWrite) else {
+                return try await fetch(current, place, hop, nil)
+            }
+            switch refreshes.join(place.refreshKey, mayWait: mayWait) {
+            case .leader(let lead): return try await fetch(current, place, hop, lead)
+            case nil: return try await fetch(current, place, hop, nil)
+            case .waiter(let waiter):
+                let deadline = time.now() + settings.refreshWait
+                switch try await RefreshTable.outcome(of: waiter, until: deadline, on: time) {
+                case .failed: break
+                // The response may be another variant: then this request does not wait again.
+                case .stored: mayWait = false
+                case .notStorable: return try await fetch(current, place, hop, nil)
+                }
+            }
+        }
+    }
+
+    private func find(_ place: CachePlace) -> ResponseIndex.Entry? {
+        store.find(place.url, place.partition, for: place.request, at: clock.now())
+    }
+
+    // MARK: without the server
+
+    /// Returns the response from the store; nil when the server must be asked.
+    private func stored(_ entry: ResponseIndex.Entry, _ place: CachePlace, _ hop: CacheableHop) async throws
+        -> HTTPDNSClient.Response?
+    {
+        switch ReuseDecision(entry.head, for: place.request, place.policy, at: clock.now(), place.rules) {
+        case .validate: return nil
+        case .serve(let freshness):
+            return try await response(from: entry, freshness.isFresh ? .hit : .stale, freshness, place)
+        case .serveWhileRevalidating(let freshness):
+            let response = try await response(from: entry, .stale, freshness, place)
+            if response != nil { refreshInBackground(entry, place, hop) }
+            return response
+        }
+    }
+
+    private func refreshInBackground(_ entry: ResponseIndex.Entry, _ place: CachePlace, _ hop: CacheableHop) {
+        guard !isOffline, case .leader(let lead)? = refreshes.join(place.refreshKey, mayWait: false) else { return }
+        count { $0.backgroundRefreshes += 1 }
+        hop.inBackground { hop in
+            guard let response = try? await self.fetch(entry, place, hop, lead, isCounted: false) else { return }
+            var body = response.body.makeAsyncIterator()
+            while let chunk = try? await body.next(), !chunk.isEmpty {}
+        }
+    }
+
+    private func offline(_ entry: ResponseIndex.Entry?, _ place: CachePlace, _ hop: CacheableHop) async throws
+        -> HTTPDNSClient.Response
+    {
+        if let entry, let response = try await offline(entry, place) { return response }
+        count { $0.unavailable += 1 }
+        throw HTTPDNSClientError.offline(hop.url)
+    }
+
+    private func offline(_ entry: ResponseIndex.Entry, _ place: CachePlace) async throws -> HTTPDNSClient.Response? {
+        guard ReuseDecision.servesOffline(entry.head, for: place.request, place.rules) else { return nil }
+        return try await response(from: entry, .offline, place.freshness(of: entry.head, at: clock.now()), place)
+    }
+
+    private func unavailable() -> HTTPDNSClient.Response {
+        count { $0.unavailable += 1 }
+        return HTTPDNSClient.Response(head: HTTPResponse(status: .gatewayTimeout), body: .bytes([]))
+    }
+
+    /// Returns a stored response as the request wants it: whole, a part, or its head alone.
+    /// - Returns: Nil when the file of the body is damaged.
+    private func response(
+        from entry: ResponseIndex.Entry,
+        _ source: HTTPDNSClient.CacheSource,
+        _ freshness: Freshness,
+        _ place: CachePlace
+    ) async throws -> HTTPDNSClient.Response? {
+        var head = entry.head.response
+        head.headerFields[.age] = String(freshness.ageSeconds)
+        var range = 0..<entry.bodyLength
+        let fields = place.request.fields
+        if Validation.hasConditions(fields), !fields.contains(.ifRange) {
+            guard let isNotModified = Validation.isNotModified(entry.head, for: fields) else { return nil }
+            if isNotModified {
+                head.status = .notModified
+                for name in [HTTPField.Name.contentLength, .contentEncoding, .contentType] {
+                    head.headerFields[name] = nil
+                }
+                range = 0..<0
+            }
+        }
+        if head.status == .ok, place.request.method == .get {
+            switch StoredRange(fields, of: entry.head, length: entry.bodyLength) {
+            case .whole: break
+            case .unsatisfiable:
+                head = HTTPResponse(status: .rangeNotSatisfiable)
+                head.headerFields[.contentRange] = "bytes */\(entry.bodyLength)"
+                range = 0..<0
+            case .part(let part):
+                head.status = .partialContent
+                head.headerFields[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(entry.bodyLength)"
+                head.headerFields[.contentLength] = String(part.count)
+                range = part
+            }
+        }
+        if place.request.method == .head { range = 0..<0 }
+        guard let body = range.isEmpty ? .bytes([]) : try await store.body(of: entry, range) else { return nil }
+        count(source)
+        var response = HTTPDNSClient.Response(head: head, version: entry.head.httpVersion, body: body)
+        response.cacheSource = source
+        response.serverScope = entry.head.scope
+        return response
+    }
+
+    private func count(_ source: HTTPDNSClient.CacheSource) {
+        count { counters in
+            switch source {
+            case .hit: counters.hits += 1
+            case .validated: counters.validated += 1
+            case .stale: counters.stale += 1
+            case .offline: counters.offline += 1
+            default: counters.misses += 1
+            }
+        }
+    }
+
+    // MARK: with the server
+
+    /// Sends a request that is neither GET nor HEAD, and removes the responses that it makes invalid.
+    private func sendOther(_ hop: CacheableHop) async throws -> HTTPDNSClient.Response {
+        if isOffline { throw HTTPDNSClientError.offline(hop.url) }
+        let response = try await hop.send(hop.request)
+        guard Validation.invalidates(hop.request.method, status: response.status.code) else { return response }
+        store.removeAll(url: key(of: hop.url))
+        for reference in Validation.invalidatedReferences(in: response.headerFields) {
+            guard let url = hop.resolve(reference), url.scheme == hop.url.scheme, url.authority == hop.url.authority
+            else { continue }
+            store.removeAll(url: key(of: url))
+        }
+        return response
+    }
+
+    /// Sends a request, and stores its response. A stored response is validated.
+    private func fetch(
+        _ entry: ResponseIndex.Entry?,
+        _ place: CachePlace,
+        _ hop: CacheableHop,
+        _ lead: RefreshTable.Lead?,
+        isCounted: Bool = true
+    ) async throws -> HTTPDNSClient.Response {
+        var request = hop.request
+        let validated = place.isShareable && !place.policy.contains(.doNotRead) ? entry : nil
+        let conditions = validated.map { Validation.conditions(for: $0.head) } ?? [:]
+        for condition in conditions { request.headerFields.append(condition) }
+        let requestTime = clock.now()
+        var response: HTTPDNSClient.Response
+        do {
+            response = try await hop.send(request)
+        } catch let error as HTTPDNSClientError {
+            guard let entry, let stored = try await replacement(for: error, entry, place) else { throw error }
+            lead?.end(.failed)
+            return stored
+        }
+        let times = (request: requestTime, response: clock.now())
+        let status = response.status.code
+        if status == 304, let validated, !conditions.isEmpty {
+            try? await response.body.discard()
+            if let fresh = try await revalidated(validated, by: response, times, place, isCounted: isCounted) {
+                lead?.end(.stored)
+                return fresh
+            }
+            // The server means another representation, or the file is damaged.
+            store.remove(validated)
+            return try await fetch(nil, place, hop, lead, isCounted: isCounted)
+        }
+        if [500, 502, 503, 504].contains(status), let entry, place.isShareable,
+            ReuseDecision.replacesError(entry.head, for: place.request, place.policy, at: clock.now(), place.rules),
+            let stored = try await self.response(
+                from: entry,
+                .stale,
+                place.freshness(of: entry.head, at: clock.now()),
+                place
+            )
+        {
+            try? await response.body.discard()
+            lead?.end(.failed)
+            return stored
+        }
+        if isCounted { count(.miss) }
+        response.cacheSource = .miss
+        if request.method == .head {
+            await noteHead(response, entry, times)
+            return response
+        }
+        return storing(response, entry, place, hop, lead, times)
+    }
+
+    /// Returns the stored response that replaces a failed request; nil when none may.
+    private func replacement(for error: HTTPDNSClientError, _ entry: ResponseIndex.Entry, _ place: CachePlace)
+        async throws
+        -> HTTPDNSClient.Response?
+    {
+        if settings.servesWhenUnreachable, error.isUnreachable, let response = try await offline(entry, place) {
+            return response
+        }
+        guard ReuseDecision.replacesError(entry.head, for: place.request, place.policy, at: clock.now(), place.rules)
+        else {
+            return nil
+        }
+        return try await response(from: entry, .stale, place.freshness(of: entry.head, at: clock.now()), place)
+    }
+
+    /// Updates a stored response after its validation, and returns it.
+    private func revalidated(
+        _ entry: ResponseIndex.Entry,
+        by answer: HTTPDNSClient.Response,
+        _ times: (request: Int64, response: Int64),
+        _ place: CachePlace,
+        isCounted: Bool
+    ) async throws -> HTTPDNSClient.Response? {
+        guard
+            let head = Validation.updated(
+                entry.head,
+                by: answer.headerFields,
+                requestTime: times.request,
+                responseTime: times.response
+            )
+        else { return nil }
+        var updated = entry
+        updated.head = head
+        guard
+            var response = try await response(
+                from: updated,
+                .validated,
+                place.freshness(of: head, at: clock.now()),
+                place
+            )
+        else { return nil }
+        if !isCounted { count { $0.validated -= 1 } }
+        if CacheControl(answer.headerFields).isNoStore {
+            store.remove(entry)
+        } else if !place.policy.contains(.doNotWrite) {
+            await store.update(entry, head)
+        }
+        // The age of a response that was validated just now says nothing.
+        if !answer.headerFields.contains(.age) { response.head.headerFields[.age] = nil }
+        // The cookies of the 304 response are for this request.
+        for field in answer.headerFields where field.name == .setCookie { response.head.headerFields.append(field) }
+        response.exchanges = answer.exchanges.map { exchange in
+            var exchange = exchange
+            exchange.cacheSource = .validated
+            return exchange
+        }
+        return response
+    }
+
+    /// Updates or removes a stored response after a HEAD request.
+    private func noteHead(
+        _ response: HTTPDNSClient.Response,
+        _ entry: ResponseIndex.Entry?,
+        _ times: (request: Int64, response: Int64)
+    ) async {
+        guard let entry, response.status == .ok, entry.head.status == 200 else { return }
+        let head = Validation.updated(
+            entry.head,
+            byHead: response.headerFields,
+            requestTime: times.request,
+            responseTime: times.response
+        )
+        if let head { await store.update(entry, head) } else { store.remove(entry) }
+    }
+
+    /// Returns a response from the server whose body is stored while it is read, if that is permitted.
+    private func storing(
+        _ response: HTTPDNSClient.Response,
+        _ entry: ResponseIndex.Entry?,
+        _ place: CachePlace,
+        _ hop: CacheableHop,
+        _ lead: RefreshTable.Lead?,
+        _ times: (request: Int64, response: Int64)
+    ) -> HTTPDNSClient.Response {
+        var response = response
+        if !response.exchanges.isEmpty { response.exchanges[response.exchanges.count - 1].cacheSource = .miss }
+        let fields = response.headerFields
+        let head = StoredHead(
+            url: place.url,
+            partition: place.partition,
+            status: response.status.code,
+            reason: response.status.reasonPhrase,
+            version: response.version.description,
+            fields: StorableFields.of(fields),
+            vary: VaryFields(names: VaryFields.names(in: fields) ?? [], of: place.request),
+            requestTime: times.request,
+            responseTime: times.response,
+            isForSession: place.lifetime == .session,
+            scope: response.serverScope
+        )
+        let mayStore =
+            !place.policy.contains(.doNotWrite) && hop.isCurrent()
+            && Storability.mayStore(head, receivedFields: fields, to: place.request, place.rules)
+            && settings.mayStore?(hop.request, response.head) ?? true
+        guard mayStore else {
+            // The newer response replaces the stored one, which is outdated.
+            if let entry, head.status < 500, place.isShareable, !place.policy.contains(.doNotWrite) {
+                store.remove(entry)
+            }
+            lead?.end(.notStorable)
+            return response
+        }
+        let session = StoringBody.Session(store.writer(for: head), lead) { self.count { $0.stored += 1 } }
+        let body = StoringBody(base: response.body, session: session)
+        response.body = response.body.changed(to: body, length: response.body.declaredLength)
+        return response
+    }
+}
+
+extension StoredHead {
+    fileprivate var httpVersion: HTTPDNSClient.HTTPVersion {
+        [.http2, .http10].first { $0.description == version } ?? .http11
+    }
+}
+
+extension HTTPDNSClientError {
+    /// Whether no server was reached.
+    fileprivate var isUnreachable: Bool {
+        guard !requestMayHaveBeenSent else { return false }
+        let phases: [Phase] = [.resolve, .connect, .tls]
+        return code == .resolveFailed || code == .connectFailed || code == .proxyUnreachable
+            || code == .timedOut && phases.contains(phase)
+    }
+
+    fileprivate static func offline(_ url: HTTPDNSRewriter.CanonicalURL) -> HTTPDNSClientError {
+        HTTPDNSClientError(
+            code: .offline,
+            phase: .request,
+            message: "\(url.host) was not asked: the response cache is offline and has no response to this request",
+            host: url.host.description,
+            hint: "set isOffline of the cache to false to send requests again"
+        )
+    }
+}

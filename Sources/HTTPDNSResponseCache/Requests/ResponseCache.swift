@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+public import HTTPDNS
+internal import HTTPDNSCore
+public import HTTPDNSPrimitives
+public import HTTPTypes
+
+extension HTTPDNSClient {
+    /// A cache of responses by RFC 9111, in memory or in a folder. Several clients may share one.
+    ///
+    /// ```swift
+    /// var configuration = HTTPDNSClient.Configuration()
+    /// configuration.responseCache = .memory()
+    /// ```
+    ///
+    /// The key of a response is the URL of its request. So a mapping that moves a host to another address loses no response.
+    public final class ResponseCache: Sendable {
+        private struct Control: Sendable {
+            var counters = Counters()
+            var isOffline = false
+        }
+
+        /// The settings.
+        public let settings: Settings
+        let store: ResponseStore
+        let refreshes = RefreshTable()
+        let clock: WallClock
+        let time: any TimeSource
+        private let control: SharedControl
+
+        /// The part that the store reports to, so that it does not own the cache.
+        private final class SharedControl: Sendable {
+            let state = Lock(Control())
+        }
+
+        init(
+            _ settings: Settings,
+            folder: CacheFolder?,
+            loaded: [(head: StoredHead, file: StoredFile)],
+            clock: WallClock,
+            time: any TimeSource
+        ) {
+            let control = SharedControl()
+            self.settings = settings
+            self.control = control
+            self.clock = clock
+            self.time = time
+            store = ResponseStore(
+                settings.limits,
+                maximumEntry: settings.maximumEntry?.bytes ?? max(settings.limit.bytes / 2, 1),
+                folder: folder,
+                loaded: loaded
+            ) { evicted, damaged in
+                control.state.withLock { state in
+                    state.counters.evicted += UInt64(evicted)
+                    state.counters.damaged += UInt64(damaged)
+                }
+            }
+        }
+
+        /// Returns a cache in memory.
+        public static func memory(_ settings: Settings = Settings()) -> ResponseCache {
+            memory(settings, clock: .system, time: SystemTimeSource())
+        }
+
+        package static func memory(_ settings: Settings, clock: WallClock, time: any TimeSource) -> ResponseCache {
+            ResponseCache(settings, folder: nil, loaded: [], clock: clock, time: time)
+        }
+
+        /// Opens a cache in a folder, with the responses that it has. The folder is created when it is missing, and its files
+        /// are for this user alone.
+        ///
+        /// A damaged or unfinished file is removed. The folder is in use until the cache and all its readers are released.
+        /// - Parameters:
+        ///   - folder: A path whose parent folder exists. The folder belongs to this user, and no other user may open it.
+        ///   - settings: The settings.
+        /// - Throws: ``HTTPDNSClient/ResponseCache/Error`` when the folder cannot be used, also when another process uses it;
+        ///   `CancellationError`.
+        public static func disk(_ folder: String, _ settings: Settings = Settings()) async throws -> ResponseCache {
+            try await disk(folder, settings, clock: .system, time: SystemTimeSource())
+        }
+
+        package static func disk(
+            _ path: String,
+            _ settings: Settings,
+            clock: WallClock,
+            time: any TimeSource
+        ) async throws -> ResponseCache {
+            let oldest = clock.now() - settings.limits.age
+            do {
+                let (folder, loaded) = try await SerialWork(on: ThreadPool.files).run {
+                    let folder = try CacheFolder(path)
+                    let all = folder.load()
+                    for (head, file) in all where head.responseTime < oldest { folder.remove(file.name) }
+                    return (folder, all.filter { $0.head.responseTime >= oldest })
+                }
+                return ResponseCache(settings, folder: folder, loaded: loaded, clock: clock, time: time)
+            } catch is SerialWork.NoThread {
+                throw Error(path: path, message: "the system gave no thread to open the cache folder")
+            }
+        }
+
+        /// Whether the cache acts as if there were no network: a stored GET or HEAD response is served, and every other
+        /// request fails with ``HTTPDNSClientError/Code/offline``. A program switches it.
+        public var isOffline: Bool {
+            get { control.state.withLock { $0.isOffline } }
+            set { control.state.withLock { $0.isOffline = newValue } }
+        }
+
+        /// The counters since the cache was opened.
+        public var counters: Counters { control.state.withLock { $0.counters } }
+
+        func count(_ change: (inout Counters) -> Void) { control.state.withLock { change(&$0.counters) } }
+
+        /// The number of stored responses.
+        public var entryCount: Int { store.count }
+        /// The number of bytes of all stored responses with their fields.
+        public var byteCount: HTTPDNSByteCount { .bytes(store.bytes) }
+
+        /// Removes all responses. A body that is being read is read to its end.
+        public func removeAll() { for entry in store.all { store.remove(entry) } }
+
+        /// Removes all responses of a URL, with all variants and partitions.
+        /// - Parameter url: The URL in any spelling. An unreadable one removes nothing.
+        public func remove(url: String) {
+            guard let canonical = try? HTTPDNSRewriter.Canonicalizer.canonicalize(url) else { return }
+            store.removeAll(url: key(of: canonical))
+        }
+
+        /// Removes the responses that a closure selects. Responses that are stored meanwhile may be missed.
+        public func removeAll(where isSelected: (StoredResponse) -> Bool) {
+            for entry in store.all where isSelected(StoredResponse(entry)) { store.remove(entry) }
+        }
+
+        /// The stored responses, in no order.
+        public var storedResponses: [StoredResponse] { store.all.map(StoredResponse.init) }
+
+        /// Returns the URL as a key.
+        func key(of url: HTTPDNSRewriter.CanonicalURL) -> String {
+            let text = "\(url.scheme)://\(url.authority)\(url.target)"
+            return settings.equivalentURL?(text) ?? text
+        }
+    }
+}
+
+extension HTTPDNSClient.ResponseCache {
+    /// The description of a stored response.
+    public struct StoredResponse: Hashable, Sendable {
+        /// The URL under which it is stored.
+        public let url: String
+        /// The status and the stored header fields.
+        public let head: HTTPResponse
+        /// The time at which it arrived or was validated, in milliseconds since 1970-01-01 00:00 UTC.
+        public let responseTime: Int64
+        /// The length of the body as received.
+        public let bodyLength: Int64
+
+        init(_ entry: ResponseIndex.Entry) {
+            url = entry.head.url
+            head = entry.head.response
+            responseTime = entry.head.responseTime
+            bodyLength = entry.bodyLength
+        }
+    }
+
+    /// The rules about sharing responses between users.
+    public struct Mode: Hashable, Sendable, CustomStringConvertible {
+        let mode: CacheRules.Mode
+        /// The name of the mode.
+        public var description: String { mode == .shared ? "shared" : "private" }
+
+        /// The rules of a shared cache: for a program that sends requests of many users. This is the default.
+        ///
+        /// Responses with `private` or `Set-Cookie` are not stored, nor are those to requests with `Cookie`. A response to a
+        /// request with `Authorization` is stored only with `public`, `s-maxage` or `must-revalidate`, and is then for all
+        /// users.
+        public static let shared = Mode(mode: .shared)
+        /// The rules of a private cache: for a program of one user. A response to a request with `Authorization` or `Cookie`
+        /// is only for requests with the same values, which are stored as a digest.
+        public static let `private` = Mode(mode: .private)
+    }
+
+    /// The settings of a response cache.
+    public struct Settings: Sendable {
+        /// The rules about sharing responses between users.
+        public var mode = Mode.shared
+        /// The most bytes of all stored responses with their fields. When it is reached, responses without a recent use are
+        /// removed.
+        public var limit = HTTPDNSByteCount.mebibytes(64)
+        /// The longest stored response; nil means half of ``limit``.
+        public var maximumEntry: HTTPDNSByteCount?
+        /// The maximum number of stored responses.
+        public var maximumEntries = 10_000
+        /// The time after which a response is removed that was not validated again.
+        public var maximumAge = Duration.seconds(30 * 86_400)
+        /// The longest lifetime that is guessed, from `Last-Modified`, for a response that declares none. Zero guesses none.
+        public var maximumGuessedLifetime = Duration.seconds(86_400)
+        /// Whether a stored response is served when a request fails before it reaches a server: its name has no address, or no
+        /// address accepts a connection.
+        public var servesWhenUnreachable = false
+        /// Whether ``servesWhenUnreachable`` and ``HTTPDNSClient/ResponseCache/isOffline`` also serve responses that their
+        /// server wants validated before each use (`must-revalidate`, `no-cache`).
+        public var offlineIgnoresValidation = false
+        /// The longest time that a request waits for another one that fetches the same response. Afterwards it is sent too.
+        public var refreshWait = Duration.seconds(5)
+        /// A closure that returns the same text for URLs with the same response, such as the URL without a parameter that has
+        /// no meaning. It gets the URL in canonical form. Nil means that each URL has a response of its own. It is called for each
+        /// request and must be fast.
+        public var equivalentURL: (@Sendable (String) -> String)?
+        /// A closure that may refuse to store a response that the rules permit to store; nil refuses none.
+        public var mayStore: (@Sendable (HTTPDNSClient.Request, HTTPResponse) -> Bool)?
+
+        /// Creates the defaults.
+        public init() {}
+
+        var limits: ResponseIndex.Limits {
+            ResponseIndex.Limits(bytes: limit.bytes, entries: maximumEntries, age: milliseconds(maximumAge))
+        }
+
+        func rules(_ mode: CacheRules.Mode) -> CacheRules {
+            CacheRules(
+                mode: mode,
+                heuristicLimit: milliseconds(maximumGuessedLifetime),
+                keepsForOffline: servesWhenUnreachable,
+                offlineIgnoresValidation: offlineIgnoresValidation
+            )
+        }
+
+        private func milliseconds(_ duration: Duration) -> Int64 { max(0, duration.wholeNanoseconds / 1_000_000) }
+    }
+
+    /// The counters of a response cache.
+    public struct Counters: Hashable, Sendable {
+        /// The GET and HEAD requests that reached the cache.
+        public var requests: UInt64 = 0
+        /// The requests that a fresh stored response answered.
+        public var hits: UInt64 = 0
+        /// The requests that a stored response answered after the server had validated it.
+        public var validated: UInt64 = 0
+        /// The requests that the server answered.
+        public var misses: UInt64 = 0
+        /// The requests that a stale response answered.
+        public var stale: UInt64 = 0
+        /// The requests that a stored response answered because there was no network.
+        public var offline: UInt64 = 0
+        /// The requests that had no stored response and were not to be sent.
+        public var unavailable: UInt64 = 0
+        /// The responses that were stored.
+        public var stored: UInt64 = 0
+        /// The validations in the background.
+        public var backgroundRefreshes: UInt64 = 0
+        /// The responses that were removed because of a bound.
+        public var evicted: UInt64 = 0
+        /// The stored responses whose file was damaged or missing.
+        public var damaged: UInt64 = 0
+
+        /// Creates counters of zero.
+        public init() {}
+    }
+
+    /// The error of a folder that cannot be used.
+    public struct Error: Swift.Error, Hashable, Sendable, CustomStringConvertible {
+        /// The path of the folder.
+        public let path: String
+        /// The message, with the path and a way to solve the problem.
+        public let message: String
+        /// The message.
+        public var description: String { message }
+    }
+}
+
+extension HTTPDNSClient.Configuration {
+    /// The cache of responses; nil, the default, for none. A reload does not change it.
+    public var responseCache: HTTPDNSClient.ResponseCache? {
+        get { responseCaching as? HTTPDNSClient.ResponseCache }
+        set { responseCaching = newValue }
+    }
+}

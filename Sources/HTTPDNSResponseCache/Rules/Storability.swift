@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPTypes
+
+/// The decision whether a response may be stored (RFC 9111 section 3).
+enum Storability {
+    /// Statuses whose responses may be stored without a declared lifetime (RFC 9110 section 15.1), without 206.
+    static let heuristicStatuses: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+    /// Statuses whose caching this client knows. Responses to credentials (401, 407), parts (206) and answers about stored
+    /// responses (304) are missing.
+    private static let understood: Set<Int> = heuristicStatuses.union([
+        201, 202, 302, 303, 307, 400, 403, 406, 408, 409, 411, 413, 415, 416, 417, 418, 421, 422, 423, 424, 426, 429,
+        431,
+        451, 500, 502, 503, 504, 505,
+    ])
+
+    /// Returns whether the response to a GET request may be stored, and whether that is of any use.
+    static func mayStore(_ head: StoredHead, receivedFields: HTTPFields, to request: CacheRequest, _ rules: CacheRules)
+        -> Bool
+    {
+        guard request.method == .get, !CacheControl(request.fields).isNoStore else { return false }
+        let control = CacheControl(receivedFields)
+        let isUnderstood = understood.contains(head.status)
+        // A status that is not known needs a declared lifetime, and a cache that need not understand it.
+        if control.mustUnderstand {
+            guard isUnderstood else { return false }
+        } else if control.isNoStore {
+            return false
+        }
+        guard isFinalAndWhole(head.status), VaryFields.names(in: receivedFields) != nil else { return false }
+        if rules.mode == .shared {
+            guard !control.isPrivate, !receivedFields.contains(.setCookie), !request.fields.contains(.cookie) else {
+                return false
+            }
+            let permitsSharing = control.isPublic || control.sharedMaximumAge != nil || control.mustRevalidate
+            guard !request.hasAuthorization || permitsSharing else { return false }
+        }
+        let declared = Freshness.declaredLifetime(head, rules)
+        guard
+            declared != nil || control.isPublic || heuristicStatuses.contains(head.status)
+                || control.isPrivate && rules.mode == .private
+        else { return false }
+        return isUseful(head, request, rules)
+    }
+
+    private static func isFinalAndWhole(_ status: Int) -> Bool {
+        status >= 200 && status != 206 && status != 304 && status != 401 && status != 407
+    }
+
+    /// Whether a later request can be answered with the response.
+    private static func isUseful(_ head: StoredHead, _ request: CacheRequest, _ rules: CacheRules) -> Bool {
+        if rules.keepsForOffline || head.hasValidator { return true }
+        let control = head.control
+        guard !control.isNoCache else { return false }
+        return Freshness.lifetime(head, rules, hasQuery: request.hasQuery) > 0
+            || (control.staleWhileRevalidate?.orZero ?? 0) > 0 || (control.staleIfError?.orZero ?? 0) > 0
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+internal import HTTPDNSCore
+internal import HTTPTypes
+
+/// Everything of a stored response but its body.
+struct StoredHead: Hashable, Sendable {
+    /// The URL as a key: canonical, and the same for URLs that are equivalent.
+    var url: String
+    /// The group of requests that may get the response; empty for all.
+    var partition: String
+    var status: Int
+    var reason: String
+    /// The HTTP version of the response, such as `HTTP/2`.
+    var version: String
+    /// The fields that are stored, see ``StorableFields``.
+    var fields: HTTPFields
+    /// The values of the request's fields that `Vary` names.
+    var vary: VaryFields
+    /// The time at which the request was sent, in milliseconds since 1970.
+    var requestTime: Int64
+    /// The time at which the response arrived, in milliseconds since 1970.
+    var responseTime: Int64
+    /// Whether the response is removed when the folder is opened the next time.
+    var isForSession = false
+    /// The network scope of the server, which limits the targets of its redirects.
+    var scope: HTTPDNSAddressPolicy.Scope?
+
+    /// The response, without `Age`.
+    var response: HTTPResponse {
+        HTTPResponse(status: HTTPResponse.Status(code: status, reasonPhrase: reason), headerFields: fields)
+    }
+
+    var control: CacheControl { CacheControl(fields) }
+
+    /// Whether the server can be asked if the response is still valid.
+    var hasValidator: Bool { fields.contains(.eTag) || fields.contains(.lastModified) }
+
+    /// The approximate number of bytes that the head takes in memory.
+    var size: Int {
+        fields.reduce(256 + 2 * url.utf8.count + partition.utf8.count) {
+            $0 + 32 + $1.name.rawName.utf8.count + $1.value.utf8.count
+        }
+    }
+}
+
+/// The choice of the fields of a response that are stored (RFC 9111 section 3.1).
+enum StorableFields {
+    /// Fields that belong to one connection, and cookies: those are for the request that they answer.
+    private static let dropped: Set<HTTPField.Name> = Set(
+        [
+            "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
+            "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "set-cookie", "set-cookie2",
+        ].compactMap { HTTPField.Name($0) }
+    )
+
+    static func of(_ fields: HTTPFields) -> HTTPFields {
+        let listed = Set(
+            fields[values: .connection].flatMap { ListElements($0) }.compactMap { HTTPField.Name($0) }
+        )
+        var kept = fields
+        kept.removeAll { dropped.contains($0.name) || listed.contains($0.name) }
+        return kept
+    }
+}
+
+/// The values of the request's fields that a response depends on (RFC 9111 section 4.1).
+struct VaryFields: Hashable, Sendable {
+    struct Field: Hashable, Sendable {
+        /// The name in lower case.
+        var name: String
+        /// The normalized value; nil when the request had no such field.
+        var value: String?
+    }
+
+    var fields: [Field]
+
+    init(_ fields: [Field] = []) { self.fields = fields }
+
+    /// Returns the names in `Vary`, in lower case; nil for `*`, which no request matches.
+    static func names(in fields: HTTPFields) -> [String]? {
+        var names: Set<String> = []
+        for element in fields[values: .vary].flatMap({ ListElements($0) }) {
+            if element == "*" { return nil }
+            names.insert(element.lowercased())
+        }
+        return names.sorted()
+    }
+
+    /// Reads the values of a request.
+    init(names: [String], of request: CacheRequest) {
+        fields = names.map { Field(name: $0, value: request.normalizedValue(of: $0)) }
+    }
+
+    /// Whether a request has the same values.
+    func match(_ request: CacheRequest) -> Bool {
+        fields.allSatisfy { request.normalizedValue(of: $0.name) == $0.value }
+    }
+}
+
+/// The parts of a request that the rules read.
+struct CacheRequest: Sendable {
+    var method: HTTPRequest.Method
+    var fields: HTTPFields
+    /// Whether the client adds `Accept-Encoding` itself, below the cache.
+    var requestsCodings = false
+    /// Whether the URL has a query.
+    var hasQuery = false
+    /// Whether a credential in the URL becomes a field.
+    var hasURLCredential = false
+    /// The credential in the URL, as a digest.
+    var urlCredential: String?
+
+    var hasAuthorization: Bool { fields.contains(.authorization) || hasURLCredential }
+
+    /// Fields whose values are stored as digests, because they are secrets.
+    private static let secrets: Set<String> = ["authorization", "cookie", "proxy-authorization"]
+    /// Fields whose values are compared without case (RFC 9110 section 12.5).
+    private static let withoutCase: Set<String> = ["accept", "accept-charset", "accept-encoding", "accept-language"]
+
+    /// Returns a value with one spelling for blanks, list separators and, where it has no meaning, case.
+    func normalizedValue(of name: String) -> String? {
+        guard let fieldName = HTTPField.Name(name) else { return nil }
+        let values = fields[values: fieldName]
+        if values.isEmpty {
+            if name == "accept-encoding", requestsCodings { return "<client>" }
+            return name == "authorization" ? urlCredential : nil
+        }
+        if CacheRequest.secrets.contains(name) { return SHA256.hexadecimal(of: values.joined(separator: "\n")) }
+        let text = values.flatMap { ListElements($0) }.joined(separator: ", ")
+        return CacheRequest.withoutCase.contains(name) ? text.lowercased() : text
+    }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSCore
+internal import HTTPTypes
+
+/// Conditional requests, and what their responses change (RFC 9111 section 4.3).
+enum Validation {
+    /// The fields that make a request conditional.
+    private static let conditions: Set<HTTPField.Name> = [
+        .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
+    ]
+
+    /// Whether a request has conditions of its own.
+    static func hasConditions(_ fields: HTTPFields) -> Bool { fields.contains { conditions.contains($0.name) } }
+
+    /// Returns the fields that ask whether a stored response is still valid; empty when it has no validator.
+    static func conditions(for head: StoredHead) -> HTTPFields {
+        var fields: HTTPFields = [:]
+        if let tag = head.fields[.eTag] { fields[.ifNoneMatch] = tag }
+        if let modified = head.fields[.lastModified] { fields[.ifModifiedSince] = modified }
+        return fields
+    }
+
+    /// Returns the head that a 304 response makes of a stored one; nil when the response is about another representation.
+    /// - Parameters:
+    ///   - requestTime: Milliseconds since 1970.
+    ///   - responseTime: Milliseconds since 1970.
+    static func updated(_ head: StoredHead, by fields: HTTPFields, requestTime: Int64, responseTime: Int64)
+        -> StoredHead?
+    {
+        if let new = fields[.eTag], let old = head.fields[.eTag], !isSameTag(new, old) { return nil }
+        return merged(head, fields, requestTime: requestTime, responseTime: responseTime)
+    }
+
+    /// Returns the head that the response to a HEAD request makes of a stored one; nil when both differ in what identifies
+    /// the representation (RFC 9111 section 4.3.5).
+    static func updated(_ head: StoredHead, byHead fields: HTTPFields, requestTime: Int64, responseTime: Int64)
+        -> StoredHead?
+    {
+        for name in [HTTPField.Name.eTag, .lastModified, .contentLength] {
+            guard let new = fields[name], let old = head.fields[name] else { continue }
+            if new != old { return nil }
+        }
+        return merged(head, fields, requestTime: requestTime, responseTime: responseTime)
+    }
+
+    private static func merged(_ head: StoredHead, _ fields: HTTPFields, requestTime: Int64, responseTime: Int64)
+        -> StoredHead
+    {
+        // These describe the stored bytes.
+        let kept: Set<HTTPField.Name> = [.contentLength, .contentEncoding, .contentRange]
+        var head = head
+        let new = StorableFields.of(fields).filter { !kept.contains($0.name) }
+        let names = Set(new.map(\.name))
+        // An `Age` counts for the response that it came with.
+        head.fields.removeAll { names.contains($0.name) || $0.name == .age }
+        for field in new { head.fields.append(field) }
+        head.requestTime = requestTime
+        head.responseTime = responseTime
+        return head
+    }
+
+    /// Compares entity tags weakly (RFC 9110 section 8.8.3.2).
+    static func isSameTag(_ left: String, _ right: String) -> Bool { opaque(left) == opaque(right) }
+
+    private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
+
+    /// Whether a stored response answers a request's own conditions with 304 (RFC 9111 section 4.3.2); nil when the server
+    /// must decide.
+    static func isNotModified(_ head: StoredHead, for fields: HTTPFields) -> Bool? {
+        if fields.contains(.ifMatch) || fields.contains(.ifUnmodifiedSince) { return nil }
+        let tags = fields[values: .ifNoneMatch].flatMap { ListElements($0) }
+        if !tags.isEmpty {
+            if tags == ["*"] { return true }
+            guard let own = head.fields[.eTag] else { return false }
+            return tags.contains { isSameTag($0, own) }
+        }
+        guard let since = fields[.ifModifiedSince] else { return false }
+        guard let date = HTTPDate.seconds(since),
+            let modified = (head.fields[.lastModified] ?? head.fields[.date]).flatMap(HTTPDate.seconds)
+        else { return false }
+        return modified <= date
+    }
+
+    /// Returns the URLs besides its own that the response to an unsafe request invalidates (RFC 9111 section 4.4). The caller
+    /// compares their origins.
+    static func invalidatedReferences(in fields: HTTPFields) -> [String] {
+        [HTTPField.Name.location, .contentLocation].compactMap { fields[$0] }
+    }
+
+    /// Whether a response to a request with this method invalidates stored ones.
+    static func invalidates(_ method: HTTPRequest.Method, status: Int) -> Bool {
+        switch method {
+        case .get, .head, .options, .trace: false
+        default: (200...399).contains(status)
+        }
+    }
+}
+
+/// The range of a request, applied to a stored response (RFC 9110 section 14).
+enum StoredRange: Hashable, Sendable {
+    /// The request gets the whole response.
+    case whole
+    case part(Range<Int64>)
+    case unsatisfiable
+
+    /// - Parameter length: The number of bytes of the stored body.
+    init(_ fields: HTTPFields, of head: StoredHead, length: Int64) {
+        guard head.status == 200, let range = fields[.range], Self.conditionHolds(fields, head),
+            let part = Self.part(of: range, length: length)
+        else {
+            self = .whole
+            return
+        }
+        self = part
+    }
+
+    /// Whether the stored response is the one that `If-Range` means, by strong comparison.
+    private static func conditionHolds(_ fields: HTTPFields, _ head: StoredHead) -> Bool {
+        guard let condition = fields[.ifRange] else { return true }
+        if condition.hasPrefix("\"") { return condition == head.fields[.eTag] }
+        if condition.hasPrefix("W/") { return false }
+        return condition == head.fields[.lastModified]
+    }
+
+    /// Returns the part of a range of bytes; nil for an invalid range, another unit, or several ranges, which are ignored.
+    private static func part(of text: String, length: Int64) -> StoredRange? {
+        guard text.lowercased().hasPrefix("bytes=") else { return nil }
+        let range = text.dropFirst(6)
+        guard !range.contains(","), let dash = range.firstIndex(of: "-") else { return nil }
+        let (first, last) = (String(range[..<dash]), String(range[range.index(after: dash)...]))
+        if first.isEmpty {
+            guard let count = CacheControl.decimal(last) else { return nil }
+            return count == 0 || length == 0 ? .unsatisfiable : .part(max(0, length - count)..<length)
+        }
+        guard let start = CacheControl.decimal(first) else { return nil }
+        if last.isEmpty { return start < length ? .part(start..<length) : .unsatisfiable }
+        guard let end = CacheControl.decimal(last), end >= start else { return nil }
+        return start < length ? .part(start..<min(end + 1, length)) : .unsatisfiable
+    }
+}
+
+extension CacheControl {
+    /// Returns a number of digits alone; nil for anything else and for a number over 18 digits.
+    static func decimal(_ text: String) -> Int64? {
+        guard (1...18).contains(text.utf8.count), text.utf8.allSatisfy({ 48...57 ~= $0 }) else { return nil }
+        return Int64(text)
+    }
+}

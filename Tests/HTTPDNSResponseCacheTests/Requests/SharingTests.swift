@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNS
+import HTTPDNSCurl
+import HTTPDNSResponseCache
+import HTTPDNSTesting
+import HTTPTypes
+import ServerRig
+import Testing
+
+@Suite("Responses of several users", .timeLimit(.minutes(1)))
+struct SharingTests {
+    /// The server of these tests names the user that it answers.
+    private static func origin(_ fields: [String: String]) -> ScriptedOrigin {
+        ScriptedOrigin { request, _ in
+            let user = request.headerFields[.authorization] ?? request.headerFields[.cookie] ?? "nobody"
+            return Scripted(user, fields).answer(to: request)
+        }
+    }
+
+    static let forms = [
+        "max-age=60", "private, max-age=60", "no-cache", "max-age=60, must-revalidate", "public, max-age=60",
+        "s-maxage=60",
+    ]
+
+    /// `public`, `s-maxage` and `must-revalidate` declare a response of a shared cache to be for all users.
+    @Test(
+        "A user never gets another's response, unless the server declares it shared",
+        arguments: forms,
+        ["", "Authorization"]
+    )
+    func tokens(_ control: String, _ vary: String) async throws {
+        for mode in [HTTPDNSClient.ResponseCache.Mode.shared, .private] {
+            var fields = ["cache-control": control, "etag": "\"1\""]
+            if !vary.isEmpty { fields["vary"] = vary }
+            let client = try await CachedClient(Self.origin(fields)) { $0.mode = mode }
+            let isShared =
+                mode == .shared && vary.isEmpty
+                && ["public", "s-maxage", "must-revalidate"].contains { control.contains($0) }
+            for round in 0..<2 {
+                for user in ["alice", "bob"] {
+                    let reply = try await client.get(fields: ["authorization": user])
+                    #expect(reply.body == (isShared ? "alice" : user), "\(mode), round \(round)")
+                }
+            }
+        }
+    }
+
+    @Test("A response to a cookie is not shared, and private for this cookie alone")
+    func cookies() async throws {
+        for (mode, expected) in [
+            (HTTPDNSClient.ResponseCache.Mode.shared, ["miss a=1", "miss a=1", "miss a=2"]),
+            (.private, ["miss a=1", "hit a=1", "miss a=2"]),
+        ] {
+            let client = try await CachedClient(Self.origin(CachingTests.maxAge)) { $0.mode = mode }
+            var replies: [Reply] = []
+            for cookie in ["a=1", "a=1", "a=2"] { replies.append(try await client.get(fields: ["cookie": cookie])) }
+            #expect(texts(replies) == expected)
+        }
+    }
+
+    @Test("A partition has responses of its own, by the rules of a private cache")
+    func partitions() async throws {
+        let client = try await CachedClient(Self.origin(["cache-control": "private, max-age=60"]))
+        var replies: [Reply] = []
+        for name in ["a", "a", "b"] {
+            replies.append(
+                try await client.get(fields: ["authorization": "token of \(name)"]) { $0.cache.partition = name }
+            )
+        }
+        #expect(texts(replies) == ["miss token of a", "hit token of a", "miss token of b"])
+    }
+
+    @Test("The credential of a URL counts as an Authorization field")
+    func urlCredential() async throws {
+        let client = try await CachedClient(Self.origin(CachingTests.maxAge)) { $0.mode = .private }
+        var sources: [HTTPDNSClient.CacheSource?] = []
+        for user in ["a:1", "a:1", "a:2"] {
+            sources.append(try await client.get("http://\(user)@one.test/page").source)
+        }
+        #expect(sources == [.miss, .hit, .miss])
+        let shared = try await CachedClient(Self.origin(CachingTests.maxAge))
+        for _ in 0..<2 { #expect(try await shared.get("http://a:1@one.test/page").source == .miss) }
+    }
+
+    @Test("A hit adds no cookie to the jar, and a received response does")
+    func jar() async throws {
+        let origin = ScriptedOrigin([Scripted("x", ["cache-control": "max-age=60", "set-cookie": "a=1"])])
+        let client = try await CachedClient(origin) {
+            $0.mode = .private
+        } client: {
+            $0.cookies = .memory()
+        }
+        _ = try await client.get { $0.options.usesCookies = true }
+        #expect(client.client.cookieJar?.cookies.count == 1)
+        client.client.cookieJar?.removeAll()
+        let hit = try await client.get()
+        #expect(hit.source == .hit && !hit.fields.contains(.setCookie))
+        #expect(client.client.cookieJar?.cookies.isEmpty == true)
+    }
+
+    @Test("The number of requests in flight for one response is one")
+    func collapsing() async throws {
+        let (gate, arrived) = (Gate(), Gate())
+        let origin = ScriptedOrigin { request, number in
+            arrived.open()
+            await gate.passage()
+            return Scripted("v\(number)", CachingTests.maxAge).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        let replies = try await withThrowingTaskGroup(of: Reply.self) { tasks in
+            for _ in 0..<20 { tasks.addTask { try await client.get() } }
+            await arrived.passage()
+            // The leader has arrived; the others wait for it on the clock.
+            await client.clock.sleepers(atLeast: 19)
+            gate.open()
+            return try await tasks.reduce(into: []) { $0.append($1) }
+        }
+        #expect(origin.count == 1)
+        #expect(Set(replies.map(\.body)) == ["v0"])
+        #expect(replies.count { $0.source == .hit } == 19)
+    }
+
+    @Test("A canceled request hands its fetch over to one that waits")
+    func handOver() async throws {
+        let (arrived, gate) = (Gate(), Gate())
+        let origin = ScriptedOrigin { request, number in
+            guard number == 0 else { return Scripted("v\(number)", CachingTests.maxAge).answer(to: request) }
+            arrived.open()
+            try await Task.sleep(for: .seconds(3600))
+            return Scripted("never").answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        let leader = Task { try await client.get() }
+        await arrived.passage()
+        let waiters = (0..<5).map { _ in Task { try await client.get() } }
+        await client.clock.sleepers(atLeast: 5)
+        leader.cancel()
+        for waiter in waiters { #expect(try await waiter.value.body == "v1") }
+        await #expect(throws: (any Error).self) { try await leader.value }
+        #expect(origin.count == 2)
+        gate.open()
+    }
+
+    @Test("Requests that wait for a response that may not be stored are all sent")
+    func notStorable() async throws {
+        let (gate, arrived) = (Gate(), Gate())
+        let origin = ScriptedOrigin { request, number in
+            if number == 0 {
+                arrived.open()
+                await gate.passage()
+            }
+            return Scripted("v\(number)", ["cache-control": "no-store"]).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        let bodies = try await withThrowingTaskGroup(of: String.self) { tasks in
+            tasks.addTask { try await client.get().body }
+            await arrived.passage()
+            for _ in 0..<4 { tasks.addTask { try await client.get().body } }
+            await client.clock.sleepers(atLeast: 4)
+            gate.open()
+            return try await tasks.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(bodies == ["v0", "v1", "v2", "v3", "v4"])
+    }
+
+    @Test("A request waits for another one only for a limited time")
+    func waitLimit() async throws {
+        let (gate, arrived) = (Gate(), Gate())
+        let origin = ScriptedOrigin { request, number in
+            if number == 0 {
+                arrived.open()
+                await gate.passage()
+            }
+            return Scripted("v\(number)", CachingTests.maxAge).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        let leader = Task { try await client.get() }
+        await arrived.passage()
+        let waiter = Task { try await client.get() }
+        await client.clock.sleepers(atLeast: 1)
+        client.clock.advance(by: .seconds(5))
+        #expect(try await waiter.value.body == "v1")
+        gate.open()
+        #expect(try await leader.value.body == "v0")
+    }
+}

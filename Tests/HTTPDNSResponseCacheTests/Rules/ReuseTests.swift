@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNS
+import HTTPTypes
+import Testing
+
+@testable import HTTPDNSResponseCache
+
+@Suite("The use of a stored response")
+struct ReuseTests {
+    enum Use: Sendable {
+        case serve, background, validate
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        let control: String
+        /// The age of the response in seconds.
+        let age: Int64
+        var request: [String: String] = [:]
+        var policy: HTTPDNSClient.CachePolicy = []
+        let use: Use
+        var testDescription: String { "\(control) at \(age) \(request) \(policy.rawValue)" }
+    }
+
+    @Test(
+        "Age, directives of both sides and the policy decide",
+        arguments: [
+            Case(control: "max-age=60", age: 59, use: .serve),
+            Case(control: "max-age=60", age: 60, use: .validate),
+            Case(control: "max-age=60, no-cache", age: 0, use: .validate),
+            Case(control: "max-age=60", age: 1, request: ["cache-control": "no-cache"], use: .validate),
+            Case(control: "max-age=60", age: 1, request: ["pragma": "no-cache"], use: .validate),
+            Case(
+                control: "max-age=60",
+                age: 1,
+                request: ["pragma": "no-cache", "cache-control": "max-age=60"],
+                use: .serve
+            ),
+            Case(control: "max-age=60", age: 10, request: ["cache-control": "max-age=9"], use: .validate),
+            Case(control: "max-age=60", age: 10, request: ["cache-control": "max-age=10"], use: .serve),
+            Case(control: "max-age=60", age: 10, request: ["cache-control": "min-fresh=50"], use: .serve),
+            Case(control: "max-age=60", age: 11, request: ["cache-control": "min-fresh=50"], use: .validate),
+            Case(control: "max-age=60", age: 70, request: ["cache-control": "max-stale"], use: .serve),
+            Case(control: "max-age=60", age: 70, request: ["cache-control": "max-stale=10"], use: .serve),
+            Case(control: "max-age=60", age: 71, request: ["cache-control": "max-stale=10"], use: .validate),
+            Case(
+                control: "max-age=60, must-revalidate",
+                age: 61,
+                request: ["cache-control": "max-stale"],
+                use: .validate
+            ),
+            Case(control: "s-maxage=60", age: 61, request: ["cache-control": "max-stale"], use: .validate),
+            Case(control: "max-age=60, stale-while-revalidate=30", age: 89, use: .background),
+            Case(control: "max-age=60, stale-while-revalidate=30", age: 90, use: .validate),
+            Case(control: "max-age=60, stale-while-revalidate=30, must-revalidate", age: 70, use: .validate),
+            Case(control: "max-age=60, immutable", age: 1, request: ["cache-control": "max-age=0"], use: .serve),
+            Case(control: "max-age=60, immutable", age: 1, request: ["cache-control": "no-cache"], use: .validate),
+            Case(control: "max-age=60, immutable", age: 60, use: .validate),
+            Case(control: "max-age=60", age: 1, policy: .alwaysRevalidate, use: .validate),
+            Case(control: "max-age=60", age: 1000, policy: .preferStored, use: .serve),
+            Case(control: "max-age=60, must-revalidate", age: 1000, policy: .preferStored, use: .validate),
+            Case(control: "max-age=60", age: 1000, policy: .onlyStored, use: .serve),
+            Case(control: "max-age=60", age: 61, policy: .fallBackToStored, use: .validate),
+        ]
+    )
+    func use(_ row: Case) {
+        var request = CacheRequest(method: .get, fields: [:])
+        for (name, value) in row.request { if let name = HTTPField.Name(name) { request.fields[name] = value } }
+        let decision = ReuseDecision(
+            head(["cache-control": row.control]),
+            for: request,
+            row.policy,
+            at: arrival + row.age * 1000,
+            CacheRules()
+        )
+        let use: Use =
+            switch decision {
+            case .serve: .serve
+            case .serveWhileRevalidating: .background
+            case .validate: .validate
+            }
+        #expect(use == row.use)
+    }
+
+    @Test(
+        "A stale response replaces an error within its window alone",
+        arguments: [
+            ("max-age=60, stale-if-error=30", "", 90, true), ("max-age=60, stale-if-error=30", "", 91, false),
+            ("max-age=60", "stale-if-error=10", 70, true), ("max-age=60", "", 61, false),
+            ("max-age=60, stale-if-error=30, must-revalidate", "", 61, false),
+            ("max-age=60, stale-if-error=30", "no-cache", 61, false),
+        ] as [(String, String, Int64, Bool)]
+    )
+    func errors(_ control: String, _ own: String, _ age: Int64, _ expected: Bool) {
+        var request = CacheRequest(method: .get, fields: [:])
+        request.fields[.cacheControl] = own
+        let replaces = ReuseDecision.replacesError(
+            head(["cache-control": control]),
+            for: request,
+            [],
+            at: arrival + age * 1000,
+            CacheRules()
+        )
+        #expect(replaces == expected)
+    }
+
+    @Test(
+        "A range of a stored response follows RFC 9110",
+        arguments: [
+            ("bytes=0-3", .part(0..<4)), ("bytes=8-99", .part(8..<10)), ("bytes=-3", .part(7..<10)),
+            ("bytes=-99", .part(0..<10)), ("bytes=4-", .part(4..<10)), ("bytes=10-", .unsatisfiable),
+            ("bytes=-0", .unsatisfiable), ("bytes=0-1,3-4", .whole), ("lines=0-1", .whole), ("bytes=3-1", .whole),
+            ("bytes=x-1", .whole),
+        ] as [(String, StoredRange)]
+    )
+    func ranges(_ value: String, _ expected: StoredRange) {
+        var fields: HTTPFields = [:]
+        fields[.range] = value
+        #expect(StoredRange(fields, of: head(["etag": "\"1\""]), length: 10) == expected)
+        fields[.ifRange] = "\"2\""
+        #expect(StoredRange(fields, of: head(["etag": "\"1\""]), length: 10) == .whole)
+    }
+
+    @Test("A 304 response replaces fields, and not those about the stored bytes")
+    func update() throws {
+        let old = head(["etag": "\"1\"", "x": "old", "y": "old", "content-length": "5", "age": "9"])
+        var fields: HTTPFields = [:]
+        fields[.eTag] = "W/\"1\""
+        fields[.contentLength] = "0"
+        fields[try #require(HTTPField.Name("x"))] = "new"
+        let new = try #require(Validation.updated(old, by: fields, requestTime: 1, responseTime: 2))
+        #expect(new.fields[.contentLength] == "5")
+        #expect(new.fields[try #require(HTTPField.Name("x"))] == "new")
+        #expect(new.fields[try #require(HTTPField.Name("y"))] == "old")
+        #expect(new.fields[.age] == nil)
+        #expect(new.responseTime == 2)
+        fields[.eTag] = "\"2\""
+        #expect(Validation.updated(old, by: fields, requestTime: 1, responseTime: 2) == nil)
+    }
+
+    @Test("Requests match a variant by its normalized fields")
+    func variants() {
+        var first = CacheRequest(method: .get, fields: [:])
+        first.fields[.acceptLanguage] = "DE,  en"
+        let vary = VaryFields(names: ["accept-encoding", "accept-language"], of: first)
+        #expect(vary.match(first))
+        var second = first
+        second.fields[.acceptLanguage] = "de, EN"
+        #expect(vary.match(second))
+        second.fields[.acceptLanguage] = "en, de"
+        #expect(!vary.match(second))
+        second = first
+        second.requestsCodings = true
+        #expect(!vary.match(second))
+    }
+}

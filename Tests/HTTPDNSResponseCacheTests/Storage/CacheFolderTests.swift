@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import Foundation
+import HTTPDNS
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPDNSTesting
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNSResponseCache
+
+@Suite("The folder of a cache", .timeLimit(.minutes(2)))
+struct CacheFolderTests {
+    private static func body(_ number: Int, length: Int) -> [UInt8] {
+        (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8 &+ number) }
+    }
+
+    private static func origin(length: Int) -> ScriptedOrigin {
+        ScriptedOrigin { request, _ in
+            let number = Int(request.url.target.dropFirst()) ?? 0
+            let bytes = body(number, length: length)
+            let chunks = stride(from: 0, to: bytes.count, by: 50_000).map {
+                Array(bytes[$0..<min($0 + 50_000, bytes.count)])
+            }
+            return Scripted(chunks: chunks, ["cache-control": "max-age=60", "etag": "\"1\""]).answer(to: request)
+        }
+    }
+
+    private func read(_ client: CachedClient, _ number: Int) async throws -> (HTTPDNSClient.CacheSource?, [UInt8]) {
+        let response = try await client.client.get("http://one.test/\(number)")
+        return (response.cacheSource, try await response.body.collect(upTo: .mebibytes(64)))
+    }
+
+    @Test(
+        "A response of any length is the same after a restart",
+        arguments: [0, 1, 65_535, 65_536, 65_537, 131_072, 700_000]
+    )
+    func restart(_ length: Int) async throws {
+        let folder = try TemporaryFolder()
+        let time = TestTime()
+        for round in 0..<2 {
+            let client = try await CachedClient(Self.origin(length: length), folder: folder.path("cache"), time: time)
+            let (source, bytes) = try await read(client, 1)
+            #expect(source == (round == 0 ? .miss : .hit))
+            #expect(bytes == Self.body(1, length: length))
+            if round == 1, length > 70_000 {
+                let part = try await client.client.get(
+                    "http://one.test/1",
+                    headerFields: [.range: "bytes=65530-65545"]
+                )
+                #expect(part.status == .partialContent)
+                #expect(try await part.body.collect(upTo: .mebibytes(1)) == Array(bytes[65530...65545]))
+            }
+        }
+    }
+
+    @Test("A validated head is kept across a restart")
+    func update() async throws {
+        let folder = try TemporaryFolder()
+        let time = TestTime()
+        let origin = ScriptedOrigin([
+            Scripted("one", ["cache-control": "max-age=60", "etag": "\"1\""]),
+            Scripted("", status: .notModified, ["cache-control": "max-age=600"]),
+        ])
+        do {
+            let client = try await CachedClient(origin, folder: folder.path("cache"), time: time)
+            _ = try await client.get()
+            time.move(seconds: 61)
+            #expect(try await client.get().source == .validated)
+        }
+        time.move(seconds: 500)
+        let again = try await CachedClient(ScriptedOrigin([Scripted("new")]), folder: folder.path("cache"), time: time)
+        #expect(texts([try await again.get()]) == ["hit one"])
+    }
+
+    /// Half of the files are cut, and half have one flipped bit. The short ones are read at once, the long ones in blocks.
+    @Test("A truncated or altered file is a miss and never wrong bytes", arguments: [(900, 100), (200_000, 12)])
+    func damage(_ length: Int, _ count: Int) async throws {
+        let (folder, time) = (try TemporaryFolder(), TestTime())
+        var generator = SystemRandomNumberGenerator()
+        let client = try await CachedClient(Self.origin(length: length), folder: folder.path("cache"), time: time) {
+            $0.limit = .mebibytes(256)
+        }
+        for number in 0..<count { _ = try await read(client, number) }
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path("cache"))
+        #expect(names.count == count)
+        for (index, name) in names.enumerated() {
+            let path = folder.path("cache/\(name)")
+            var bytes = [UInt8](try #require(FileManager.default.contents(atPath: path)))
+            if index.isMultiple(of: 2) {
+                bytes.removeLast(Int.random(in: 1...bytes.count, using: &generator))
+            } else {
+                // The zeros behind the head have no meaning.
+                let room = Int(bytes[16]) | Int(bytes[17]) << 8
+                let head = Int(bytes[12]) | Int(bytes[13]) << 8
+                let offsets = Array(0..<32 + head) + Array(32 + room..<bytes.count)
+                let offset = try #require(offsets.randomElement(using: &generator))
+                bytes[offset] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+            }
+            try #require(FileManager.default.createFile(atPath: path, contents: Data(bytes)))
+        }
+        // The cache that knows the heads reads the bodies alone: a flipped bit of a head does no harm.
+        for number in 0..<count {
+            let (_, bytes) = try await read(client, number)
+            #expect(bytes == Self.body(number, length: length))
+        }
+        #expect(client.cache.counters.damaged >= count / 2)
+    }
+
+    @Test("A folder that is damaged in every file opens, and has no response")
+    func damagedFolder() async throws {
+        let (folder, time) = (try TemporaryFolder(), TestTime())
+        do {
+            let client = try await CachedClient(Self.origin(length: 900), folder: folder.path("cache"), time: time)
+            for number in 0..<50 { _ = try await read(client, number) }
+        }
+        let path = folder.path("cache")
+        for (index, name) in try FileManager.default.contentsOfDirectory(atPath: path).enumerated() {
+            var bytes = [UInt8](try #require(FileManager.default.contents(atPath: "\(path)/\(name)")))
+            if index.isMultiple(of: 2) { bytes.removeLast(1 + index) } else { bytes[8 + index % 40] ^= 4 }
+            try #require(FileManager.default.createFile(atPath: "\(path)/\(name)", contents: Data(bytes)))
+        }
+        try #require(FileManager.default.createFile(atPath: "\(path)/7.part", contents: Data([1])))
+        let client = try await CachedClient(Self.origin(length: 900), folder: path, time: time)
+        #expect(client.cache.entryCount == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: path).isEmpty)
+        for number in 0..<50 { #expect(try await read(client, number).1 == Self.body(number, length: 900)) }
+    }
+
+    @Test("Files are for their owner alone, and stay within the limit")
+    func limits() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("cache")
+        let client = try await CachedClient(Self.origin(length: 10_000), folder: path) { $0.limit = .kibibytes(64) }
+        for number in 0..<40 {
+            _ = try await read(client, number)
+            let names = try FileManager.default.contentsOfDirectory(atPath: path)
+            let sizes = try names.map { name in
+                let attributes = try FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")
+                #expect(attributes[.posixPermissions] as? Int == 0o600)
+                return attributes[.size] as? Int ?? 0
+            }
+            #expect(sizes.reduce(0, +) <= 65_536)
+        }
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o700)
+        #expect(client.cache.counters.evicted > 0 && client.cache.byteCount <= .kibibytes(64))
+    }
+
+    @Test("A folder of others, a link and a folder in use are refused")
+    func refusals() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("cache")
+        let first = try await HTTPDNSClient.ResponseCache.disk(path)
+        let inUse = await #expect(throws: HTTPDNSClient.ResponseCache.Error.self) {
+            try await HTTPDNSClient.ResponseCache.disk(path)
+        }
+        #expect(inUse?.message.contains("another process") == true)
+        let open = folder.path("open")
+        try FileManager.default.createDirectory(
+            atPath: open,
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o755]
+        )
+        try FileManager.default.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: path)
+        for bad in [open, folder.path("link"), folder.path("none/below"), ""] {
+            await #expect(throws: HTTPDNSClient.ResponseCache.Error.self) {
+                try await HTTPDNSClient.ResponseCache.disk(bad)
+            }
+        }
+        #expect(first.entryCount == 0)
+    }
+
+    @Test("A link in the folder is not followed")
+    func links() async throws {
+        let (folder, time) = (try TemporaryFolder(), TestTime())
+        let path = folder.path("cache")
+        do {
+            let client = try await CachedClient(Self.origin(length: 900), folder: path, time: time)
+            _ = try await read(client, 1)
+        }
+        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: path).first)
+        try FileManager.default.moveItem(atPath: "\(path)/\(name)", toPath: folder.path("moved"))
+        try FileManager.default.createSymbolicLink(atPath: "\(path)/\(name)", withDestinationPath: folder.path("moved"))
+        let client = try await CachedClient(Self.origin(length: 900), folder: path, time: time)
+        #expect(client.cache.entryCount == 0)
+        #expect(FileManager.default.fileExists(atPath: folder.path("moved")))
+    }
+}

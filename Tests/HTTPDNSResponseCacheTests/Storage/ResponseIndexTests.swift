@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPTypes
+import Testing
+
+@testable import HTTPDNSResponseCache
+
+@Suite("The index of stored responses")
+struct ResponseIndexTests {
+    private let request = CacheRequest(method: .get, fields: [:])
+
+    private func index(bytes: Int = 1000, entries: Int = 100, age: Int64 = 1000) -> ResponseIndex {
+        ResponseIndex(ResponseIndex.Limits(bytes: bytes, entries: entries, age: age))
+    }
+
+    private func stored(_ number: Int) -> StoredHead {
+        var stored = head([:])
+        stored.url = "http://one.test/\(number)"
+        return stored
+    }
+
+    private func find(_ number: Int, in index: inout ResponseIndex, at now: Int64 = arrival) -> ResponseIndex.Entry? {
+        var removed: [ResponseIndex.Entry] = []
+        return index.find("http://one.test/\(number)", "", for: request, at: now, removed: &removed)
+    }
+
+    @Test("Bytes and entries stay within their limits, and used entries stay longer")
+    func eviction() {
+        var index = index()
+        for number in 0..<10 { _ = index.insert(stored(number), .memory([]), bodyLength: 0, cost: 100) }
+        for number in 0..<5 { #expect(find(number, in: &index) != nil) }
+        let removed = (10..<15).flatMap { index.insert(stored($0), .memory([]), bodyLength: 0, cost: 100) }
+        #expect(Set(removed.map(\.head.url)) == Set((5..<10).map { "http://one.test/\($0)" }))
+        #expect(index.bytes == 1000 && index.count == 10)
+        var few = self.index(entries: 3)
+        for number in 0..<10 {
+            _ = few.insert(stored(number), .memory([]), bodyLength: 0, cost: 1)
+            #expect(few.count <= 3)
+        }
+    }
+
+    @Test("The newer response replaces the one for the same requests")
+    func replacing() {
+        var index = index()
+        _ = index.insert(stored(1), .memory([1]), bodyLength: 1, cost: 10)
+        let removed = index.insert(stored(1), .memory([2]), bodyLength: 1, cost: 20)
+        #expect(removed.map(\.body) == [.memory([1])])
+        #expect(index.bytes == 20 && find(1, in: &index)?.body == .memory([2]))
+    }
+
+    @Test("An entry that is too old is not found, and one over the limit is not added")
+    func bounds() {
+        var index = index()
+        _ = index.insert(stored(1), .memory([]), bodyLength: 0, cost: 10)
+        #expect(find(1, in: &index, at: arrival + 1000) != nil)
+        #expect(find(1, in: &index, at: arrival + 1001) == nil && index.count == 0)
+        #expect(index.insert(stored(2), .memory([]), bodyLength: 0, cost: 1001).count == 1)
+        #expect(index.count == 0 && index.bytes == 0)
+    }
+
+    @Test("Bytes are reserved before they are stored, and never beyond the limit")
+    func reservation() {
+        var index = index()
+        for number in 0..<10 { _ = index.insert(stored(number), .memory([]), bodyLength: 0, cost: 100) }
+        #expect(index.reserve(250)?.count == 3)
+        #expect(index.bytes + index.reserved == 950)
+        #expect(index.reserve(751) == nil)
+        index.release(250)
+        #expect(index.reserved == 0 && index.bytes == 700)
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNS
+import HTTPDNSCore
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPDNSResponseCache
+import HTTPDNSTesting
+import HTTPTypes
+
+/// A wall clock that a test moves.
+final class TestTime: Sendable {
+    private let milliseconds: Lock<Int64>
+
+    /// - Parameter start: Seconds since 1970; by default Sun, 06 Nov 1994 08:49:37 GMT.
+    init(start: Int64 = 784_111_777) { milliseconds = Lock(start * 1000) }
+
+    var clock: WallClock { WallClock { self.milliseconds.withLock { $0 } } }
+
+    func move(seconds: Int64) { milliseconds.withLock { $0 += seconds * 1000 } }
+}
+
+/// A server that answers as a test says, and keeps the requests.
+final class ScriptedOrigin: HopSending {
+    typealias Script = @Sendable (TransferRequest, Int) async throws -> HopAnswer
+
+    private let kept = Lock<[TransferRequest]>([])
+    private let script: Script
+
+    /// - Parameter script: Answers a request by its number, from 0.
+    init(_ script: @escaping Script) { self.script = script }
+
+    /// Answers with these responses in turn, and with the last one from then on.
+    convenience init(_ responses: [Scripted]) {
+        self.init { request, number in responses[min(number, responses.count - 1)].answer(to: request) }
+    }
+
+    var requests: [TransferRequest] { kept.withLock { $0 } }
+    var count: Int { requests.count }
+
+    func send(_ request: TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer {
+        if isStale() { throw StaleSettings() }
+        let number = kept.withLock { kept in
+            var request = request
+            request.permit = nil
+            kept.append(request)
+            return kept.count - 1
+        }
+        return try await script(request, number)
+    }
+
+    func shutdown(drainingFor duration: Duration) async {}
+}
+
+/// A response of a scripted origin.
+struct Scripted: Sendable {
+    var status: HTTPResponse.Status = .ok
+    var fields: HTTPFields = [:]
+    var chunks: [[UInt8]] = []
+    var failure: TransferFailure?
+
+    init(
+        _ text: String = "",
+        status: HTTPResponse.Status = .ok,
+        _ fields: [String: String] = [:],
+        failure: TransferFailure? = nil
+    ) {
+        self.status = status
+        for (name, value) in fields {
+            for line in value.split(separator: "|") {
+                if let name = HTTPField.Name(name) { self.fields.append(HTTPField(name: name, value: String(line))) }
+            }
+        }
+        chunks = text.isEmpty ? [] : [Array(text.utf8)]
+        self.failure = failure
+    }
+
+    init(chunks: [[UInt8]], _ fields: [String: String]) {
+        self.init("", fields)
+        self.chunks = chunks
+    }
+
+    func answer(to request: TransferRequest) -> HopAnswer {
+        HopAnswer(
+            head: ResponseHead(HTTPResponse(status: status, headerFields: fields)),
+            version: .http11,
+            endpoint: request.endpoints[0],
+            reusedConnection: false,
+            timings: HTTPDNSClient.Exchange.Timings(),
+            body: .chunks(ScriptedChunks(chunks: chunks, failure: failure))
+        )
+    }
+}
+
+/// A stream of chunks that ends well or with an error.
+struct ScriptedChunks: AsyncSequence, Sendable {
+    typealias Element = [UInt8]
+    typealias Failure = any Error
+
+    let chunks: [[UInt8]]
+    let failure: (any Error)?
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var chunks: ArraySlice<[UInt8]>
+        let failure: (any Error)?
+
+        mutating func next() async throws -> [UInt8]? {
+            if let chunk = chunks.popFirst() { return chunk }
+            if let failure { throw failure }
+            return nil
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: chunks[...], failure: failure) }
+}
+
+/// A client with a cache, on a scripted origin and clocks that a test moves.
+struct CachedClient {
+    let time: TestTime
+    let clock = ManualClock()
+    let origin: ScriptedOrigin
+    let cache: HTTPDNSClient.ResponseCache
+    let client: HTTPDNSClient
+    static let url = "http://one.test/page"
+
+    init(
+        _ origin: ScriptedOrigin,
+        folder: String? = nil,
+        time: TestTime = TestTime(),
+        _ change: (inout HTTPDNSClient.ResponseCache.Settings) -> Void = { _ in },
+        client changeClient: (inout HTTPDNSClient.Configuration) -> Void = { _ in }
+    ) async throws {
+        self.origin = origin
+        self.time = time
+        var settings = HTTPDNSClient.ResponseCache.Settings()
+        change(&settings)
+        if let folder {
+            cache = try await .disk(folder, settings, clock: time.clock, time: clock)
+        } else {
+            cache = .memory(settings, clock: time.clock, time: clock)
+        }
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.responseCache = cache
+        configuration.environment = { _ in nil }
+        configuration.resolver.mappings = [
+            try HTTPDNSMapping.Key("one.test"): .addresses(["203.0.113.1"]),
+            try HTTPDNSMapping.Key("two.test"): .addresses(["203.0.113.2"]),
+            try HTTPDNSMapping.Key("inside.test"): .addresses(["10.0.0.7"]),
+        ]
+        changeClient(&configuration)
+        client = HTTPDNSClient(
+            configuration: configuration,
+            resolver: try HTTPDNSResolver(configuration.resolver, isEnabled: true),
+            sender: origin
+        )
+    }
+
+    /// Sends a request and reads the whole body.
+    func get(
+        _ url: String = CachedClient.url,
+        method: HTTPRequest.Method = .get,
+        fields: [String: String] = [:],
+        _ change: (inout HTTPDNSClient.Request) -> Void = { _ in }
+    ) async throws -> Reply {
+        var request = HTTPDNSClient.Request(method: method, url: url)
+        for (name, value) in fields { if let name = HTTPField.Name(name) { request.headerFields[name] = value } }
+        change(&request)
+        let response = try await client.execute(request)
+        let body = try await response.body.collect(upTo: .mebibytes(64))
+        return Reply(
+            status: response.status.code,
+            source: response.cacheSource,
+            body: String(decoding: body, as: UTF8.self),
+            fields: response.headerFields
+        )
+    }
+}
+
+/// A response with its text.
+struct Reply: Sendable {
+    let status: Int
+    let source: HTTPDNSClient.CacheSource?
+    let body: String
+    let fields: HTTPFields
+}
+
+/// Whether the sources and bodies of replies are these, such as `miss one`.
+func texts(_ replies: [Reply]) -> [String] { replies.map { "\($0.source?.description ?? "-") \($0.body)" } }
