@@ -115,7 +115,11 @@ let package = Package(
         .target(
             name: "HTTPDNSResponseCache",
             dependencies: [
-                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives",
+                "CHTTPDNSZlib",
+                "HTTPDNSCurl",
+                "HTTPDNSCore",
+                "HTTPDNS",
+                "HTTPDNSPrimitives",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
@@ -126,6 +130,7 @@ let package = Package(
                 "HTTPDNSCore",
                 "HTTPDNS",
                 "HTTPDNSPrimitives",
+                "HTTPDNSResponseCache",
                 "HTTPDNSVendors",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),
@@ -222,6 +227,7 @@ let package = Package(
                 "HTTPDNSControl",
                 "HTTPDNSLocalProvider",
                 "HTTPDNSPrimitives",
+                "HTTPDNSResponseCache",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -311,6 +317,14 @@ let package = Package(
             path: "Tests/ServiceProbe",
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "httpdns-cache-probe",
+            dependencies: [
+                "HTTPDNS", "HTTPDNSResponseCache", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            path: "Tests/CacheProbe",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "LinkageTests",
             dependencies: ["HTTPDNSMetrics", "ServerRig", "httpdns-linkage-probe", "resolve-test"],
@@ -352,7 +366,7 @@ let package = Package(
             name: "HTTPDNSResponseCacheTests",
             dependencies: [
                 "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSResponseCache", "HTTPDNSTesting",
-                "ServerRig",
+                "ServerRig", "httpdns-cache-probe",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
@@ -360,8 +374,8 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSConfigurationTests",
             dependencies: [
-                "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSPrimitives", "HTTPDNSTesting",
-                "HTTPDNSVendors", "ServerRig",
+                "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSPrimitives", "HTTPDNSResponseCache",
+                "HTTPDNSTesting", "HTTPDNSVendors", "ServerRig",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings

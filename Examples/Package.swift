@@ -58,6 +58,7 @@ let package = Package(
             dependencies: [
                 .product(name: "HTTPDNS", package: "swift-httpdns"),
                 .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
+                .product(name: "HTTPDNSResponseCache", package: "swift-httpdns"),
                 .product(name: "HTTPDNSCore", package: "swift-httpdns"),
                 .product(name: "HTTPDNSControl", package: "swift-httpdns"),
                 .product(name: "HTTPDNSMetrics", package: "swift-httpdns"),

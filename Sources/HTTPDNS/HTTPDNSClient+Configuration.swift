@@ -273,7 +273,7 @@ extension HTTPDNSClient {
         /// The resolver in place of the operating system's; nil for that one.
         package var systemResolver: (any SystemResolving)?
         /// The cache of responses; nil for none.
-        package var responseCaching: (any ResponseCaching)?
+        package var responseCaching: (any ResponseCacheSource)?
         /// The handlers that answer requests for other schemes in process, by scheme: `app` for `app://settings/theme`.
         ///
         /// A handler gets the request as the last network interceptor passed it on, and returns the response. Nothing is

@@ -79,6 +79,7 @@ public final class HTTPDNSClient: Sendable {
     ) async throws {
         try configuration.validate()
         try transport.validate()
+        let configuration = try await configuration.withOpenResponseCache()
         let lane = try await ClientTransport(configuration, on: transport)
         let resolver: HTTPDNSResolver
         do {
@@ -161,6 +162,9 @@ public final class HTTPDNSClient: Sendable {
             throw error
         }
     }
+
+    /// The cache of responses; nil without one.
+    package var openResponseCache: (any ResponseCaching)? { pipeline.responseCache }
 
     /// The jar with the client's cookies; nil with ``Configuration/Cookies/off``.
     public var cookieJar: CookieJar? { pipeline.cookies }

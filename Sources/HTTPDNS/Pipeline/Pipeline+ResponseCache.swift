@@ -4,8 +4,25 @@
 internal import HTTPDNSCore
 internal import HTTPDNSCurl
 
+/// The source of the response cache of a client: a cache, or settings that open one.
+package protocol ResponseCacheSource: Sendable {
+    /// The value by which a reload compares two sources.
+    var identity: any Hashable & Sendable { get }
+
+    /// Returns the cache, opened.
+    /// - Throws: The errors of its folder, `CancellationError`.
+    func open() async throws -> any ResponseCaching
+}
+
+extension Optional<any ResponseCacheSource> {
+    /// Whether both are the same cache or open it with the same settings.
+    func isSame(as other: (any ResponseCacheSource)?) -> Bool {
+        self.map { AnyHashable($0.identity) } == other.map { AnyHashable($0.identity) }
+    }
+}
+
 /// The cache that a client asks before it sends a hop; `HTTPDNSResponseCache` has one.
-package protocol ResponseCaching: AnyObject, Sendable {
+package protocol ResponseCaching: AnyObject, ResponseCacheSource {
     /// Returns the response to a hop: a stored one, or that of the hop's `send`.
     /// - Throws: The errors of `send`, ``HTTPDNSClientError``, `CancellationError`.
     func respond(to hop: CacheableHop) async throws -> HTTPDNSClient.Response
@@ -32,6 +49,25 @@ package struct CacheableHop: Sendable {
     }
 }
 
+extension HTTPDNSClient.Configuration {
+    /// Returns these settings with an open cache, if they have one.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, `CancellationError`.
+    func withOpenResponseCache() async throws -> HTTPDNSClient.Configuration {
+        guard let source = responseCaching else { return self }
+        var configuration = self
+        do {
+            configuration.responseCaching = try await source.open()
+        } catch let error where !(error is CancellationError) {
+            throw HTTPDNSClientError.configuration(
+                "\(error)",
+                hint: "client.response_cache names it",
+                underlying: error
+            )
+        }
+        return configuration
+    }
+}
+
 // This step is after cookies and header fields, which `Vary` may name, and before network interceptors. Bodies below it are as
 // received, and decoding is above it.
 extension Pipeline {
@@ -42,7 +78,9 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
         // The rewriter refuses an unreadable URL, with its own message. Schemes of the program are answered in process.
-        guard schemes?.answers(request.url) != true,
+        // A check of an identity wants the server, and a body of a GET request has no part in the key.
+        guard schemes?.answers(request.url) != true, request.own?.options.stopsBeforeSending != true,
+            request.body.isEmpty || request.method != .get && request.method != .head,
             let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
         else { return try await hop(0, request, context) }
         var context = context

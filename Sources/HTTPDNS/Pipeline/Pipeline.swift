@@ -134,7 +134,7 @@ final class Pipeline: Sendable {
         hasFixedCodeOfOthers = !innermost.isEmpty || computedHeaders != nil || redirectHook != nil
         retrying = RetryState(configuration)
         cookies = configuration.makeCookieJar()
-        responseCache = configuration.responseCaching
+        responseCache = configuration.responseCaching as? any ResponseCaching
         storesNothing = cookies == nil && responseCache == nil
         settings = Lock(SharedCallSettings(CallSettings(configuration)))
         reachesPublicInternetOnly = Atomic(configuration.reachableNetworks == .publicInternet)

@@ -31,6 +31,7 @@ extension HTTPDNSClient.Configuration {
         take(\.retries)
         take(\.mergesIdenticalReads)
         take(\.cookies)
+        if responseCaching.isSame(as: old.responseCaching) { renewed.responseCaching = new.responseCaching }
         take(\.connections)
         take(\.proxy)
         take(\.unixSocket)

@@ -105,6 +105,7 @@ extension HTTPDNSClient {
         }
         if configuration.proxy != initial.proxy { names.append("client.proxy") }
         if configuration.cookies != initial.cookies { names.append("client.cookies") }
+        if !configuration.responseCaching.isSame(as: initial.responseCaching) { names.append("client.response_cache") }
         if configuration.unixSocket != initial.unixSocket { names.append("client.unix_socket") }
         if configuration.localSource != initial.localSource { names.append("client.local_source") }
         return names

@@ -97,7 +97,7 @@ package struct KeyTable: Sendable {
         keys: [
             "timeouts", "ca_file", "trust", "trust_by_host", "connections", "versions",
             "maximum_response_body", "headers", "headers_by_host", "credentials", "redirects", "retries",
-            "merges_identical_reads", "cookies", "proxy",
+            "merges_identical_reads", "cookies", "response_cache", "proxy",
             "unix_socket", "local_source", "reachable_networks",
         ]
     )
@@ -128,6 +128,10 @@ package struct KeyTable: Sendable {
         keys: ["idle", "interval", "count"]
     )
     package static let cookies = KeyTable(name: "client.cookies", keys: ["file", "maximum_per_domain", "maximum"])
+    package static let responseCache = KeyTable(
+        name: "client.response_cache",
+        keys: ["folder", "mode", "limit", "maximum_entries", "maximum_age", "serves_when_unreachable"]
+    )
     package static let ejection = KeyTable(
         name: "client.connections.ejection",
         keys: ["statuses", "consecutive", "duration", "maximum_duration"]
@@ -152,7 +156,7 @@ package struct KeyTable: Sendable {
         top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, tencentProvider, secret,
         limits, route, rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts,
         connections, keepalive, ejection, probing, trust, clientCertificate, hostTrust, hostHeaders, redirects, retries,
-        retryBudget, cookies, proxy, credential,
+        retryBudget, cookies, responseCache, proxy, credential,
         metrics, serve, servedAlibaba, servedTencent, servedAlidns, servedHost,
     ]
 }

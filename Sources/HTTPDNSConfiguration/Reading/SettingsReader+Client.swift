@@ -3,6 +3,7 @@
 
 internal import HTTPDNS
 internal import HTTPDNSPrimitives
+internal import HTTPDNSResponseCache
 internal import HTTPTypes
 
 extension SettingsReader {
@@ -46,6 +47,7 @@ extension SettingsReader {
             settings.mergesIdenticalReads = merges
         }
         if let node = fields["cookies"] { settings.cookies = readCookies(node) }
+        if let node = fields["response_cache"] { settings.responseCache = readResponseCache(node) }
         readEgress(fields, into: &settings)
     }
 
@@ -110,6 +112,77 @@ extension SettingsReader {
         }
         guard let node = fields["file"] else { return .memory(limits) }
         return writableFile(of: node, path: "\(path).file").map { .file($0, limits) } ?? .memory(limits)
+    }
+}
+
+/// The settings for the response cache.
+extension SettingsReader {
+    /// The limits for the bytes of all stored responses: 64 KiB to 1 TiB.
+    package static let responseCacheBytes = 65_536...(1 << 40)
+    /// The limits for the number of stored responses.
+    package static let responseCacheEntries = 1...10_000_000
+    /// The limits for the age at which a stored response is removed.
+    package static let responseCacheAge: ClosedRange<Duration> = .seconds(1)...(.seconds(10 * 365 * 86_400))
+    private static let responseCacheForm =
+        "off, memory, or a mapping with the keys folder, mode, limit, maximum_entries, maximum_age, serves_when_unreachable"
+
+    private mutating func readResponseCache(_ node: ConfigurationNode) -> ResponseCacheSettings? {
+        let path = "client.response_cache"
+        if node.isEmpty { return nil }
+        guard case .mapping = node.content else {
+            return value(of: node, path: path, Self.responseCacheForm) {
+                text throws(ValueMistake) -> ResponseCacheSettings? in
+                switch text {
+                case "off": return nil
+                case "memory": return ResponseCacheSettings()
+                default: throw ValueMistake("found \(quoted(text)); allowed: \(Self.responseCacheForm)")
+                }
+            } ?? nil
+        }
+        var settings = ResponseCacheSettings()
+        guard let fields = fields(of: node, .responseCache, path: path) else { return nil }
+        if let node = fields["folder"] { settings.folder = cacheFolder(of: node, path: "\(path).folder") }
+        if let node = fields["mode"] {
+            let mode = value(of: node, path: "\(path).mode", "shared, private") { text throws(ValueMistake) in
+                guard text == "shared" || text == "private" else {
+                    throw ValueMistake("found \(quoted(text)); allowed: shared, private")
+                }
+                return text == "shared"
+            }
+            settings.isShared = mode ?? true
+        }
+        if let node = fields["limit"] {
+            let limit = value(of: node, path: "\(path).limit", "a byte count such as 64MiB") {
+                text throws(ValueMistake) in try ByteCountText.parse(text, in: Self.responseCacheBytes)
+            }
+            if let limit { settings.limit = .bytes(limit) }
+        }
+        if let node = fields["maximum_entries"],
+            let number = number(of: node, in: Self.responseCacheEntries, path: "\(path).maximum_entries")
+        {
+            settings.maximumEntries = number
+        }
+        if let node = fields["maximum_age"] {
+            let age = value(of: node, path: "\(path).maximum_age", "a duration such as 720h") {
+                text throws(ValueMistake) in try DurationText.parse(text, in: Self.responseCacheAge)
+            }
+            if let age { settings.maximumAge = age }
+        }
+        if let node = fields["serves_when_unreachable"],
+            let serves = truth(of: node, path: "\(path).serves_when_unreachable")
+        {
+            settings.servesWhenUnreachable = serves
+        }
+        return settings
+    }
+
+    private mutating func cacheFolder(of node: ConfigurationNode, path: String) -> String? {
+        let file = file
+        let allowed = "the path of a folder for this cache alone"
+        return value(of: node, path: path, allowed) { text throws(ValueMistake) in
+            guard !text.isEmpty else { throw ValueMistake("the path is empty; allowed: \(allowed)") }
+            return FilePath.resolve(text, besideFile: file)
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 package import HTTPDNS
 package import HTTPDNSCore
 internal import HTTPDNSPrimitives
+package import HTTPDNSResponseCache
 
 /// The settings of a configuration file, as values. No providers are running yet: see ``clientConfiguration(file:)``.
 package struct FileSettings: Sendable {
@@ -48,6 +49,8 @@ package struct FileSettings: Sendable {
     package var retries = HTTPDNSClient.RetryPolicy.never
     package var mergesIdenticalReads = false
     package var cookies = HTTPDNSClient.Configuration.Cookies.off
+    /// The response cache; nil for none.
+    package var responseCache: ResponseCacheSettings?
     package var proxy = HTTPDNSClient.Proxy.Rules.direct
     package var unixSocket: String?
     package var localSource: HTTPDNSClient.Configuration.LocalSource?
@@ -70,6 +73,7 @@ package struct FileSettings: Sendable {
         var settings = self
         settings.snapshotFile = nil
         settings.cookies = cookies.withoutFile
+        settings.responseCache = responseCache?.withoutFolder
         settings.preresolve = []
         settings.providers = providers.map(\.withoutAddressesFile)
         return settings
@@ -122,6 +126,7 @@ package struct FileSettings: Sendable {
         configuration.retries = retries
         configuration.mergesIdenticalReads = mergesIdenticalReads
         configuration.cookies = cookies
+        configuration.responseCaching = responseCache
         configuration.proxy = proxy
         configuration.unixSocket = unixSocket
         configuration.localSource = localSource

@@ -129,7 +129,7 @@ enum SnapshotFault: Error, Hashable {
 ///
 /// It detects every change of up to three bits in data shorter than 2^31 bits, and all but one in 2^32 of other changes. It
 /// protects against accidents only: an attacker who alters a file recomputes it.
-package struct CRC32C {
+struct CRC32C {
     private static let table: [UInt32] = (0..<256).map { index in
         (0..<8).reduce(UInt32(index)) { value, _ in
             value & 1 == 1 ? value >> 1 ^ 0x82f6_3b78 : value >> 1
@@ -138,12 +138,12 @@ package struct CRC32C {
 
     private var register: UInt32 = .max
 
-    package init() {}
+    init() {}
 
     /// The checksum of all bytes so far.
-    package var value: UInt32 { ~register }
+    var value: UInt32 { ~register }
 
-    package mutating func update(_ octets: ArraySlice<UInt8>) {
+    mutating func update(_ octets: ArraySlice<UInt8>) {
         register = octets.withUnsafeBufferPointer { octets in
             Self.table.withUnsafeBufferPointer { table in
                 octets.reduce(register) { register, octet in

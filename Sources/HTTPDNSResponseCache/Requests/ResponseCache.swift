@@ -27,6 +27,8 @@ extension HTTPDNSClient {
         let refreshes = RefreshTable()
         let clock: WallClock
         let time: any TimeSource
+        /// The settings of a file that opened the cache; nil for a cache of the program.
+        private let origin: (any Hashable & Sendable)?
         private let control: SharedControl
 
         /// The part that the store reports to, so that it does not own the cache.
@@ -39,8 +41,10 @@ extension HTTPDNSClient {
             folder: CacheFolder?,
             loaded: [(head: StoredHead, file: StoredFile)],
             clock: WallClock,
-            time: any TimeSource
+            time: any TimeSource,
+            origin: (any Hashable & Sendable)? = nil
         ) {
+            self.origin = origin
             let control = SharedControl()
             self.settings = settings
             self.control = control
@@ -85,7 +89,8 @@ extension HTTPDNSClient {
             _ path: String,
             _ settings: Settings,
             clock: WallClock,
-            time: any TimeSource
+            time: any TimeSource,
+            origin: (any Hashable & Sendable)? = nil
         ) async throws -> ResponseCache {
             let oldest = clock.now() - settings.limits.age
             do {
@@ -95,7 +100,7 @@ extension HTTPDNSClient {
                     for (head, file) in all where head.responseTime < oldest { folder.remove(file.name) }
                     return (folder, all.filter { $0.head.responseTime >= oldest })
                 }
-                return ResponseCache(settings, folder: folder, loaded: loaded, clock: clock, time: time)
+                return ResponseCache(settings, folder: folder, loaded: loaded, clock: clock, time: time, origin: origin)
             } catch is SerialWork.NoThread {
                 throw Error(path: path, message: "the system gave no thread to open the cache folder")
             }
@@ -107,6 +112,10 @@ extension HTTPDNSClient {
             get { control.state.withLock { $0.isOffline } }
             set { control.state.withLock { $0.isOffline = newValue } }
         }
+
+        package var identity: any Hashable & Sendable { origin ?? ObjectIdentifier(self) }
+
+        package func open() -> any ResponseCaching { self }
 
         /// The counters since the cache was opened.
         public var counters: Counters { control.state.withLock { $0.counters } }
@@ -275,5 +284,59 @@ extension HTTPDNSClient.Configuration {
     public var responseCache: HTTPDNSClient.ResponseCache? {
         get { responseCaching as? HTTPDNSClient.ResponseCache }
         set { responseCaching = newValue }
+    }
+}
+
+extension HTTPDNSClient {
+    /// The cache of responses of this client; nil without one. It is also the one that a file's `client.response_cache` opened.
+    public var responseCache: HTTPDNSClient.ResponseCache? { openResponseCache as? HTTPDNSClient.ResponseCache }
+}
+
+/// The settings of a cache in a file, which a client opens when it is made.
+package struct ResponseCacheSettings: ResponseCacheSource, Hashable {
+    /// The folder; nil for a cache in memory.
+    package var folder: String?
+    package var isShared = true
+    package var limit = HTTPDNSByteCount.mebibytes(64)
+    package var maximumEntries = 10_000
+    package var maximumAge = Duration.seconds(30 * 86_400)
+    package var servesWhenUnreachable = false
+
+    package init() {}
+
+    package var identity: any Hashable & Sendable { self }
+
+    package func open() async throws -> any ResponseCaching {
+        var settings = HTTPDNSClient.ResponseCache.Settings()
+        settings.mode = isShared ? .shared : .private
+        settings.limit = limit
+        settings.maximumEntries = maximumEntries
+        settings.maximumAge = maximumAge
+        settings.servesWhenUnreachable = servesWhenUnreachable
+        let time = SystemTimeSource()
+        if let folder {
+            return try await HTTPDNSClient.ResponseCache.disk(
+                folder,
+                settings,
+                clock: .system,
+                time: time,
+                origin: self
+            )
+        }
+        return HTTPDNSClient.ResponseCache(
+            settings,
+            folder: nil,
+            loaded: [],
+            clock: .system,
+            time: time,
+            origin: self
+        )
+    }
+
+    /// The same cache for a program that must not touch the folder of a service.
+    package var withoutFolder: ResponseCacheSettings {
+        var settings = self
+        settings.folder = nil
+        return settings
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import CHTTPDNSZlib
 internal import HTTPDNSCore
 internal import HTTPTypes
 
@@ -12,7 +13,7 @@ internal import HTTPTypes
 /// blocks of the body: at most 65,536 bytes, then their checksum 4
 /// ```
 ///
-/// Numbers are little-endian, and checksums are CRC-32C. The checksum in front covers what is before it, without the magic,
+/// Numbers are little-endian, and checksums are CRC-32 (RFC 1952 section 8). The checksum in front covers what is before it, without the magic,
 /// and the head. The room lets a validated response get another head without another file.
 struct StoredFile: Hashable, Sendable {
     static let magic = Array("httpdnsr".utf8)
@@ -51,7 +52,7 @@ struct StoredFile: Hashable, Sendable {
         numbers.append(UInt32(head.count))
         numbers.append(UInt32(room))
         numbers.append(UInt64(bitPattern: bodyLength))
-        var checksum = CRC32C()
+        var checksum = CRC32()
         checksum.update(numbers.bytes[...])
         checksum.update(head[...])
         numbers.append(checksum.value)
@@ -71,7 +72,7 @@ struct StoredFile: Hashable, Sendable {
 
     /// Returns the head of a file; nil when its checksum does not match.
     static func head(prefix: [UInt8], _ bytes: [UInt8], checksum expected: UInt32) -> StoredHead? {
-        var checksum = CRC32C()
+        var checksum = CRC32()
         checksum.update(prefix[8..<prefixLength - 4])
         checksum.update(bytes[...])
         guard checksum.value == expected else { return nil }
@@ -80,7 +81,7 @@ struct StoredFile: Hashable, Sendable {
 
     /// Returns a block with its checksum.
     static func block(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-        var checksum = CRC32C()
+        var checksum = CRC32()
         checksum.update(bytes)
         var writer = ByteWriter()
         writer.bytes.reserveCapacity(bytes.count + 4)
@@ -93,7 +94,7 @@ struct StoredFile: Hashable, Sendable {
     static func content(ofBlock bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard bytes.count > 4 else { return nil }
         let content = bytes.dropLast(4)
-        var checksum = CRC32C()
+        var checksum = CRC32()
         checksum.update(content)
         var reader = ByteReader(Array(bytes.suffix(4)))
         return reader.readUInt32() == checksum.value ? content : nil
@@ -162,6 +163,18 @@ extension StoredHead {
             isForSession: flags & 1 == 1,
             scope: scope == .max ? nil : HTTPDNSAddressPolicy.Scope(rawValue: Int(scope))
         )
+    }
+}
+
+/// The checksum of zlib. It finds accidents; an attacker who alters a file computes it again.
+struct CRC32 {
+    private var register: UInt = 0
+
+    /// The checksum of all bytes so far.
+    var value: UInt32 { UInt32(truncatingIfNeeded: register) }
+
+    mutating func update(_ bytes: ArraySlice<UInt8>) {
+        bytes.withUnsafeBufferPointer { register = crc32_z(register, $0.baseAddress, $0.count) }
     }
 }
 

@@ -3,6 +3,7 @@
 
 internal import ArgumentParser
 internal import HTTPDNS
+internal import HTTPDNSResponseCache
 internal import HTTPTypes
 
 /// `fetch URL`: send the request, and show every phase.
@@ -78,6 +79,15 @@ struct FetchCommand: Subcommand {
     )
     var maximumRedirects: Int?
 
+    @Option(
+        name: .customLong("cache"),
+        help: ArgumentHelp(
+            "Folder of a response cache for this user; it is created when it is missing.",
+            valueName: "FOLDER"
+        )
+    )
+    var cacheFolder: String?
+
     @Flag(name: .customLong("fail"), help: "Treat a status of 400 or more as a failure (exit 1), and discard its body.")
     var failsOnStatus = false
 
@@ -94,6 +104,7 @@ struct FetchCommand: Subcommand {
         }
         var settings = try ClientSettings(common, environment: console.environment)
         let request = try request(&settings)
+        if let cacheFolder { settings.configuration.responseCache = try await openCache(cacheFolder) }
         let destination = try BodyDestination(path: outputFile, standardOutput: console.standardOutput)
         console.note(settings.notes, unless: isJSON)
         let report = try await settings.withClient { client in
@@ -112,6 +123,17 @@ struct FetchCommand: Subcommand {
         }
         if let failedHop { throw statusFailure(failedHop) }
         return ExitStatus.done
+    }
+
+    private func openCache(_ folder: String) async throws -> HTTPDNSClient.ResponseCache {
+        var settings = HTTPDNSClient.ResponseCache.Settings()
+        // One user runs this program.
+        settings.mode = .private
+        do {
+            return try await .disk(folder, settings)
+        } catch let error as HTTPDNSClient.ResponseCache.Error {
+            throw CommandFailure.usage("--cache: \(error.message)")
+        }
     }
 
     private func request(_ settings: inout ClientSettings) throws(CommandFailure) -> HTTPDNSClient.Request {

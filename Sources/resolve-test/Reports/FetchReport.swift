@@ -34,9 +34,27 @@ struct FetchReport {
     /// Header fields, with `--include`.
     var headerFields: [(name: String, value: String)]?
     var providerKinds: [String: String]
+    /// The status of the response, also of one without a hop.
+    var status = 0
+    /// The part of the response cache; nil without one.
+    var cache: CacheView?
+
+    /// The part that the response cache took.
+    struct CacheView {
+        /// Such as `hit`.
+        var source: String
+        /// The age of a stored response, in seconds.
+        var age: Int?
+
+        var text: String { age.map { "\(source), age \($0) s" } ?? source }
+        var json: JSONValue { .object(["source": .text(source), "age": .optional(age)]) }
+    }
 
     func json() -> JSONValue {
-        guard let hop = hops.last else { return .object([:]) }
+        guard let hop = hops.last else {
+            guard let cache else { return .object([:]) }
+            return .object(["status": .integer(status), "bodyBytes": .integer(bodyBytes), "cache": cache.json])
+        }
         var members = hop.rewrite.members.adding([
             "status": .integer(hop.status),
             "httpVersion": .text(hop.version),
@@ -51,6 +69,7 @@ struct FetchReport {
                 "total": .seconds(total),
             ]),
         ])
+        if let cache { members["cache"] = cache.json }
         if hops.count > 1 { members["hops"] = .array(hops.map(json)) }
         if let headerFields {
             members["headerFields"] = .array(headerFields.map { .array([.text($0.name), .text($0.value)]) })
@@ -122,11 +141,14 @@ struct FetchReport {
     private func summary(_ screen: Screen) -> String {
         let asked = hops.filter { !$0.rewrite.resolution.isCached && $0.rewrite.isAsked }.count
         var segments = [Figures.phase(total)]
-        segments.append("\(asked) of \(hops.count) \(hops.count == 1 ? "hop" : "hops") looked up")
+        if let cache { segments.append("response cache: \(cache.text)") }
+        if !hops.isEmpty || cache == nil {
+            segments.append("\(asked) of \(hops.count) \(hops.count == 1 ? "hop" : "hops") looked up")
+        }
         let dropped = hops.flatMap(\.droppedFields)
         if !dropped.isEmpty { segments.append("dropped on redirect: \(dropped.joined(separator: ", "))") }
         if let proof { segments.append(proof) }
-        let status = hops.last?.status ?? 0
+        let status = cache == nil ? hops.last?.status ?? 0 : self.status
         let mark = (200..<400).contains(status) ? screen.style.good("ok") : screen.style.bad("x ")
         var rest = screen
         rest.width = screen.width == .max ? .max : screen.width - 3
@@ -191,7 +213,11 @@ extension FetchReport {
             wireBytes: summary?.wireBytes ?? received,
             total: total,
             headerFields: includesHead ? response.headerFields.map { ($0.name.rawName, $0.value) } : nil,
-            providerKinds: settings.providerKinds
+            providerKinds: settings.providerKinds,
+            status: response.status.code,
+            cache: response.cacheSource.map { source in
+                CacheView(source: source.description, age: response.headerFields[.age].flatMap { Int($0) })
+            }
         )
     }
 }

@@ -5,6 +5,7 @@ import HTTPDNS
 import HTTPDNSConfiguration
 import HTTPDNSCore
 import HTTPDNSPrimitives
+import HTTPDNSResponseCache
 import HTTPDNSVendors
 import Testing
 
@@ -81,6 +82,7 @@ struct Section: Sendable, CustomTestStringConvertible {
             Section("retries", [.retries], HTTPDNSClient.RetryPolicy()),
             Section("budget", [.retryBudget], HTTPDNSClient.RetryPolicy.Budget()),
             Section("cookies", [.cookies], HTTPDNSClient.CookieJar.Limits()),
+            Section("response-cache", [.responseCache], HTTPDNSClient.ResponseCache.Settings()),
             Section("trust", [.trust], HTTPDNSTrust()),
             Section("host-trust", [.hostTrust], HTTPDNSTrust()),
             Section("certificate", [.clientCertificate], HTTPDNSTrust.ClientCertificate(certificateFile: "a")),
@@ -139,6 +141,11 @@ private let nameExceptions = """
     the switch of the client is on top of the file: resolver.enabled= client.=isEnabled
     another level (resolver): cache.preresolve= resolver.=preresolve cache.file= resolver.=snapshotPath
     a parameter of Configuration.Cookies.file: cookies.file=
+    a computed property of another module, and a parameter of ResponseCache.disk: client.response_cache=responseCaching \
+        response-cache.folder=
+    set by programs alone, for the cache: response-cache.=maximumEntry response-cache.=maximumGuessedLifetime \
+        response-cache.=offlineIgnoresValidation response-cache.=refreshWait response-cache.=equivalentURL \
+        response-cache.=mayStore
     another level (trust.roots, headers.byHost): client.ca_file= trust.=roots client.headers_by_host=
     set by programs alone: client.=maximumRequestsInFlight connections.=firstFamily retries.=methods retries.=errors
     """

@@ -205,6 +205,7 @@ struct SchemaTests {
             (keys(client?["redirects"]), .redirects), (keys(client?["retries"]), .retries),
             (keys(client?["retries"]?["properties"]?["budget"]), .retryBudget),
             (keys(objects(client?["cookies"]).first), .cookies),
+            (keys(objects(client?["response_cache"]).first), .responseCache),
             (keys(objects(client?["proxy"]).first), .proxy),
             (
                 objects(client?["credentials"]?["items"]).reduce(into: []) { $0.formUnion(keys($1)) }, .credential

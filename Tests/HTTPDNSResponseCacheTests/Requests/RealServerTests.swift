@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNS
+import HTTPDNSResponseCache
+import HTTPTypes
+import ServerRig
+import Testing
+
+@Suite("The cache before nginx", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(2)))
+struct RealServerTests {
+    private static func client(
+        _ cache: HTTPDNSClient.ResponseCache,
+        _ rig: ServerRig,
+        host: String,
+        at address: String = "127.0.0.2"
+    ) async throws -> HTTPDNSClient {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.responseCache = cache
+        configuration.resolver.mappings = [
+            try HTTPDNSMapping.Key(host): .addresses([try .init("\(address):\(rig.httpPort)")])
+        ]
+        return try await HTTPDNSClient(configuration: configuration)
+    }
+
+    /// nginx gives a file `Last-Modified` and no lifetime: it is old, so a tenth of its age counts.
+    @Test("A file is fetched once, and after its mapping changed it is a hit")
+    func mapping() async throws {
+        let rig = try await ServerRig.shared()
+        let host = "moved-cache.wild.test"
+        let cache = HTTPDNSClient.ResponseCache.memory()
+        let client = try await Self.client(cache, rig, host: host)
+        let mark = rig.accessLogMark()
+        let url = "http://\(host):\(rig.httpPort)/text.txt"
+        let first = try await client.get(url)
+        let body = try await first.body.collect(upTo: .mebibytes(1))
+        #expect(first.cacheSource == .miss && !body.isEmpty)
+        var request = HTTPDNSClient.Request(url: url)
+        request.cache.policy = .alwaysRevalidate
+        let validated = try await client.execute(request)
+        #expect(validated.cacheSource == .validated && validated.status == .ok)
+        #expect(validated.exchanges.map(\.cacheSource) == [.validated])
+        #expect(try await validated.body.collect(upTo: .mebibytes(1)) == body)
+        try client.mappings.apply { $0[try HTTPDNSMapping.Key(host)] = .addresses(["127.0.0.3:\(rig.httpPort)"]) }
+        request.cache.policy = .preferStored
+        let moved = try await client.execute(request)
+        #expect(moved.cacheSource != .miss && moved.exchanges.isEmpty)
+        #expect(try await moved.body.collect(upTo: .mebibytes(1)) == body)
+        let lines = try await rig.awaitAccessLog(since: mark) { $0.host.hasPrefix(host) }
+        #expect(lines.map(\.status) == [200, 304])
+        try await client.shutdown()
+    }
+
+    @Test("A coded body is stored as received, and decoded for each reader")
+    func coding() async throws {
+        let rig = try await ServerRig.shared()
+        let host = "coded-cache.wild.test"
+        let cache = HTTPDNSClient.ResponseCache.memory()
+        let client = try await Self.client(cache, rig, host: host)
+        let url = "http://\(host):\(rig.httpPort)/gzip/text.txt"
+        var bodies: [[UInt8]] = []
+        for _ in 0..<2 {
+            var request = HTTPDNSClient.Request(url: url)
+            request.cache.policy = .preferStored
+            let response = try await client.execute(request)
+            #expect(response.headerFields[.contentEncoding] == "gzip")
+            bodies.append(try await response.body.collect(upTo: .mebibytes(1)))
+        }
+        #expect(cache.counters.misses == 1 && bodies[0] == bodies[1])
+        let plain = try await client.get("http://\(host):\(rig.httpPort)/text.txt").body.collect(upTo: .mebibytes(1))
+        #expect(bodies[0] == plain)
+        #expect(cache.storedResponses.contains { $0.bodyLength < Int64(plain.count) || plain.count < 200 })
+        try await client.shutdown()
+    }
+
+    @Test("With the server stopped, stored pages and redirects are served and flagged")
+    func offline() async throws {
+        let rig = try await ServerRig.start()
+        let host = "offline-cache.wild.test"
+        var settings = HTTPDNSClient.ResponseCache.Settings()
+        settings.servesWhenUnreachable = true
+        let cache = HTTPDNSClient.ResponseCache.memory(settings)
+        let client = try await Self.client(cache, rig, host: host)
+        let base = "http://\(host):\(rig.httpPort)"
+        let paths = ["/text.txt", "/redirect/301?to=\(base)/text.txt"]
+        for path in paths { _ = try await client.get(base + path).body.collect(upTo: .mebibytes(1)) }
+        try await rig.stop()
+        for path in paths {
+            var request = HTTPDNSClient.Request(url: base + path)
+            request.cache.policy = .alwaysRevalidate
+            let response = try await client.execute(request)
+            #expect(response.cacheSource == .offline && response.status == .ok)
+            #expect(!(try await response.body.collect(upTo: .mebibytes(1)).isEmpty))
+        }
+        let start = ContinuousClock.now
+        await #expect(throws: HTTPDNSClientError.self) { try await client.get(base + "/unknown") }
+        await #expect(throws: HTTPDNSClientError.self) { try await client.post(base + "/text.txt", body: .none) }
+        // 100 ms are the rule; a busy machine gets ten times that.
+        #expect(ContinuousClock.now - start < .seconds(2))
+        try await client.shutdown()
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import Foundation
+import ServerRig
+import Testing
+
+@Suite("A cache whose process ends at any time", .timeLimit(.minutes(20)))
+struct CrashTests {
+    /// The number of kills; `HTTPDNS_TEST_KILLS=1000` asks for more.
+    private static let kills = ProcessInfo.processInfo.environment["HTTPDNS_TEST_KILLS"].flatMap { Int($0) } ?? 40
+
+    private static func probe(_ arguments: [String]) throws -> (process: Process, output: Pipe) {
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(filePath: try BuiltProduct.path("httpdns-cache-probe"))
+        process.arguments = arguments
+        process.standardOutput = output
+        try process.run()
+        return (process, output)
+    }
+
+    private static func size(of folder: String) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: folder).reduce(0) { sum, name in
+            // A file may be removed meanwhile.
+            sum + ((try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)")[.size] as? Int) ?? 0)
+        }
+    }
+
+    /// Each process checks all bytes that the killed ones have left, before it writes.
+    @Test("A folder opens after a kill at any moment, with right bytes and within its limit")
+    func kills() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("cache")
+        var entries = 0
+        for number in 0..<Self.kills {
+            let (process, output) = try Self.probe(["write", path])
+            // Every fourth one is killed while it opens and checks the folder, the others while they write.
+            if !number.isMultiple(of: 4) {
+                let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+                entries = max(entries, line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0)
+                #expect(line.hasPrefix("ready"), "process \(number)")
+            }
+            try await Task.sleep(for: .microseconds(Int.random(in: 0..<30_000)))
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+            #expect(
+                process.terminationReason == .uncaughtSignal,
+                "process \(number) ended with \(process.terminationStatus)"
+            )
+            // The limit, and one response that is being written.
+            if FileManager.default.fileExists(atPath: path) { #expect(try Self.size(of: path) <= 2 << 20 + 210_000) }
+        }
+        #expect(entries > 0)
+    }
+
+    @Test("Memory does not grow with the length of a body that is stored and replayed")
+    func memory() throws {
+        let folder = try TemporaryFolder()
+        let (process, output) = try Self.probe(["large", folder.path("cache"), "268435456"])
+        let line = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        let words = line.split(whereSeparator: \.isWhitespace)
+        #expect(words.dropLast() == ["miss", "hit"])
+        let growth = try #require(words.last.flatMap { Int($0) })
+        #expect(growth < 16 << 20)
+    }
+}
