@@ -12,6 +12,7 @@ import HTTPTypes
 ///   with 3 when a response has wrong bytes.
 /// - `large FOLDER BYTES`: stores a body of this length and reads it again from the cache, and prints by how many bytes the
 ///   peak of its memory grew.
+/// - `hits FOLDER COUNT`: prints the nanoseconds of a hit of 1 KiB; with `-` as the folder in memory.
 @main
 struct CacheProbe {
     static func main() async throws {
@@ -19,13 +20,35 @@ struct CacheProbe {
         guard arguments.count >= 3 else { exit(64) }
         var settings = HTTPDNSClient.ResponseCache.Settings()
         settings.limit = arguments[1] == "large" ? .gibibytes(4) : .mebibytes(2)
-        let cache = try await HTTPDNSClient.ResponseCache.disk(arguments[2], settings)
+        let cache: HTTPDNSClient.ResponseCache =
+            if arguments[2] == "-" { .memory(settings) } else { try await .disk(arguments[2], settings) }
         var configuration = HTTPDNSClient.Configuration()
         configuration.responseCache = cache
-        let length = arguments.count > 3 ? Int(arguments[3]) : nil
-        configuration.networkInterceptors = [Origin(length: length)]
+        let number = arguments.count > 3 ? Int(arguments[3]) : nil
+        configuration.networkInterceptors = [Origin(length: arguments[1] == "hits" ? 1024 : number)]
         let client = try await HTTPDNSClient(configuration: configuration)
-        if let length { try await large(client, length) } else { try await write(client, cache) }
+        switch (arguments[1], number) {
+        case ("hits", let count?): try await hits(client, count)
+        case ("large", let length?): try await large(client, length)
+        case ("write", nil): try await write(client, cache)
+        default: exit(64)
+        }
+    }
+
+    private static func hits(_ client: HTTPDNSClient, _ count: Int) async throws {
+        let url = "http://probe.test/1"
+        for try await _ in try await client.get(url).body {}
+        let clock = ContinuousClock()
+        let time = try await clock.measure {
+            for _ in 0..<count {
+                let response = try await client.get(url)
+                guard response.cacheSource == .hit, try await response.body.collect(upTo: .kibibytes(2)).count == 1024
+                else {
+                    exit(3)
+                }
+            }
+        }
+        print(Int(time / .nanoseconds(1)) / count)
     }
 
     private static func write(_ client: HTTPDNSClient, _ cache: HTTPDNSClient.ResponseCache) async throws {

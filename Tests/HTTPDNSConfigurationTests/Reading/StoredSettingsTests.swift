@@ -63,5 +63,45 @@ struct StoredSettingsTests {
         let limits = HTTPDNSClient.CookieJar.Limits(maximumPerDomain: 50, maximum: 70)
         #expect(settings.forInspection.cookies == .memory(limits))
     }
+
+    @Test("The settings of the response cache are read, and the default is none")
+    func responseCache() throws {
+        func cache(_ text: String) throws -> ResponseCacheSettings? {
+            try ConfigurationFile.settings("version: 1\nclient: { \(text) }", name: "/tmp/f.yaml").responseCache
+        }
+        #expect(try cache("") == nil && cache("response_cache: off") == nil)
+        #expect(try cache("response_cache: memory") == ResponseCacheSettings())
+        #expect(try cache("response_cache: {}") == ResponseCacheSettings())
+        var expected = ResponseCacheSettings()
+        expected.folder = "/tmp/responses"
+        expected.isShared = false
+        expected.limit = .mebibytes(1)
+        expected.maximumEntries = 7
+        expected.maximumAge = .seconds(3600)
+        expected.servesWhenUnreachable = true
+        let text =
+            "folder: responses, mode: private, limit: 1MiB, maximum_entries: 7, maximum_age: 1h, serves_when_unreachable: true"
+        #expect(try cache("response_cache: { \(text) }") == expected)
+    }
+
+    @Test("A client opens the cache of its file, and settings for inspection leave its folder alone")
+    func openedCache() async throws {
+        let folder = try TemporaryFolder()
+        let settings = try ConfigurationFile.settings(
+            "version: 1\nclient: { response_cache: { folder: responses, maximum_entries: 7 } }",
+            name: folder.path("f.yaml")
+        )
+        #expect(settings.forInspection.responseCache?.folder == nil)
+        let configuration = try settings.clientConfiguration(file: folder.path("f.yaml"))
+        let client = try await HTTPDNSClient(configuration: configuration)
+        #expect(client.responseCache?.settings.maximumEntries == 7)
+        #expect(try folder.names == ["responses"])
+        // The folder is for one cache.
+        let error = await #expect(throws: HTTPDNSClientError.self) {
+            try await HTTPDNSClient(configuration: configuration)
+        }
+        #expect(error?.code == .configuration && error?.message.contains("another process or cache uses it") == true)
+        try await client.shutdown()
+    }
 }
 #endif
