@@ -369,6 +369,7 @@ let package = Package(
                 "ServerRig", "httpdns-cache-probe",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
+            exclude: ["CacheSuite/cases.txt"],
             swiftSettings: settings
         ),
         .testTarget(

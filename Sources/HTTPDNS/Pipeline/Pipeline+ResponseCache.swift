@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import HTTPDNSCore
+package import HTTPDNSCore
 internal import HTTPDNSCurl
 
 /// The source of the response cache of a client: a cache, or settings that open one.
@@ -34,6 +34,9 @@ package struct CacheableHop: Sendable {
     package let url: HTTPDNSRewriter.CanonicalURL
     /// Whether the client requests content codings, unless the request has an `Accept-Encoding` field.
     package let requestsCodings: Bool
+    /// The most private network scope whose responses the hop may get: it may reach only the public Internet, or the server that
+    /// redirected to it limits it. Nil means any.
+    package let maximumScope: HTTPDNSAddressPolicy.Scope?
     /// Whether the settings are in use that the request was made with.
     package let isCurrent: @Sendable () -> Bool
     /// Sends a request through the further steps. Its response has the body as received.
@@ -98,6 +101,8 @@ extension Pipeline {
             request: request,
             url: url,
             requestsCodings: request.isDecoded,
+            maximumScope: reachableNetworks(of: request, context) == .publicInternet
+                ? .public : context.constraints.redirectedFrom,
             isCurrent: { !self.isStale(context) },
             send: { request in
                 var response = try await self.hop(0, request, context)

@@ -17,6 +17,8 @@ struct CachePlace: Sendable {
     let directives: RequestDirectives
     let policy: HTTPDNSClient.CachePolicy
     let lifetime: HTTPDNSClient.CacheLifetime
+    /// The most private network scope whose responses the request may get; nil for any.
+    let maximumScope: HTTPDNSAddressPolicy.Scope?
 
     init(_ hop: CacheableHop, _ cache: HTTPDNSClient.ResponseCache) {
         let options = hop.request.cache
@@ -32,6 +34,7 @@ struct CachePlace: Sendable {
         directives = RequestDirectives(request)
         policy = options.policy
         lifetime = options.lifetime
+        maximumScope = hop.maximumScope
         url = cache.key(of: hop.url)
         let mode = options.partition == nil ? cache.settings.mode.mode : .private
         rules = cache.settings.rules(mode)

@@ -39,8 +39,11 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         }
     }
 
+    /// Returns the stored response for a request. A stored response must not lead where the request itself may not go.
     private func find(_ place: CachePlace) -> ResponseIndex.Entry? {
-        store.find(place.url, place.partition, for: place.request, at: clock.now())
+        let entry = store.find(place.url, place.partition, for: place.request, at: clock.now())
+        guard let entry, let limit = place.maximumScope else { return entry }
+        return entry.head.scope.map { $0 <= limit } ?? false ? entry : nil
     }
 
     // MARK: without the server

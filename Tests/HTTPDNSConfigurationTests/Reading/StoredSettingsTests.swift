@@ -3,10 +3,13 @@
 
 import HTTPDNS
 import HTTPDNSConfiguration
+import HTTPDNSPrimitives
+import HTTPDNSResponseCache
+import ServerRig
 import Testing
 
 #if YAML
-/// The settings of what a client keeps for origins: credentials and cookies.
+/// The settings of what a client keeps for origins: credentials, cookies and responses.
 struct StoredSettingsTests {
     @Test("Credentials are read by origin, and mistakes in them repeat no secret")
     func credentials() throws {
@@ -84,7 +87,7 @@ struct StoredSettingsTests {
         #expect(try cache("response_cache: { \(text) }") == expected)
     }
 
-    @Test("A client opens the cache of its file, and settings for inspection leave its folder alone")
+    @Test("A client opens the cache of its file, which settings for inspection leave alone")
     func openedCache() async throws {
         let folder = try TemporaryFolder()
         let settings = try ConfigurationFile.settings(

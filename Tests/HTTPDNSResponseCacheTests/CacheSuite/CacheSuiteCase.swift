@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import ServerRig
 import Testing
 
 /// A case of the public suite http-tests/cache-tests, by its identifier there.
@@ -20,7 +21,7 @@ struct CacheSuiteCase: Sendable, CustomTestStringConvertible {
     }
 
     /// The caches that a case is for.
-    enum Scope: Sendable {
+    enum Scope: String, Sendable {
         case both, shared, `private`
     }
 
@@ -31,12 +32,20 @@ struct CacheSuiteCase: Sendable, CustomTestStringConvertible {
     /// Whether a shared and a private cache behave as the suite expects.
     let outcome: (shared: Bool, own: Bool)
 
-    init(_ id: String, _ kind: Kind, _ steps: String, _ scope: Scope = .both, shared: Bool = true, own: Bool = true) {
-        self.id = id
-        self.kind = kind
-        self.scope = scope
-        self.steps = steps
-        outcome = (shared, own)
+    /// All cases, from `cases.txt`.
+    static let all: [CacheSuiteCase] = {
+        let text = (try? Repository.text("Tests/HTTPDNSResponseCacheTests/CacheSuite/cases.txt")) ?? ""
+        return text.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap(CacheSuiteCase.init)
+    }()
+
+    /// Reads a line; nil for one that is no case.
+    private init?(_ line: Substring) {
+        let cells = line.split(separator: "\t").map(String.init)
+        guard cells.count == 5, let kind = Kind(rawValue: cells[1]), let scope = Scope(rawValue: cells[2]) else {
+            return nil
+        }
+        (id, self.kind, self.scope, steps) = (cells[0], kind, scope, cells[4])
+        outcome = (cells[3].hasPrefix("pass"), cells[3].hasSuffix("pass"))
     }
 
     var testDescription: String { id }

@@ -180,6 +180,20 @@ struct CachingTests {
         #expect(origin.count == sent)
     }
 
+    @Test("A request for the public Internet gets no response from a private network")
+    func reachableNetworks() async throws {
+        let client = try await CachedClient(ScriptedOrigin([Scripted("secret", Self.maxAge)]))
+        let url = "http://inside.test/page"
+        #expect(try await client.get(url).body == "secret")
+        #expect(try await client.get(url).source == .hit)
+        let error = await #expect(throws: HTTPDNSClientError.self) {
+            try await client.get(url) { $0.options.reachableNetworks = .publicInternet }
+        }
+        #expect(error?.code == .policyRefused)
+        #expect(try await client.get().source == .miss)
+        #expect(try await client.get { $0.options.reachableNetworks = .publicInternet }.source == .hit)
+    }
+
     @Test("Equivalent URLs share a response, and the hook can refuse to store")
     func hooks() async throws {
         let client = try await CachedClient(
