@@ -37,7 +37,7 @@ struct CachePlace: Sendable {
         maximumScope = hop.maximumScope
         url = cache.key(of: hop.url)
         let mode = options.partition == nil ? cache.settings.mode.mode : .private
-        rules = cache.settings.rules(mode)
+        rules = mode == .shared ? cache.sharedRules : cache.privateRules
         var parts: [String] = []
         if let name = options.partition {
             parts.append("partition \(name)")

@@ -27,6 +27,8 @@ extension HTTPDNSClient {
         let refreshes = RefreshTable()
         let clock: WallClock
         let time: any TimeSource
+        /// The rules of both modes.
+        let (sharedRules, privateRules): (CacheRules, CacheRules)
         /// The settings of a file that opened the cache; nil for a cache of the program.
         private let origin: (any Hashable & Sendable)?
         private let control: SharedControl
@@ -47,6 +49,7 @@ extension HTTPDNSClient {
             self.origin = origin
             let control = SharedControl()
             self.settings = settings
+            (sharedRules, privateRules) = (settings.rules(.shared), settings.rules(.private))
             self.control = control
             self.clock = clock
             self.time = time

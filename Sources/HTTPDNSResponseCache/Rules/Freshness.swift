@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import HTTPDNSCore
-internal import HTTPTypes
-
 /// The age and the lifetime of a stored response (RFC 9111 section 4.2), in milliseconds.
 struct Freshness: Hashable, Sendable {
     /// The time since the origin sent or validated the response.
@@ -31,13 +28,9 @@ struct Freshness: Hashable, Sendable {
     }
 
     private static func age(_ head: StoredHead, at now: Int64) -> Int64 {
-        let date = head.fields[.date].flatMap(HTTPDate.seconds).map { $0 * 1000 } ?? head.responseTime
-        let apparent = max(0, head.responseTime - date)
-        // The first of several values counts (RFC 9111 section 5.1).
-        let first = head.fields[.age].flatMap { ListElements($0).first { _ in true } }
-        let received = (first.flatMap(CacheControl.seconds) ?? 0) * 1000
+        let apparent = max(0, head.responseTime - (head.facts.date ?? head.responseTime))
         let delay = max(0, head.responseTime - head.requestTime)
-        return max(apparent, received + delay) + max(0, now - head.responseTime)
+        return max(apparent, head.facts.age + delay) + max(0, now - head.responseTime)
     }
 
     /// Returns the lifetime that the origin declares, or a guess from the age of the resource.
@@ -50,20 +43,16 @@ struct Freshness: Hashable, Sendable {
         let control = head.control
         if rules.mode == .shared, let seconds = control.sharedMaximumAge { return seconds.orZero * 1000 }
         if let seconds = control.maximumAge { return seconds.orZero * 1000 }
-        guard let expires = head.fields[.expires] else { return nil }
-        // An invalid date, such as 0, is in the past (RFC 9111 section 5.3).
-        guard let seconds = HTTPDate.seconds(expires) else { return 0 }
-        let date = head.fields[.date].flatMap(HTTPDate.seconds).map { $0 * 1000 } ?? head.responseTime
-        return max(0, seconds * 1000 - date)
+        guard let expires = head.facts.expires else { return nil }
+        return max(0, expires - (head.facts.date ?? head.responseTime))
     }
 
     /// A tenth of the time since the last modification, within a limit (RFC 9111 section 4.2.2). A URL with a query has none.
     private static func guessedLifetime(_ head: StoredHead, _ rules: CacheRules, hasQuery: Bool) -> Int64 {
         guard !hasQuery, Storability.heuristicStatuses.contains(head.status) || head.control.isPublic,
-            let modified = head.fields[.lastModified].flatMap(HTTPDate.seconds)
+            let modified = head.facts.lastModified
         else { return 0 }
-        let date = head.fields[.date].flatMap(HTTPDate.seconds).map { $0 * 1000 } ?? head.responseTime
-        return min(max(0, date - modified * 1000) / 10, rules.heuristicLimit)
+        return min(max(0, (head.facts.date ?? head.responseTime) - modified) / 10, rules.heuristicLimit)
     }
 }
 

@@ -32,7 +32,7 @@ enum ReuseDecision: Hashable, Sendable {
         _ rules: CacheRules
     ) -> ReuseDecision {
         let (own, control) = (RequestDirectives(request), head.control)
-        guard !own.isNoCache, !control.isNoCache, !(control.isPragmaNoCache(head.fields)) else {
+        guard !own.isNoCache, !control.isNoCache, !head.facts.isPragmaNoCache else {
             return .validate(freshness)
         }
         // An immutable response is not validated on a reload while it is fresh (RFC 8246 section 2).

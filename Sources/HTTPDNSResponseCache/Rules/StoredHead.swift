@@ -16,7 +16,9 @@ struct StoredHead: Hashable, Sendable {
     /// The HTTP version of the response, such as `HTTP/2`.
     var version: String
     /// The fields that are stored, see ``StorableFields``.
-    var fields: HTTPFields
+    var fields: HTTPFields { didSet { facts = HeadFacts(fields) } }
+    /// The values of the fields that the rules read, since each request asks for them.
+    private(set) var facts: HeadFacts
     /// The values of the request's fields that `Vary` names.
     var vary: VaryFields
     /// The time at which the request was sent, in milliseconds since 1970.
@@ -33,7 +35,34 @@ struct StoredHead: Hashable, Sendable {
         HTTPResponse(status: HTTPResponse.Status(code: status, reasonPhrase: reason), headerFields: fields)
     }
 
-    var control: CacheControl { CacheControl(fields) }
+    init(
+        url: String,
+        partition: String,
+        status: Int,
+        reason: String,
+        version: String,
+        fields: HTTPFields,
+        vary: VaryFields,
+        requestTime: Int64,
+        responseTime: Int64,
+        isForSession: Bool = false,
+        scope: HTTPDNSAddressPolicy.Scope? = nil
+    ) {
+        self.url = url
+        self.partition = partition
+        self.status = status
+        self.reason = reason
+        self.version = version
+        self.fields = fields
+        facts = HeadFacts(fields)
+        self.vary = vary
+        self.requestTime = requestTime
+        self.responseTime = responseTime
+        self.isForSession = isForSession
+        self.scope = scope
+    }
+
+    var control: CacheControl { facts.control }
 
     /// Whether the server can be asked if the response is still valid.
     var hasValidator: Bool { fields.contains(.eTag) || fields.contains(.lastModified) }
@@ -43,6 +72,28 @@ struct StoredHead: Hashable, Sendable {
         fields.reduce(256 + 2 * url.utf8.count + partition.utf8.count) {
             $0 + 32 + $1.name.rawName.utf8.count + $1.value.utf8.count
         }
+    }
+}
+
+/// The fields of a response that decide about its age and lifetime, parsed. Times are in milliseconds since 1970.
+struct HeadFacts: Hashable, Sendable {
+    let control: CacheControl
+    let isPragmaNoCache: Bool
+    let date: Int64?
+    let lastModified: Int64?
+    /// The value of `Expires`; 0 for an invalid one, which is in the past (RFC 9111 section 5.3).
+    let expires: Int64?
+    /// The value of `Age`, in milliseconds. The first of several values counts (RFC 9111 section 5.1).
+    let age: Int64
+
+    init(_ fields: HTTPFields) {
+        control = CacheControl(fields)
+        isPragmaNoCache = control.isPragmaNoCache(fields)
+        date = fields[.date].flatMap(HTTPDate.seconds).map { $0 * 1000 }
+        lastModified = fields[.lastModified].flatMap(HTTPDate.seconds).map { $0 * 1000 }
+        expires = fields[.expires].map { (HTTPDate.seconds($0) ?? 0) * 1000 }
+        let first = fields[.age].flatMap { ListElements($0).first { _ in true } }
+        age = (first.flatMap(CacheControl.seconds) ?? 0) * 1000
     }
 }
 
