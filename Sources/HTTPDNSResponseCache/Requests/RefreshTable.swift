@@ -10,9 +10,9 @@ final class RefreshTable: Sendable {
     enum Outcome: Sendable {
         /// The response is stored: the waiter looks for it.
         case stored
-        /// The request failed or was canceled: one of the waiters takes its place.
+        /// The request was canceled, or its body was not read to its end: one of the waiters takes its place.
         case failed
-        /// The response may not be stored: each waiter sends its own request.
+        /// The request failed or its response may not be stored: each waiter sends its own request.
         case notStorable
     }
 

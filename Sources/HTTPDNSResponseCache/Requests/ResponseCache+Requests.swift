@@ -13,7 +13,8 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         guard request.method == .get || request.method == .head else { return try await sendOther(hop) }
         count { $0.requests += 1 }
         let place = CachePlace(hop, self)
-        var mayWait = true
+        // The sum of all waits for others is limited.
+        var (mayWait, waitEnd): (Bool, MonotonicTime?) = (true, nil)
         while true {
             let entry = place.policy.contains(.doNotRead) ? nil : find(place)
             if let entry, let response = try await stored(entry, place, hop) { return response }
@@ -21,14 +22,15 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             let current = entry.flatMap { _ in find(place) }
             if isOffline { return try await offline(current, place, hop) }
             if place.directives.onlyIfCached || place.policy.contains(.onlyStored) { return unavailable() }
-            guard place.isShareable, !place.policy.contains(.doNotWrite) else {
+            guard request.method == .get, place.isShareable, !place.policy.contains(.doNotWrite) else {
                 return try await fetch(current, place, hop, nil)
             }
             switch refreshes.join(place.refreshKey, mayWait: mayWait) {
             case .leader(let lead): return try await fetch(current, place, hop, lead)
             case nil: return try await fetch(current, place, hop, nil)
             case .waiter(let waiter):
-                let deadline = time.now() + settings.refreshWait
+                let deadline = waitEnd ?? time.now() + settings.refreshWait
+                waitEnd = deadline
                 switch try await RefreshTable.outcome(of: waiter, until: deadline, on: time) {
                 case .failed: break
                 // The response may be another variant: then this request does not wait again.
@@ -181,8 +183,9 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         do {
             response = try await hop.send(request)
         } catch let error as HTTPDNSClientError {
+            // Requests that wait would fail one after the other.
+            lead?.end(.notStorable)
             guard let entry, let stored = try await replacement(for: error, entry, place) else { throw error }
-            lead?.end(.failed)
             return stored
         }
         let times = (request: requestTime, response: clock.now())
@@ -207,7 +210,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             )
         {
             try? await response.body.discard()
-            lead?.end(.failed)
+            lead?.end(.notStorable)
             return stored
         }
         if isCounted { count(.miss) }

@@ -66,6 +66,12 @@ final class ResponseStore: Sendable {
             guard !range.isEmpty else { return .bytes([]) }
             let id = entry.id
             let onDamage: @Sendable () -> Void = { [weak self] in self?.removeDamaged(id) }
+            // A short body that is in memory anyway needs no thread that waits for a disk.
+            if range.count <= Self.shortLength, let open = folder.open(file) {
+                var body = StoredBody(open: open, file: file, range: range, onDamage: onDamage)
+                body.isImmediate = true
+                if let bytes = body.readAll() { return .bytes(bytes) }
+            }
             let opened = try await run { () -> (StoredBody, [UInt8]?)? in
                 guard let open = folder.open(file) else { return nil }
                 let body = StoredBody(open: open, file: file, range: range, onDamage: onDamage)

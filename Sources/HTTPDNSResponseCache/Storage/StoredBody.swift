@@ -20,6 +20,9 @@ struct StoredBody: AsyncSequence, Sendable {
     /// Called for a block that is not the one that was written.
     let onDamage: @Sendable () -> Void
 
+    /// Whether only bytes are read that are in the page cache.
+    var isImmediate = false
+
     /// The number of blocks in a read.
     private static let blocksPerRead = 4
 
@@ -69,7 +72,9 @@ struct StoredBody: AsyncSequence, Sendable {
     private func block(_ number: Int64) -> ArraySlice<UInt8>? {
         let size = Int64(StoredFile.blockLength)
         let count = Swift.min(size, file.bodyLength - number * size)
-        guard let bytes = open.read(at: file.offset(ofBlock: number), count: Int(count) + 4) else { return nil }
+        let (offset, length) = (file.offset(ofBlock: number), Int(count) + 4)
+        let bytes = isImmediate ? open.readAtOnce(at: offset, count: length) : open.read(at: offset, count: length)
+        guard let bytes else { return nil }
         return StoredFile.content(ofBlock: bytes[...])
     }
 

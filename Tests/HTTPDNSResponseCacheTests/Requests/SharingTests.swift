@@ -165,6 +165,35 @@ struct SharingTests {
         #expect(bodies == ["v0", "v1", "v2", "v3", "v4"])
     }
 
+    @Test("HEAD requests do not wait for each other, nor do requests after a failure")
+    func noWait() async throws {
+        let (gate, arrived) = (Gate(), Gate())
+        let origin = ScriptedOrigin { request, number in
+            if request.method == .head {
+                if number == 0 {
+                    arrived.open()
+                    await gate.passage()
+                }
+                return Scripted("", CachingTests.maxAge).answer(to: request)
+            }
+            if number == 2 { await gate.passage() }
+            throw TransferFailureSample.refused
+        }
+        let client = try await CachedClient(origin)
+        let head = Task { try await client.get(method: .head) }
+        await arrived.passage()
+        #expect(try await client.get(method: .head).source == .miss)
+        let failing = (0..<4).map { _ in Task { try await client.get() } }
+        await client.clock.sleepers(atLeast: 3)
+        gate.open()
+        for task in failing {
+            let error = await #expect(throws: HTTPDNSClientError.self) { try await task.value }
+            #expect(error?.code == .connectFailed)
+        }
+        #expect(try await head.value.status == 200)
+        #expect(origin.count == 6)
+    }
+
     @Test("A request waits for another one only for a limited time")
     func waitLimit() async throws {
         let (gate, arrived) = (Gate(), Gate())

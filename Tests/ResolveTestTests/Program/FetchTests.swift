@@ -172,6 +172,30 @@ struct FetchTests {
         #expect(server.connections.count == 1)
     }
 
+    @Test("With --cache a response is stored, and its source and age are shown")
+    func cache() async throws {
+        let folder = try TemporaryFolder()
+        let tag = "ETag: \"1\"\r\n"
+        let server = try RawServer { number in
+            let fields = "Cache-Control: max-age=3600\r\n\(tag)"
+            return [
+                .readHead,
+                number == 0 ? Self.answer(fields: fields) : Self.answer("304 Not Modified", "", fields: fields),
+            ]
+        }
+        let arguments = ["--cache", folder.path("cache")]
+        #expect(try await fetch(server, arguments).error.contains("response cache: miss"))
+        let hit = try await fetch(server, arguments + ["-o", "-"])
+        #expect(hit.output == "hello" && hit.error.contains("response cache: hit, age "))
+        #expect(server.connections.count == 1)
+        let json = try JSONObject(try await fetch(server, arguments + ["--json"]).output)
+        #expect(json["status"] == .integer(200) && json["cache"]?["source"] == .text("hit"))
+        let validated = try await fetch(server, arguments + ["-H", "Cache-Control: no-cache"])
+        #expect(validated.error.contains("response cache: validated"))
+        let refused = try await fetch(server, ["--cache", "/tmp"])
+        #expect(refused.status == 2 && refused.error.contains("--cache: the cache folder"))
+    }
+
     @Test("The flag --max-time ends a hanging request and names the limit")
     func limit() async throws {
         let server = try RawServer(.readHead, .hang)
