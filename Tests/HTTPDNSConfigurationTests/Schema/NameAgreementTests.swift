@@ -117,7 +117,7 @@ private let nameExceptions = """
         client.=processInterceptors
     decided before the file is read: client.=watchesFile client.=reloadsOnHangUp
     not public: resolver.=hasIPv6Route client.=trustOrigins client.=source client.=environment client.=random \
-        client.=wallClock client.=innermost redirects.=isInherited retries.=isInherited keepalive.=isNever
+        client.=wallClock client.=innermost client.=systemResolver redirects.=isInherited retries.=isInherited keepalive.=isNever
     key or position of the entry: route.=pattern route.=location mapping.=location doh.=name json.=name alibaba.=name \
         tencent.=name
     the kind of the provider: doh.kind= json.kind= json.=service alibaba.kind= alibaba.=version tencent.kind=
