@@ -25,7 +25,7 @@ extension HTTPDNSClient.Configuration {
     /// Lets stubs answer the requests of clients with these settings. They are inside all network interceptors, once per hop.
     ///
     /// Nothing else changes: requests that no stub answers, and that the stubs let through, are resolved and sent as without
-    /// them. A second set replaces the first.
+    /// them. It replaces an earlier set, and an earlier recording: set a recording after it.
     public mutating func use(_ stubs: HTTPDNSStubs) { innermost = stubs }
 }
 
