@@ -51,19 +51,30 @@ extension HTTPDNSClient.Request.Body {
 extension HTTPDNSClient.Response {
     /// The URL whose server has answered the last hop, or a stub in its place; nil for the response of an interceptor.
     func answeredURL(_ context: HTTPDNSClient.InterceptionContext) -> ParsedURL? {
-        exchanges.last?.request.content.url.parsed ?? context.frame?.stubbedURL
+        context.frame?.stubbedURL ?? exchanges.last?.request.content.url.parsed
     }
 
     /// Returns the response as it arrives from a server that sends this one: its content codings are decoded if the request
     /// asks for that (``HTTPDNSClient/Request/Options/decodesBody``), and a response that has no content (to HEAD, 1xx, 204,
-    /// 304) has no body.
-    package func asReceived(for request: HTTPDNSClient.Request) -> HTTPDNSClient.Response {
+    /// 304) has no body. For a response cache, which decodes above it, the body stays as it is.
+    package func asReceived(
+        for request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) -> HTTPDNSClient.Response {
         var response = self
+        if context.keepsCodings {
+            response.sentFields = request.headerFields
+            // The body of another client's response is decoded already.
+            if body.isDecoded {
+                response.head.headerFields[.contentEncoding] = nil
+                response.head.headerFields[.contentLength] = nil
+            }
+        }
         let hasNone = statusCode < 200 || statusCode == 204 || statusCode == 304 || request.method == .head
         if hasNone {
             // The body of a real response has its trailers and its summary.
             if exchanges.isEmpty { response.body = .bytes([]) }
-        } else if request.isDecoded, !body.isDecoded, content.declaresCoding {
+        } else if !context.keepsCodings, request.isDecoded, !body.isDecoded, content.declaresCoding {
             let facts = DecodedBody.Facts(
                 endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 0, 0, 0, 0), port: 0),
                 failedAttempts: [],

@@ -26,6 +26,8 @@ extension HTTPDNSClient {
         public package(set) var cacheSource: HTTPDNSClient.CacheSource?
         /// The network scope of the server that a stored response came from; nil for others.
         package var serverScope: HTTPDNSAddressPolicy.Scope?
+        /// The header fields of the request as it was sent, below all interceptors; nil for a client without a response cache.
+        package var sentFields: HTTPFields?
 
         /// Creates a response, for an interceptor that answers without sending.
         public init(

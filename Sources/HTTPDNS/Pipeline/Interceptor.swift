@@ -136,7 +136,7 @@ extension HTTPDNSClient {
         /// The compressed body; nil for a call that compresses nothing.
         let compressed: CompressedOnce?
         /// The frame of the call; nil for a client without interceptors, whose calls cannot nest.
-        let frame: CallFrame?
+        var frame: CallFrame?
         /// The number of the settings of the hop, see ``Pipeline/isStale(_:)``; nil for a connection without a request.
         var settingsNumber: UInt64?
         /// The header fields that the client added to the hop's request from these settings; nil for none.

@@ -22,6 +22,10 @@ extension Pipeline {
         } else if !mergesReads {
             return false
         }
+        // The cookies of a hop are added inside this step, and may be another user's after a login: calls with the jar do not
+        // share.
+        if cookies != nil, request.own?.options.usesCookies ?? true { return false }
+        guard SharedReads.isAllowed else { return false }
         // An outer rewriter has chosen the addresses of a rewritten request.
         return (request.method == .get || request.method == .head) && request.body.isEmpty && context.rewritten == nil
     }
@@ -70,6 +74,12 @@ extension Pipeline {
             throw HTTPDNSClientError.overdue(context.call, mayHaveBeenSent: frame.mayHaveSent)
         }
     }
+}
+
+/// The permission of the present task to share requests with other tasks. A scope of stubs takes it away: its answers are for
+/// its own task.
+package enum SharedReads {
+    @TaskLocal package static var isAllowed = true
 }
 
 /// The identity of a read: calls with equal keys get the same response.

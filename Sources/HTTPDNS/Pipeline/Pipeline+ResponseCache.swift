@@ -3,6 +3,7 @@
 
 package import HTTPDNSCore
 internal import HTTPDNSCurl
+package import HTTPDNSPrimitives
 
 /// The source of the response cache of a client: a cache, or settings that open one.
 package protocol ResponseCacheSource: Sendable {
@@ -37,6 +38,8 @@ package struct CacheableHop: Sendable {
     /// The most private network scope whose responses the hop may get: it may reach only the public Internet, or the server that
     /// redirected to it limits it. Nil means any.
     package let maximumScope: HTTPDNSAddressPolicy.Scope?
+    /// The moment on `SystemTimeSource` at which the call's response head must be there; nil without a limit.
+    package let deadline: MonotonicTime?
     /// Whether the settings are in use that the request was made with.
     package let isCurrent: @Sendable () -> Bool
     /// Sends a request through the further steps. Its response has the body as received.
@@ -103,6 +106,7 @@ extension Pipeline {
             requestsCodings: request.isDecoded,
             maximumScope: reachableNetworks(of: request, context) == .publicInternet
                 ? .public : context.constraints.redirectedFrom,
+            deadline: context.call.firstDeadline,
             isCurrent: { !self.isStale(context) },
             send: { request in
                 var response = try await self.hop(0, request, context)
@@ -113,8 +117,14 @@ extension Pipeline {
                 guard (try? self.gate.enter()) != nil else { return }
                 var context = context
                 context.call = self.time(.inherited)
+                // Its events, its exchanges and the origin of its stubs are not those of the call that began it.
+                context.frame = context.frame.map { frame in
+                    CallFrame(client: self, logger: frame.logger, resolver: frame.resolver, chain: frame.chain)
+                }
+                context.sending = 0
                 let hop = self.cacheableHop(request, url, context)
-                Task.detached {
+                // Not detached: a scope of stubs in a test concerns it too.
+                Task {
                     await work(hop)
                     self.gate.leave()
                 }
@@ -134,9 +144,9 @@ extension Pipeline {
         {
             throw HTTPDNSClientError.bodyTooLong(limit: .bytes(limit), on: nil)
         }
-        guard request.isDecoded, request.method != .head, response.headerFields.contains(.contentEncoding) else {
-            return response
-        }
+        guard request.isDecoded, !response.body.isDecoded, request.method != .head,
+            response.headerFields.contains(.contentEncoding)
+        else { return response }
         var response = response
         response.body = response.body.decoded(ResponseHead(response.head), limit: limit)
         return response

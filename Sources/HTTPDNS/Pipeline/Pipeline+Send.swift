@@ -184,12 +184,14 @@ extension Pipeline {
         )
         context.frame?.note(&exchange)
         context.frame?.observed?.noteHead(context.sending, exchange)
-        return HTTPDNSClient.Response(
+        var response = HTTPDNSClient.Response(
             answer.head,
             answer.version,
             body(of: answer, to: request.method, fixed, hop, keepsCodings: context.keepsCodings),
             [exchange]
         )
+        if context.keepsCodings { response.sentFields = request.headerFields }
+        return response
     }
 
     /// Returns the body of a request, ready to be sent.

@@ -333,7 +333,7 @@ final class TransportLoop {
         }
         if handle.raceIndex < 0, case .failure(let error) = result { noteFailure(of: handle, error) }
         if case .success = result { handle.isSuccess = true }
-        if handle.transfer?.notes != nil { handle.noteFacts() }
+        if handle.transfer?.notes != nil, isAdded, !handle.waitsForStream { handle.noteFacts() }
         deliver(handle, end: result)
         if let transfer = handle.transfer { noteHedgesOver(transfer) }
         handle.transfer?.race = nil
@@ -342,7 +342,8 @@ final class TransportLoop {
 
     /// Removes a handle from libcurl, and clears all state of its transfer.
     func takeOut(_ handle: EasyHandle, isAdded: Bool = true) {
-        if handle.transfer?.notes != nil { handle.noteFacts() }
+        // A handle that libcurl never had still tells of its last transfer.
+        if handle.transfer?.notes != nil, isAdded, !handle.waitsForStream { handle.noteFacts() }
         // libcurl closes the connection of a transfer that is removed while it is marked as connect-only.
         if handle.onlyConnects { handle.set(CURLOPT_CONNECT_ONLY, 0) }
         if handle.waitsForStream {

@@ -47,6 +47,10 @@ struct CachePlace: Sendable {
         }
         // Another Host field selects another resource.
         if let host = hop.request.options.hostHeader { parts.append("host \(host)") }
+        // A Unix socket, or addresses of the request's own, lead to another server under the same URL.
+        if let socket = hop.request.options.unixSocket { parts.append("socket \(socket)") }
+        let addresses = hop.request.options.addresses
+        if addresses != .automatic, addresses != .system { parts.append("addresses \(addresses)") }
         partition = parts.joined(separator: "\n")
     }
 

@@ -13,8 +13,9 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         guard request.method == .get || request.method == .head else { return try await sendOther(hop) }
         count { $0.requests += 1 }
         let place = CachePlace(hop, self)
-        // The sum of all waits for others is limited.
-        var (mayWait, waitEnd): (Bool, MonotonicTime?) = (true, nil)
+        // The sum of all waits for others is limited. A request that takes nothing stored gains nothing by waiting.
+        let mayUseStored = !place.policy.contains(.doNotRead) && !place.directives.isNoCache
+        var (mayWait, waitEnd): (Bool, MonotonicTime?) = (mayUseStored, nil)
         while true {
             let entry = place.policy.contains(.doNotRead) ? nil : find(place)
             if let entry, let response = try await stored(entry, place, hop) { return response }
@@ -29,7 +30,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             case .leader(let lead): return try await fetch(current, place, hop, lead)
             case nil: return try await fetch(current, place, hop, nil)
             case .waiter(let waiter):
-                let deadline = waitEnd ?? time.now() + settings.refreshWait
+                let deadline = waitEnd ?? waitLimit(of: hop)
                 waitEnd = deadline
                 switch try await RefreshTable.outcome(of: waiter, until: deadline, on: time) {
                 case .failed: break
@@ -39,6 +40,17 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
                 }
             }
         }
+    }
+
+    /// The longest body that is stored, in bytes.
+    private var maximumEntryBytes: Int { settings.maximumEntryBytes }
+
+    /// Returns the moment at which a request that waits for another one continues by itself.
+    private func waitLimit(of hop: CacheableHop) -> MonotonicTime {
+        let limit = time.now() + settings.refreshWait
+        // The call's time is that of the system, and a test may have put the cache on another clock.
+        guard let deadline = hop.deadline, time is SystemTimeSource else { return limit }
+        return min(limit, deadline)
     }
 
     /// Returns the stored response for a request. A stored response must not lead where the request itself may not go.
@@ -70,8 +82,9 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         count { $0.backgroundRefreshes += 1 }
         hop.inBackground { hop in
             guard let response = try? await self.fetch(entry, place, hop, lead, isCounted: false) else { return }
-            var body = response.body.makeAsyncIterator()
-            while let chunk = try? await body.next(), !chunk.isEmpty {}
+            // A body that is too long to be stored is not read to its end.
+            var (body, left) = (response.body.makeAsyncIterator(), self.maximumEntryBytes)
+            while left > 0, let chunk = try? await body.next(), !chunk.isEmpty { left -= chunk.count }
         }
     }
 
@@ -216,7 +229,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         if isCounted { count(.miss) }
         response.cacheSource = .miss
         if request.method == .head {
-            await noteHead(response, entry, times)
+            await noteHead(response, entry, times, place)
             return response
         }
         return storing(response, entry, place, hop, lead, times)
@@ -264,11 +277,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             )
         else { return nil }
         if !isCounted { count { $0.validated -= 1 } }
-        if CacheControl(answer.headerFields).isNoStore {
-            store.remove(entry)
-        } else if !place.policy.contains(.doNotWrite) {
-            await store.update(entry, head)
-        }
+        await update(entry, head, by: answer, place)
         // The age of a response that was validated just now says nothing.
         if !answer.headerFields.contains(.age) { response.head.headerFields[.age] = nil }
         // The cookies of the 304 response are for this request.
@@ -281,11 +290,39 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         return response
     }
 
+    /// Updates a stored response with the head of a newer answer. An answer for one user must not change what others get: it
+    /// leaves the stored response alone, or ends it.
+    private func update(
+        _ entry: ResponseIndex.Entry,
+        _ head: StoredHead,
+        by answer: HTTPDNSClient.Response,
+        _ place: CachePlace
+    ) async {
+        let control = CacheControl(answer.headerFields)
+        if control.isNoStore || control.isPrivate && place.rules.mode == .shared { return store.remove(entry) }
+        var request = place.request
+        request.method = .get
+        guard !place.policy.contains(.doNotWrite), isSentAsKnown(answer, place),
+            Storability.mayStore(head, receivedFields: answer.headerFields, to: request, place.rules)
+        else { return }
+        await store.update(entry, head)
+    }
+
+    /// Whether the request was sent with the fields that the key and the rules were made with. A network interceptor may have
+    /// added another user's credential or a field that the response varies by.
+    private func isSentAsKnown(_ response: HTTPDNSClient.Response, _ place: CachePlace) -> Bool {
+        guard let sent = response.sentFields else { return true }
+        let varying = (VaryFields.names(in: response.headerFields) ?? []).compactMap { HTTPField.Name($0) }
+        let names: [HTTPField.Name] = [.authorization, .cookie] + varying
+        return names.allSatisfy { sent[values: $0] == place.request.fields[values: $0] }
+    }
+
     /// Updates or removes a stored response after a HEAD request.
     private func noteHead(
         _ response: HTTPDNSClient.Response,
         _ entry: ResponseIndex.Entry?,
-        _ times: (request: Int64, response: Int64)
+        _ times: (request: Int64, response: Int64),
+        _ place: CachePlace
     ) async {
         guard let entry, response.status == .ok, entry.head.status == 200 else { return }
         let head = Validation.updated(
@@ -294,7 +331,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             requestTime: times.request,
             responseTime: times.response
         )
-        if let head { await store.update(entry, head) } else { store.remove(entry) }
+        if let head { await update(entry, head, by: response, place) } else { store.remove(entry) }
     }
 
     /// Returns a response from the server whose body is stored while it is read, if that is permitted.
@@ -323,7 +360,8 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             scope: response.serverScope
         )
         let mayStore =
-            !place.policy.contains(.doNotWrite) && hop.isCurrent()
+            !place.policy.contains(.doNotWrite) && hop.isCurrent() && isSentAsKnown(response, place)
+            && response.body.declaredLength.map { $0 <= Int64(maximumEntryBytes) } ?? true
             && Storability.mayStore(head, receivedFields: fields, to: place.request, place.rules)
             && settings.mayStore?(hop.request, response.head) ?? true
         guard mayStore else {

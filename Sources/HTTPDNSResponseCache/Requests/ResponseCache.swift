@@ -55,7 +55,7 @@ extension HTTPDNSClient {
             self.time = time
             store = ResponseStore(
                 settings.limits,
-                maximumEntry: settings.maximumEntry?.bytes ?? max(settings.limit.bytes / 2, 1),
+                maximumEntry: settings.maximumEntryBytes,
                 folder: folder,
                 loaded: loaded
             ) { evicted, damaged in
@@ -99,9 +99,8 @@ extension HTTPDNSClient {
             do {
                 let (folder, loaded) = try await SerialWork(on: ThreadPool.files).run {
                     let folder = try CacheFolder(path)
-                    let all = folder.load()
-                    for (head, file) in all where head.responseTime < oldest { folder.remove(file.name) }
-                    return (folder, all.filter { $0.head.responseTime >= oldest })
+                    // A clock that was ahead is no reason to drop all: such entries are validated before use.
+                    return (folder, folder.load(oldest ... .max))
                 }
                 return ResponseCache(settings, folder: folder, loaded: loaded, clock: clock, time: time, origin: origin)
             } catch is SerialWork.NoThread {
@@ -202,6 +201,8 @@ extension HTTPDNSClient.ResponseCache {
         public var limit = HTTPDNSByteCount.mebibytes(64)
         /// The longest stored response; nil means half of ``limit``.
         public var maximumEntry: HTTPDNSByteCount?
+        /// The value of ``maximumEntry`` in bytes, or its default.
+        var maximumEntryBytes: Int { maximumEntry?.bytes ?? max(limit.bytes / 2, 1) }
         /// The maximum number of stored responses.
         public var maximumEntries = 10_000
         /// The time after which a response is removed that was not validated again.

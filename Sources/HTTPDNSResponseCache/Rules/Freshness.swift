@@ -3,7 +3,7 @@
 
 /// The age and the lifetime of a stored response (RFC 9111 section 4.2), in milliseconds.
 struct Freshness: Hashable, Sendable {
-    /// The time since the origin sent or validated the response.
+    /// The time since the origin sent or validated the response; `.max` when it is not known.
     let age: Int64
     /// The age at which the response becomes stale.
     let lifetime: Int64
@@ -11,8 +11,8 @@ struct Freshness: Hashable, Sendable {
     var isFresh: Bool { lifetime > age }
     /// The time since the response became stale; 0 while it is fresh.
     var staleness: Int64 { max(0, age - lifetime) }
-    /// The value of the `Age` field, in seconds.
-    var ageSeconds: Int64 { age / 1000 }
+    /// The value of the `Age` field, in seconds; an unlimited age is the largest number (RFC 9111 section 1.2.2).
+    var ageSeconds: Int64 { min(age / 1000, CacheControl.maximumSeconds) }
 
     init(age: Int64, lifetime: Int64) {
         self.age = age
@@ -28,9 +28,11 @@ struct Freshness: Hashable, Sendable {
     }
 
     private static func age(_ head: StoredHead, at now: Int64) -> Int64 {
+        // The clock was set back, so nobody knows how old the response is: it counts as stale.
+        guard now >= head.responseTime else { return .max }
         let apparent = max(0, head.responseTime - (head.facts.date ?? head.responseTime))
         let delay = max(0, head.responseTime - head.requestTime)
-        return max(apparent, head.facts.age + delay) + max(0, now - head.responseTime)
+        return max(apparent, head.facts.age + delay) + now - head.responseTime
     }
 
     /// Returns the lifetime that the origin declares, or a guess from the age of the resource.

@@ -7,13 +7,14 @@ internal import HTTPTypes
 enum Storability {
     /// Statuses whose responses may be stored without a declared lifetime (RFC 9110 section 15.1), without 206.
     static let heuristicStatuses: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
-    /// Statuses whose caching this client knows. Responses to credentials (401, 407), parts (206) and answers about stored
-    /// responses (304) are missing.
+    /// Statuses whose caching this client knows.
     private static let understood: Set<Int> = heuristicStatuses.union([
-        201, 202, 302, 303, 307, 400, 403, 406, 408, 409, 411, 413, 415, 416, 417, 418, 421, 422, 423, 424, 426, 429,
-        431,
-        451, 500, 502, 503, 504, 505,
+        201, 202, 302, 303, 307, 400, 403, 406, 408, 409, 411, 413, 415, 418, 421, 422, 423, 424, 426, 429, 431, 451,
+        500, 502, 503, 504, 505,
     ])
+    /// Statuses that are never stored: a part (206), and answers to fields that only one request has. Such fields are
+    /// conditions (304, 412), credentials (401, 407), a range (416) and an expectation (417).
+    private static let neverStored: Set<Int> = [206, 304, 401, 407, 412, 416, 417]
 
     /// Returns whether the response to a GET request may be stored, and whether that is of any use.
     static func mayStore(_ head: StoredHead, receivedFields: HTTPFields, to request: CacheRequest, _ rules: CacheRules)
@@ -28,7 +29,9 @@ enum Storability {
         } else if control.isNoStore {
             return false
         }
-        guard isFinalAndWhole(head.status), VaryFields.names(in: receivedFields) != nil else { return false }
+        guard head.status >= 200, !neverStored.contains(head.status), VaryFields.names(in: receivedFields) != nil else {
+            return false
+        }
         if rules.mode == .shared {
             guard !control.isPrivate, !receivedFields.contains(.setCookie), !request.fields.contains(.cookie) else {
                 return false
@@ -42,10 +45,6 @@ enum Storability {
                 || control.isPrivate && rules.mode == .private
         else { return false }
         return isUseful(head, request, rules)
-    }
-
-    private static func isFinalAndWhole(_ status: Int) -> Bool {
-        status >= 200 && status != 206 && status != 304 && status != 401 && status != 407
     }
 
     /// Whether a later request can be answered with the response.

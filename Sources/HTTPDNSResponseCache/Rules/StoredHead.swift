@@ -99,11 +99,13 @@ struct HeadFacts: Hashable, Sendable {
 
 /// The choice of the fields of a response that are stored (RFC 9111 section 3.1).
 enum StorableFields {
-    /// Fields that belong to one connection, and cookies: those are for the request that they answer.
+    /// Fields that belong to one connection, and fields for the request that they answer: cookies, and those about its
+    /// credentials.
     private static let dropped: Set<HTTPField.Name> = Set(
         [
-            "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
-            "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "set-cookie", "set-cookie2",
+            "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+            "authentication-info", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
+            "set-cookie", "set-cookie2",
         ].compactMap { HTTPField.Name($0) }
     )
 

@@ -70,6 +70,8 @@ enum Validation {
     /// must decide.
     static func isNotModified(_ head: StoredHead, for fields: HTTPFields) -> Bool? {
         if fields.contains(.ifMatch) || fields.contains(.ifUnmodifiedSince) { return nil }
+        // Conditions have no meaning for other responses (RFC 9110 section 13.2.1).
+        guard (200..<300).contains(head.status) else { return false }
         let tags = fields[values: .ifNoneMatch].flatMap { ListElements($0) }
         if !tags.isEmpty {
             if tags == ["*"] { return true }

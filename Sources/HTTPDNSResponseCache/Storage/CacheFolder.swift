@@ -62,14 +62,20 @@ final class CacheFolder: Sendable {
     // MARK: all files
 
     /// Reads the heads of all files, and removes those that are unfinished, damaged or for an earlier session.
+    /// - Parameter times: The times of arrival of the responses to keep, in milliseconds since 1970. The files of the
+    ///   others are removed: they are too old, or from the future of a clock that was set back.
     /// - Returns: The stored responses, the oldest first.
-    func load() -> [(head: StoredHead, file: StoredFile)] {
+    func load(_ times: ClosedRange<Int64> = .min ... .max) -> [(head: StoredHead, file: StoredFile)] {
         var found: [(head: StoredHead, file: StoredFile)] = []
         for name in names() {
             if name.hasSuffix(Self.partSuffix) {
                 remove(name)
             } else if name.hasSuffix(Self.suffix) {
-                if let stored = read(name), !stored.head.isForSession { found.append(stored) } else { remove(name) }
+                if let stored = read(name), !stored.head.isForSession, times.contains(stored.head.responseTime) {
+                    found.append(stored)
+                } else {
+                    remove(name)
+                }
             }
         }
         return found.sorted { $0.head.responseTime < $1.head.responseTime }

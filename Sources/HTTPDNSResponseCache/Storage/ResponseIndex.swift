@@ -56,7 +56,7 @@ struct ResponseIndex: Sendable {
     /// Returns the newest response that a request may get, and sets its bit.
     /// - Parameters:
     ///   - now: Milliseconds since 1970.
-    ///   - removed: Receives the entries that are too old.
+    ///   - removed: Receives the entries that are too old, or too far in the future after the clock was set back.
     mutating func find(
         _ url: String,
         _ partition: String,
@@ -70,12 +70,14 @@ struct ResponseIndex: Sendable {
             guard let index = slotsByID[id], let entry = slots[index]?.entry, entry.head.partition == partition else {
                 continue
             }
-            guard now - entry.head.responseTime <= limits.age else {
+            guard abs(now - entry.head.responseTime) <= limits.age else {
                 removed += remove(id).map { [$0] } ?? []
                 continue
             }
             guard entry.head.vary.match(request) else { continue }
-            if let old = best, let other = slots[old]?.entry, other.head.responseTime >= entry.head.responseTime {
+            if let old = best, let other = slots[old]?.entry,
+                Self.rank(other.head, at: now) >= Self.rank(entry.head, at: now)
+            {
                 continue
             }
             best = index
@@ -83,6 +85,11 @@ struct ResponseIndex: Sendable {
         guard let best else { return nil }
         slots[best]?.isUsed = true
         return slots[best]?.entry
+    }
+
+    /// Returns the number that is larger for a newer response. One from the future is stale, so every other is newer.
+    private static func rank(_ head: StoredHead, at now: Int64) -> Int64 {
+        head.responseTime <= now ? head.responseTime : .min
     }
 
     /// Adds a response in place of the one for the same requests, and evicts others until the bounds hold.
@@ -146,7 +153,10 @@ struct ResponseIndex: Sendable {
     }
 
     /// Removes all responses of a URL, of all partitions.
-    mutating func removeAll(url: String) -> [Entry] { (idsByURL[url] ?? []).compactMap { remove($0) } }
+    mutating func removeAll(url: String) -> [Entry] {
+        // Without the list in the table, no removal searches it.
+        (idsByURL.removeValue(forKey: url) ?? []).compactMap { remove($0) }
+    }
 
     private mutating func evict() -> Entry? {
         guard !slotsByID.isEmpty else { return nil }

@@ -222,24 +222,29 @@ final class StoredBodyWriter: Sendable {
             StoredFile.block(bytes[start..<min(start + StoredFile.blockLength, bytes.endIndex)])
         }
         // All bytes but the waiting ones are in blocks of full length.
-        let (open, offset) = state.withLock { state in
+        let offset = state.withLock { state in
             let written = (state.length - Int64(state.waiting.count)) / Int64(StoredFile.blockLength)
-            return (state.file, Int64(StoredFile.prefixLength + room) + written * Int64(StoredFile.blockLength + 4))
+            return Int64(StoredFile.prefixLength + room) + written * Int64(StoredFile.blockLength + 4)
         }
-        let result = try? await work.run { () -> (OpenCacheFile, String?)? in
-            guard let (file, part) = open.map({ ($0, nil) }) ?? folder.create().map({ ($0.file, Optional($0.name)) }),
-                file.write(blocks, at: offset)
-            else { return nil }
-            return (file, part)
+        let isWritten = try? await work.run { self.writeNow(blocks, at: offset, in: folder) }
+        return isWritten == true
+    }
+
+    /// Writes bytes into the file, and creates it for the first ones. This call blocks.
+    ///
+    /// A canceled caller does not wait for it, and may have discarded the body meanwhile. So a new file becomes part of
+    /// the state here, or is removed.
+    private func writeNow(_ bytes: [UInt8], at offset: Int64, in folder: CacheFolder) -> Bool {
+        if let file = state.withLock({ $0.file }) { return file.write(bytes, at: offset) }
+        guard let (file, part) = folder.create() else { return false }
+        let isWritten = file.write(bytes, at: offset)
+        let isKept = state.withLock { state in
+            guard isWritten, !state.isEnded else { return false }
+            (state.file, state.part) = (file, part)
+            return true
         }
-        guard let (file, part) = result ?? nil else { return false }
-        let isEnded = state.withLock { state in
-            state.file = file
-            if let part { state.part = part }
-            return state.isEnded
-        }
-        if isEnded, let part { folder.remove(part) }
-        return !isEnded
+        if !isKept { folder.remove(part) }
+        return isKept
     }
 
     /// Ends the body, and makes the response visible to requests.
@@ -268,6 +273,8 @@ final class StoredBodyWriter: Sendable {
             try await work.run { folder.finish(file, part, ended.head, room: room, bodyLength: ended.length) }
         }.value
         guard let stored = stored ?? nil else {
+            // Without a thread nothing has removed the file.
+            folder.remove(part)
             store.release(ended.reserved)
             return false
         }

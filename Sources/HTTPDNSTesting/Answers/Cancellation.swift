@@ -3,6 +3,7 @@
 
 internal import HTTPDNS
 internal import HTTPDNSPrimitives
+internal import Synchronization
 
 extension HTTPDNSStubs.Answer {
     /// Returns the same answer with a closure that is called when the caller stops before the answer is complete.
@@ -60,10 +61,12 @@ private final class CancellationNotice: Sendable {
 /// A body or its iterator, whose last reference reports that the caller has stopped.
 private final class BodyWatch: Sendable {
     let notice: CancellationNotice
+    /// Whether an iterator reads the body, and reports in its place: the body may be released before.
+    let isRead = Atomic(false)
 
     init(_ notice: CancellationNotice) { self.notice = notice }
 
-    deinit { notice.cancel() }
+    deinit { if !isRead.load(ordering: .relaxed) { notice.cancel() } }
 }
 
 /// A body that reports its end.
@@ -98,7 +101,8 @@ private struct WatchedChunks: AsyncSequence, Sendable {
     }
 
     func makeAsyncIterator() -> AsyncIterator {
+        watch.isRead.store(true, ordering: .relaxed)
         // An iterator that is dropped ends the reading, also when there are other references to the body.
-        AsyncIterator(base: base.makeAsyncIterator(), watch: BodyWatch(watch.notice))
+        return AsyncIterator(base: base.makeAsyncIterator(), watch: BodyWatch(watch.notice))
     }
 }

@@ -123,7 +123,7 @@ extension HTTPDNSStubs: HTTPDNSClient.Interceptor {
             // A server that responds has received the body: a retry or a redirect cannot send a stream again.
             request.body.useUp()
             context.noteStubbed(request)
-            return response.asReceived(for: request)
+            return response.asReceived(for: request, context)
         } catch let error as HTTPDNSClientError where error.requestMayHaveBeenSent {
             request.body.useUp()
             throw error

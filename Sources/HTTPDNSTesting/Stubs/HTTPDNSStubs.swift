@@ -170,6 +170,8 @@ extension HTTPDNSStubs {
         _ body: nonisolated(nonsending) () async throws -> Success
     ) async rethrows -> Success {
         let scope = Scope(owner: ObjectIdentifier(self), layer: StubLayer())
-        return try await Self.$scopes.withValue([scope] + Self.scopes, operation: body)
+        return try await SharedReads.$isAllowed.withValue(false) {
+            try await Self.$scopes.withValue([scope] + Self.scopes, operation: body)
+        }
     }
 }

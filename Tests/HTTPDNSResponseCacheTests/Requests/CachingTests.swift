@@ -26,6 +26,26 @@ struct CachingTests {
         #expect(texts([try await client.get()]) == ["miss two"])
     }
 
+    @Test("A hit has the events of a hop without a server, and one terminal event")
+    func events() async throws {
+        let client = try await CachedClient(ScriptedOrigin([Scripted("one", Self.maxAge)]))
+        _ = try await client.get()
+        let (events, continuation) = AsyncStream.makeStream(of: HTTPDNSClient.RequestEvent.self)
+        let recording = client.client.recordCalls { _ in }
+        var request = HTTPDNSClient.Request(url: CachedClient.url)
+        request.observer = { event in
+            continuation.yield(event)
+            if event.kind.isTerminal { continuation.finish() }
+        }
+        let response = try await client.client.execute(request)
+        #expect(try await response.body.collect(upTo: .kibibytes(1)) == Array("one".utf8))
+        var kinds: [HTTPDNSClient.RequestEvent.Kind] = []
+        for await event in events { kinds.append(event.kind) }
+        #expect(kinds == [.started, .responseHead, .bodyProgress, .finished])
+        #expect(recording.counters.calls == 1 && recording.counters.failed == 0)
+        #expect(client.origin.count == 1)
+    }
+
     @Test("A stale response is validated with both validators, and its fields are updated")
     func validation() async throws {
         let origin = ScriptedOrigin([

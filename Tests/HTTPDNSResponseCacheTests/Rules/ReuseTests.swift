@@ -62,6 +62,12 @@ struct ReuseTests {
             Case(control: "max-age=60, must-revalidate", age: 1000, policy: .preferStored, use: .validate),
             Case(control: "max-age=60", age: 1000, policy: .onlyStored, use: .serve),
             Case(control: "max-age=60", age: 61, policy: .fallBackToStored, use: .validate),
+            // The clock was set back.
+            Case(control: "max-age=60", age: -1, use: .validate),
+            Case(control: "max-age=60, immutable", age: -1, use: .validate),
+            Case(control: "max-age=60, stale-while-revalidate=30", age: -1, use: .validate),
+            Case(control: "max-age=60", age: -1, request: ["cache-control": "max-stale=10"], use: .validate),
+            Case(control: "max-age=60", age: -1, policy: .preferStored, use: .serve),
         ]
     )
     func use(_ row: Case) {
@@ -90,6 +96,7 @@ struct ReuseTests {
             ("max-age=60", "stale-if-error=10", 70, true), ("max-age=60", "", 61, false),
             ("max-age=60, stale-if-error=30, must-revalidate", "", 61, false),
             ("max-age=60, stale-if-error=30", "no-cache", 61, false),
+            ("max-age=60, stale-if-error=30", "", -1, false),
         ] as [(String, String, Int64, Bool)]
     )
     func errors(_ control: String, _ own: String, _ age: Int64, _ expected: Bool) {
@@ -120,6 +127,20 @@ struct ReuseTests {
         #expect(StoredRange(fields, of: head(["etag": "\"1\""]), length: 10) == expected)
         fields[.ifRange] = "\"2\""
         #expect(StoredRange(fields, of: head(["etag": "\"1\""]), length: 10) == .whole)
+    }
+
+    @Test(
+        "A request's own conditions count only for a stored response with a 2xx status",
+        arguments: [(200, true), (203, true), (301, false), (404, false), (500, false)]
+    )
+    func ownConditions(_ status: Int, _ expected: Bool) {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        let stored = head(["etag": "\"1\"", "last-modified": date], status: status)
+        for (name, value) in [(HTTPField.Name.ifNoneMatch, "\"1\""), (.ifNoneMatch, "*"), (.ifModifiedSince, date)] {
+            var fields: HTTPFields = [:]
+            fields[name] = value
+            #expect(Validation.isNotModified(stored, for: fields) == expected, "\(name): \(value)")
+        }
     }
 
     @Test("A 304 response replaces fields, and not those about the stored bytes")

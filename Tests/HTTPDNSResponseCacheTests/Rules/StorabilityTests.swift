@@ -31,6 +31,9 @@ struct StorabilityTests {
             Case(control: "max-age=60", status: 206, shared: false, own: false),
             Case(control: "max-age=60", status: 304, shared: false, own: false),
             Case(control: "max-age=60", status: 401, shared: false, own: false),
+            Case(control: "max-age=60, public", status: 412, shared: false, own: false),
+            Case(control: "max-age=60, public", status: 416, shared: false, own: false),
+            Case(control: "max-age=60, public", status: 417, shared: false, own: false),
             Case(control: "max-age=60", status: 404, shared: true, own: true),
             Case(control: "", status: 302, response: ["etag": "\"1\""], shared: false, own: false),
             Case(control: "max-age=60", status: 302, shared: true, own: true),
@@ -63,11 +66,11 @@ struct StorabilityTests {
         #expect(!Storability.mayStore(head, receivedFields: head.fields, to: request, CacheRules()))
     }
 
-    @Test("Fields of a connection and cookies are not stored")
+    @Test("Fields of a connection, fields about credentials and cookies are not stored")
     func fields() {
         let head = head([
             "connection": "x-own, close", "x-own": "1", "set-cookie": "a=1", "transfer-encoding": "chunked",
-            "etag": "\"1\"",
+            "etag": "\"1\"", "authentication-info": "nextnonce=\"1\"", "proxy-authentication-info": "nextnonce=\"1\"",
         ])
         #expect(StorableFields.of(head.fields).map(\.name) == [.eTag])
     }

@@ -130,6 +130,25 @@ struct CacheFolderTests {
         for number in 0..<50 { #expect(try await read(client, number).1 == Self.body(number, length: 900)) }
     }
 
+    @Test("Files of responses that are too old or from the future are removed on opening")
+    func times() throws {
+        let folder = try TemporaryFolder()
+        let cache = try CacheFolder(folder.path("cache"))
+        let offsets: [Int64] = [-1001, -1000, 0, 1]
+        for offset in offsets {
+            var stored = head([:])
+            stored.url = "http://one.test/\(offset)"
+            stored.responseTime = arrival + offset
+            let created = try #require(cache.create())
+            let room = StoredFile.room(for: stored.encoded)
+            let file = cache.finish(created.file, created.name, stored, room: room, bodyLength: 0)
+            #expect(file != nil)
+        }
+        let loaded = cache.load(arrival - 1000...arrival)
+        #expect(loaded.map { $0.head.responseTime } == [arrival - 1000, arrival])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("cache")).count == 2)
+    }
+
     @Test("Files are for their owner alone, and stay within the limit")
     func limits() async throws {
         let folder = try TemporaryFolder()

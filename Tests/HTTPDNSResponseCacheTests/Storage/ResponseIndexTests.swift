@@ -59,6 +59,44 @@ struct ResponseIndexTests {
         #expect(index.count == 0 && index.bytes == 0)
     }
 
+    @Test("A response from the future is found after others, and not beyond the age limit")
+    func future() {
+        var index = index()
+        var early = stored(1)
+        early.responseTime = arrival + 500
+        early.vary = VaryFields([VaryFields.Field(name: "accept", value: nil)])
+        _ = index.insert(early, .memory([1]), bodyLength: 1, cost: 10)
+        #expect(find(1, in: &index)?.body == .memory([1]))
+        _ = index.insert(stored(1), .memory([2]), bodyLength: 1, cost: 10)
+        #expect(find(1, in: &index)?.body == .memory([2]))
+        #expect(find(1, in: &index, at: arrival + 500)?.body == .memory([1]))
+        #expect(find(1, in: &index, at: arrival - 501)?.body == .memory([2]) && index.count == 1)
+        #expect(find(1, in: &index, at: arrival - 1001) == nil && index.count == 0)
+    }
+
+    /// The list of a URL is not searched for each of its responses. The shortest of several times counts.
+    @Test("All responses of a URL are removed faster than one after the other")
+    func removingURL() {
+        var filled = index(bytes: 1 << 20, entries: 10_000)
+        for number in 0..<1500 {
+            var variant = stored(1)
+            variant.partition = "\(number)"
+            _ = filled.insert(variant, .memory([]), bodyLength: 0, cost: 1)
+        }
+        let (ids, clock) = (filled.all.map(\.id), ContinuousClock())
+        var (single, together): ([Duration], [Duration]) = ([], [])
+        for _ in 0..<5 {
+            var index = filled
+            single.append(clock.measure { for id in ids { _ = index.remove(id) } })
+            #expect(index.count == 0 && index.bytes == 0)
+            index = filled
+            together.append(clock.measure { _ = index.removeAll(url: "http://one.test/1") })
+            #expect(index.count == 0 && index.bytes == 0)
+        }
+        let (slow, fast) = (single.min() ?? .zero, together.min() ?? .zero)
+        #expect(fast * 3 < slow * 2)
+    }
+
     @Test("Bytes are reserved before they are stored, and never beyond the limit")
     func reservation() {
         var index = index()

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import Foundation
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+@testable import HTTPDNSResponseCache
+
+/// Threads of a pool that run only when a test says so.
+private final class HeldThreads: Sendable {
+    struct Body: Sendable {
+        let run: @Sendable () -> Void
+    }
+
+    private let bodies: AsyncStream<Body>
+    private let continuation: AsyncStream<Body>.Continuation
+    private let isExhausted = Lock(false)
+
+    init() { (bodies, continuation) = AsyncStream.makeStream(of: Body.self) }
+
+    /// Returns a pool that has one of the threads at a time.
+    func pool() -> ThreadPool {
+        ThreadPool(limit: 1) { body in
+            guard !self.isExhausted.withLock({ $0 }) else { return false }
+            self.continuation.yield(Body(run: body))
+            return true
+        }
+    }
+
+    /// Waits for the next thread.
+    func next() async -> Body? { await bodies.first { _ in true } }
+
+    /// Lets no other thread start.
+    func exhaust() { isExhausted.withLock { $0 = true } }
+}
+
+@Suite("The file of a body that is being stored", .timeLimit(.minutes(2)))
+struct StoredBodyWriterTests {
+    /// As many bytes as are written at once.
+    private static let block = [UInt8](repeating: 1, count: StoredFile.blockLength)
+
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private static func store(_ path: String) throws -> ResponseStore {
+        let limits = ResponseIndex.Limits(bytes: 1 << 20, entries: 10, age: 1000)
+        return ResponseStore(limits, maximumEntry: 1 << 20, folder: try CacheFolder(path))
+    }
+
+    private func writer(_ threads: HeldThreads) throws -> StoredBodyWriter {
+        let store = try Self.store(folder.path("cache"))
+        return ThreadPool.$files.withValue(threads.pool()) { store.writer(for: head([:])) }
+    }
+
+    private var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path("cache")) }
+    }
+
+    @Test("A file whose first bytes do not fit on the disk is removed")
+    func fullDisk() async throws {
+        await #expect(processExitsWith: .success) { [path = folder.path("cache") as String] in
+            let store = try Self.store(path)
+            // The one kind of "no room" that needs no file system of its own. The threads of the pool block its signal.
+            var limit = rlimit(rlim_cur: 4096, rlim_max: 4096)
+            guard setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { exit(3) }
+            let isStorable = await store.writer(for: head([:])).append(Self.block)
+            #expect(!isStorable)
+        }
+        #expect(try names == [])
+    }
+
+    @Test("A file that is created after its body was canceled is removed")
+    func canceled() async throws {
+        let threads = HeldThreads()
+        let writer = try writer(threads)
+        let appending = Task { await writer.append(Self.block) }
+        let thread = try #require(await threads.next())
+        appending.cancel()
+        let isStorable = await appending.value
+        #expect(!isStorable)
+        thread.run()
+        #expect(try names == [])
+    }
+
+    @Test("A file is removed when no thread is left to finish it")
+    func noThread() async throws {
+        let threads = HeldThreads()
+        let writer = try writer(threads)
+        let appending = Task { await writer.append(Self.block) }
+        let thread = try #require(await threads.next())
+        thread.run()
+        let isStorable = await appending.value
+        #expect(isStorable)
+        #expect(try names.count == 1)
+        threads.exhaust()
+        let isStored = await writer.finish()
+        #expect(!isStored)
+        #expect(try names == [])
+    }
+}
