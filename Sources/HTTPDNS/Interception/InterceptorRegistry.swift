@@ -29,13 +29,6 @@ extension HTTPDNSClient {
         private struct State {
             var chain = InterceptorChain()
             var isEnabled = true
-
-            /// Gives an interceptor its number.
-            func numbered(_ entry: InterceptorEntry) -> InterceptorEntry {
-                var entry = entry
-                entry.number = InterceptorRegistry.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
-                return entry
-            }
         }
 
         private static let lastNumber = Atomic<UInt64>(0)
@@ -49,10 +42,8 @@ extension HTTPDNSClient {
 
         init(application: [any HTTPDNSClient.Interceptor], network: [any HTTPDNSClient.Interceptor]) {
             var state = State()
-            for interceptor in application {
-                state.chain.application.add(state.numbered(InterceptorEntry(interceptor)))
-            }
-            for interceptor in network { state.chain.network.add(state.numbered(InterceptorEntry(interceptor))) }
+            for interceptor in application { state.chain.application.add(Self.numbered(interceptor)) }
+            for interceptor in network { state.chain.network.add(Self.numbered(interceptor)) }
             isUsed = Atomic(!state.chain.isEmpty)
             self.state = Lock(state)
         }
@@ -100,13 +91,13 @@ extension HTTPDNSClient {
             to chain: @Sendable (inout InterceptorChain, InterceptorEntry) -> Void
         ) -> Registration {
             // The predicate and the priority are code of others, which must not run under the lock.
-            let entry = InterceptorEntry(interceptor)
-            let number = change { state in
-                let entry = state.numbered(entry)
-                chain(&state.chain, entry)
-                return entry.number
-            }
-            return Registration(registry: self, number: number)
+            let entry = Self.numbered(interceptor)
+            change { state in chain(&state.chain, entry) }
+            return Registration(registry: self, number: entry.number)
+        }
+
+        private static func numbered(_ interceptor: any HTTPDNSClient.Interceptor) -> InterceptorEntry {
+            InterceptorEntry(interceptor, number: lastNumber.wrappingAdd(1, ordering: .relaxed).newValue)
         }
 
         private func remove(_ number: UInt64) {
@@ -126,17 +117,22 @@ extension HTTPDNSClient {
     }
 }
 
-/// An interceptor with what is read of it once, when it is added.
-struct InterceptorEntry: Sendable {
+/// An interceptor with what is read of it once, when it is added. It is a reference, because each hop holds its entry.
+final class InterceptorEntry: Sendable {
     let interceptor: any HTTPDNSClient.Interceptor
     let predicate: HTTPDNSClient.RequestPredicate?
+    /// The predicate as far as the head of a request decides; nil without a predicate.
+    let headTest: (@Sendable (HTTPDNSClient.Request, ReceivedURL) -> Bool?)?
     let priority: Int
     /// Its number, unique in the process; 0 outside a registry.
-    var number: UInt64 = 0
+    let number: UInt64
 
-    init(_ interceptor: any HTTPDNSClient.Interceptor) {
+    init(_ interceptor: any HTTPDNSClient.Interceptor, number: UInt64 = 0) {
+        self.number = number
         self.interceptor = interceptor
-        predicate = interceptor.predicate
+        let predicate = interceptor.predicate
+        self.predicate = predicate
+        headTest = predicate?.headTest
         priority = interceptor.priority
     }
 
@@ -166,12 +162,36 @@ extension [InterceptorEntry] {
         insert(entry, at: firstIndex { $0.priority < entry.priority } ?? endIndex)
     }
 
-    /// Returns the first interceptor from `index` on whose predicate the request fulfills, and sets `index` to its place; nil
-    /// when there is none.
-    func first(from index: inout Int, for request: inout HTTPDNSClient.Request) async throws -> InterceptorEntry? {
+    /// The result of ``search(from:for:)``.
+    enum SearchResult {
+        /// The place of the interceptor that the request passes next.
+        case found(Int)
+        /// The place of an interceptor whose predicate has to read the body or to run a closure.
+        case undecided(Int)
+        /// The request passes none.
+        case none
+    }
+
+    /// Returns the first interceptor from `index` on whose predicate the request fulfills, as far as its head says so. Most
+    /// predicates ask for no more, and the request is not copied for them.
+    /// - Parameter url: The URL of the request.
+    func search(from index: Int, for request: HTTPDNSClient.Request, at url: ReceivedURL) -> SearchResult {
+        var index = index
         while index < count {
-            guard let predicate = self[index].predicate else { return self[index] }
-            if try await predicate.matches(&request) { return self[index] }
+            guard let test = self[index].headTest else { return .found(index) }
+            guard let isFulfilled = test(request, url) else { return .undecided(index) }
+            if isFulfilled { return .found(index) }
+            index += 1
+        }
+        return .none
+    }
+
+    /// Returns the place of the first interceptor from `index` on whose predicate the request fulfills; nil when there is none.
+    func first(from index: Int, for request: inout HTTPDNSClient.Request) async throws -> Int? {
+        var index = index
+        while index < count {
+            guard let predicate = self[index].predicate else { return index }
+            if try await predicate.matches(&request) { return index }
             index += 1
         }
         return nil

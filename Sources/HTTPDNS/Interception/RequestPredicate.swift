@@ -17,6 +17,7 @@ extension HTTPDNSClient {
     public struct RequestPredicate: Sendable, CustomStringConvertible {
         private indirect enum Content: Sendable {
             case head(@Sendable (HTTPDNSClient.Request) -> Bool)
+            case url(@Sendable (ParsedURL) -> Bool)
             case body(limit: HTTPDNSByteCount, @Sendable ([UInt8]) -> Bool)
             case closure(@Sendable (HTTPDNSClient.Request) async throws -> Bool)
             case all(RequestPredicate, RequestPredicate)
@@ -65,6 +66,7 @@ extension HTTPDNSClient {
         package func matches(_ request: inout HTTPDNSClient.Request) async throws -> Bool {
             switch content {
             case .head(let test): return test(request)
+            case .url(let test): return ReceivedURL(request.url).parsed.map(test) ?? false
             case .closure(let test): return try await test(request)
             case .body(let limit, let test):
                 // One more byte shows whether the body is longer than the limit, which fulfills no condition.
@@ -77,6 +79,31 @@ extension HTTPDNSClient {
                 if try await left.matches(&request) { return true }
                 return try await right.matches(&request)
             case .not(let condition): return try await !condition.matches(&request)
+            }
+        }
+
+        /// Returns the condition as a closure that reads no body, and returns nil when a body or a closure decides. It is made
+        /// once for an interceptor: to walk through the condition for each request would count references to all parts of it.
+        var headTest: @Sendable (HTTPDNSClient.Request, ReceivedURL) -> Bool? {
+            switch content {
+            case .head(let test): return { request, _ in test(request) }
+            case .url(let test): return { _, url in url.parsed.map(test) ?? false }
+            case .closure, .body: return { _, _ in nil }
+            case .all(let left, let right):
+                let (left, right) = (left.headTest, right.headTest)
+                return { request, url in
+                    guard let isLeft = left(request, url) else { return nil }
+                    return isLeft ? right(request, url) : false
+                }
+            case .any(let left, let right):
+                let (left, right) = (left.headTest, right.headTest)
+                return { request, url in
+                    guard let isLeft = left(request, url) else { return nil }
+                    return isLeft ? true : right(request, url)
+                }
+            case .not(let condition):
+                let test = condition.headTest
+                return { request, url in test(request, url).map { !$0 } }
             }
         }
 
@@ -104,7 +131,7 @@ extension HTTPDNSClient.RequestPredicate {
         _ description: String,
         _ test: @escaping @Sendable (ParsedURL) -> Bool
     ) -> HTTPDNSClient.RequestPredicate {
-        head(description) { request in (try? ParsedURL(request.url)).map(test) ?? false }
+        HTTPDNSClient.RequestPredicate(description, .url(test))
     }
 
     /// Returns a predicate that every request fulfills.
@@ -156,7 +183,8 @@ extension HTTPDNSClient.RequestPredicate {
         let host = host.lowercased()
         let suffix = host.hasPrefix("*.") ? String(host.dropFirst()) : nil
         return url("host \(host)") { url in
-            let own = url.hostText.lowercased()
+            // A parsed host is in lower case.
+            let own = url.hostText
             return suffix.map { own.hasSuffix($0) && own.count > $0.count } ?? (own == host)
         }
     }

@@ -103,8 +103,10 @@ final class CallFrame: Sendable {
     /// interceptor made without sending keeps none.
     func addEarlier(to last: inout [HTTPDNSClient.Exchange]) {
         guard !last.isEmpty else { return }
-        let others = exchanges.withLock { $0 }.filter { exchange in !last.contains { $0.number == exchange.number } }
-        last = others + last
+        let noted = exchanges.withLock { $0 }
+        // Nearly all calls have one exchange.
+        if noted.count == 1, last.count == 1, noted[0].number == last[0].number { return }
+        last = noted.filter { exchange in !last.contains { $0.number == exchange.number } } + last
     }
 
     private static let lastExchange = Atomic<UInt64>(0)

@@ -90,8 +90,8 @@ extension HTTPDNSClient {
         /// redirect leads back to the first origin, with a path that the other server has chosen. Scheme and port are
         /// part of an origin, so an upgrade from http to https changes it.
         public var isCrossOrigin: Bool {
-            guard requestURL != initialURL else { return false }
-            guard let initial = initialOrigin, let own = HTTPDNSClient.Origin(requestURL) else { return true }
+            guard let received, received.text != initialURL else { return false }
+            guard let initial = initialOrigin, let own = HTTPDNSClient.Origin(received.text) else { return true }
             return own != initial
         }
 
@@ -111,16 +111,14 @@ extension HTTPDNSClient {
         /// The route of the host that the interceptor receives a request for; nil when the client's providers answer it in
         /// the order of the settings, and for an address as the host.
         public var route: HTTPDNSRoute? {
-            guard case .name(let text)? = (try? ParsedURL(requestURL))?.host, let name = try? HTTPDNSName(text) else {
-                return nil
-            }
+            guard case .name(let text)? = received?.parsed?.host, let name = try? HTTPDNSName(text) else { return nil }
             return frame?.resolver?.route(for: name)
         }
 
         /// The URL at the start of the call. Empty for a call without interceptors, where it is not read.
         var initialURL = ""
-        /// The URL of the request that the interceptor receives.
-        var requestURL = ""
+        /// The URL of the request that the interceptor receives; nil before the first interceptor.
+        var received: ReceivedURL?
 
         /// The request as an outer rewriter has rewritten it. Only the interceptors that receive this copy see it: a
         /// second `next` of an interceptor outside that rewriter starts without it.
@@ -170,8 +168,23 @@ extension HTTPDNSClient.InterceptionContext {
             compressed: nil,
             frame: nil
         )
-        self.requestURL = requestURL
+        received = ReceivedURL(requestURL)
         self.initialURL = initialURL ?? requestURL
+    }
+}
+
+/// A URL as an interceptor receives it. It is parsed once for all interceptors that receive it, and their predicates.
+final class ReceivedURL: Sendable {
+    let text: String
+    /// Nil for a text that is no URL.
+    let parsed: ParsedURL?
+    /// The canonical form, as far as a scan of the text finds it; nil when the parser of libcurl has to.
+    let canonical: HTTPDNSRewriter.CanonicalURL?
+
+    init(_ text: String) {
+        self.text = text
+        canonical = HTTPDNSRewriter.CanonicalURL(plain: text)
+        parsed = canonical?.parsed ?? (try? ParsedURL(text))
     }
 }
 

@@ -104,6 +104,7 @@ extension Pipeline {
             hop: 0,
             deadline: time.deadline,
             depth: frame.depth,
+            initialURL: request.url,
             rewritten: rewritten,
             call: time,
             reachableNetworks: request.own?.options.reachableNetworks ?? .inherited,
@@ -115,7 +116,8 @@ extension Pipeline {
             var response: HTTPDNSClient.Response
             if hasFixedCodeOfOthers || !frame.chain.isEmpty {
                 response = try await CallFrame.$current.withValue(frame) {
-                    try await ended(by: time.deadline) { [context] in try await self.apply(0, request, context) }
+                    guard let deadline = time.deadline else { return try await apply(0, request, context) }
+                    return try await ended(by: deadline) { try await self.apply(0, request, context) }
                 }
             } else {
                 response = try await apply(0, request, context)

@@ -19,17 +19,15 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        var (index, request, context) = (start, request, context)
-        if index == 0 { context.initialURL = request.url }
-        guard let frame = context.frame,
-            let entry = try await frame.chain.application.first(from: &index, for: &request)
-        else {
-            context.initialURL = request.url
-            if mayMerge(request, context) { return try await merged(request, context) }
-            return try await follow(request, context)
+        guard let frame = context.frame, start < frame.chain.application.count else {
+            return try await callBegan(request, context)
         }
-        context.requestURL = request.url
-        let place = index
+        var (request, context) = (request, context)
+        guard let place = try await frame.chain.application.first(from: start, for: &request) else {
+            return try await callBegan(request, context)
+        }
+        context.received = ReceivedURL(request.url)
+        let entry = frame.chain.application[place]
         do {
             let response = try await entry.interceptor.intercept(request, context: context) { request, context in
                 try await self.apply(place + 1, request, context)
@@ -42,27 +40,78 @@ extension Pipeline {
         }
     }
 
+    /// Sends a call after its application interceptors: with it the first hop begins.
+    private func callBegan(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        guard context.initialURL == request.url else {
+            var context = context
+            context.initialURL = request.url
+            return try await callBegan(request, context)
+        }
+        if mayMerge(request, context) { return try await merged(request, context) }
+        return try await follow(request, context)
+    }
+
     /// Runs the network interceptors from an index on, once per hop, and then the rewriter.
     func hop(
         _ start: Int,
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        var (index, request, context) = (start, request, context)
-        guard let frame = context.frame, let entry = try await frame.chain.network.first(from: &index, for: &request)
-        else { return try await rewriteAndTransfer(request, context) }
-        context.requestURL = request.url
-        let (authorization, received, next) = (context.authorization, request, index + 1)
-        let place = frame.chain.application.count + index
+        guard let frame = context.frame, start < frame.chain.network.count else {
+            return try await rewriteAndTransfer(request, context)
+        }
+        // Request and context are large, and a copy counts references to all of their parts: both are passed on as they are.
+        guard let url = context.received, url.text == request.url else {
+            var context = context
+            context.received = ReceivedURL(request.url)
+            return try await hop(start, request, context)
+        }
+        switch frame.chain.network.search(from: start, for: request, at: url) {
+        case .none: return try await rewriteAndTransfer(request, context)
+        case .found(let place): return try await intercept(place, request, context, frame)
+        case .undecided(let place): return try await hopWithBodyRead(place, request, context, frame)
+        }
+    }
+
+    /// Runs the network interceptors from one on whose predicate may read the body of the request.
+    private func hopWithBodyRead(
+        _ start: Int,
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext,
+        _ frame: CallFrame
+    ) async throws -> HTTPDNSClient.Response {
+        var request = request
+        guard let place = try await frame.chain.network.first(from: start, for: &request) else {
+            return try await rewriteAndTransfer(request, context)
+        }
+        return try await intercept(place, request, context, frame)
+    }
+
+    /// Runs one network interceptor, and the rest of the hop inside it.
+    // Inlined, because a call of an async function costs as much as this one does.
+    @inline(__always)
+    private func intercept(
+        _ place: Int,
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext,
+        _ frame: CallFrame
+    ) async throws -> HTTPDNSClient.Response {
+        let (entry, authorization) = (frame.chain.network[place], context.authorization)
         do {
-            let response = try await entry.interceptor.intercept(request, context: context) { request, context in
-                let request = self.withoutForeignCredential(request, in: received, authorization)
-                return try await self.hop(next, self.withoutForeignCookies(request, in: received), context)
+            let response = try await entry.interceptor.intercept(request, context: context) { next, context in
+                guard next.url == request.url else {
+                    let next = self.withoutForeignCredential(next, in: request, authorization)
+                    return try await self.hop(place + 1, self.withoutForeignCookies(next, in: request), context)
+                }
+                return try await self.hop(place + 1, next, context)
             }
-            frame.noteResponse(at: place)
+            frame.noteResponse(at: frame.chain.application.count + place)
             return response
         } catch {
-            frame.noteFailure(of: entry, at: place, error)
+            frame.noteFailure(of: entry, at: frame.chain.application.count + place, error)
             throw error
         }
     }

@@ -19,7 +19,10 @@ extension Pipeline {
     {
         let first: Result<HTTPDNSClient.Response, any Error>
         do {
-            first = .success(try await sendHop(request, context))
+            let response = try await sendHop(request, context)
+            // Nearly all hops end here, without reading a policy.
+            if response.statusCode < 400 { return response }
+            first = .success(response)
         } catch {
             first = .failure(error)
         }

@@ -23,12 +23,48 @@ extension Pipeline {
 
     /// Sends a hop, and prepares it again when the settings change before it is sent. Its interceptors do not run
     /// again. After a wait for a connection the rewriter runs again.
+    ///
+    /// Nearly always its addresses are known, and no step waits: then all of them run here, one after the other, and the
+    /// only wait is that for the response head. A hop of which anything has to wait takes the way through the functions
+    /// of the steps, from the first step that waits on.
     private func rewriteAndSend(
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
         do {
-            return try await transfer(request, to: rewritten(request, context), admitted: context)
+            guard request.body.isEmpty, egress.isDirect(request), context.constraints.redirectedFrom == nil,
+                context.frame?.observed == nil
+            else { return try await transfer(request, to: rewritten(request, context), admitted: context) }
+            let freshAfter = context.constraints.freshAfter
+            let rewritten: HTTPDNSRewriter.RewrittenRequest
+            if let known = try rewriter.rewriteAtOnce(
+                request,
+                carrying: context.rewritten,
+                freshAfter,
+                context.received
+            ) {
+                rewritten = known
+            } else {
+                let deadline = context.call.firstDeadline
+                rewritten = try await rewriter.rewriteLater(request, deadline: deadline, freshAfter)
+            }
+            guard admissions.isEmpty, choice.isGiven else {
+                return try await transfer(request, to: rewritten, admitted: context)
+            }
+            let fixed = try fixedHop(request, rewritten, context)
+            let hop = HopRecord(rewritten: fixed.rewritten, time: context.call)
+            do {
+                let answer: HopAnswer
+                do {
+                    answer = HopAnswer(try await begin(request, fixed, context).response())
+                } catch let begun as HopMustWait {
+                    // Its endpoints are fixed: to fix them again could give another decision.
+                    answer = try await sender.send(begun.request, unless: { isStale(context) })
+                }
+                return response(to: request, answer, fixed, hop, context)
+            } catch let failure as TransferFailure {
+                return try await goOn(request, from: rewritten, after: error(failure, on: hop, context), context)
+            }
         } catch is StaleSettings {
             return try await settleAgain(request, context)
         }
@@ -61,44 +97,12 @@ extension Pipeline {
     }
 
     /// Sends the first hop of a call without interceptors.
-    ///
-    /// Nearly always its addresses are known, and no step waits: then all of them run here, one after the other, and the
-    /// only wait is that for the response head. A hop of which anything has to wait takes the way through the functions
-    /// of the steps, from the first step that waits on.
     func sendFirstHop(
         _ request: HTTPDNSClient.Request,
         _ context: inout HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        guard storesNothing, egress.isDirect(request), request.body.isEmpty, settleAtOnce(&context) else {
-            return try await sendHop(request, context)
-        }
-        let rewritten: HTTPDNSRewriter.RewrittenRequest
-        if let known = try rewriter.rewriteAtOnce(request, carrying: context.rewritten, nil) {
-            rewritten = known
-        } else {
-            rewritten = try await rewriter.rewriteLater(request, deadline: context.call.firstDeadline, nil)
-        }
-        do {
-            guard admissions.isEmpty, choice.isGiven else {
-                return try await transfer(request, to: rewritten, admitted: context)
-            }
-            let fixed = try fixedHop(request, rewritten, context)
-            let hop = HopRecord(rewritten: fixed.rewritten, time: context.call)
-            do {
-                let answer: HopAnswer
-                do {
-                    answer = HopAnswer(try await begin(request, fixed, context).response())
-                } catch let begun as HopMustWait {
-                    // Its endpoints are fixed: to fix them again could give another decision.
-                    answer = try await sender.send(begun.request, unless: { isStale(context) })
-                }
-                return response(to: request, answer, fixed, hop, context)
-            } catch let failure as TransferFailure {
-                return try await goOn(request, from: rewritten, after: error(failure, on: hop, context), context)
-            }
-        } catch is StaleSettings {
-            return try await settleAgain(request, context)
-        }
+        guard storesNothing, settleAtOnce(&context) else { return try await sendHop(request, context) }
+        return try await rewriteAndSend(request, context)
     }
 
     /// Returns the hop with its host and addresses.

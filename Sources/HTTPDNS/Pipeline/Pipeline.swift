@@ -123,7 +123,7 @@ final class Pipeline: Sendable {
         schemes = configuration.schemeHandlers.isEmpty ? nil : SchemeHandlers(configuration.schemeHandlers)
         // What no stub answers may be for a scheme of the program.
         let last: [(any HTTPDNSClient.Interceptor)?] = [configuration.innermost, schemes]
-        innermost = last.compactMap { $0.map(InterceptorEntry.init) }
+        innermost = last.compactMap { $0.map { InterceptorEntry($0) } }
         order = AddressOrder(configuration.connections)
         hedgeAfter = configuration.connections.hedgeAfter
         choice = ConnectionChoice(configuration.connections, time: configuration.resolver.timeSource)
@@ -225,11 +225,23 @@ final class Pipeline: Sendable {
     func sendHop(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
         -> HTTPDNSClient.Response
     {
-        var context = context
-        if let frame = context.frame { context.hop = frame.nextHop() }
-        context.addedFields = nil
-        var request = request
-        if let field = context.authorization?.nextField() { request.headerFields.append(field) }
+        let number = context.frame?.nextHop() ?? context.hop
+        guard context.authorization == nil, context.addedFields == nil, number == context.hop else {
+            var (request, context) = (request, context)
+            context.hop = number
+            context.addedFields = nil
+            if let field = context.authorization?.nextField() { request.headerFields.append(field) }
+            return try await sendNumbered(request, context)
+        }
+        // The first hop of most calls: to copy the request and the context would count references to all of their parts.
+        return try await sendNumbered(request, context)
+    }
+
+    /// Sends a hop that has its number.
+    private func sendNumbered(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
         guard let observed = context.frame?.observed else { return try await sendAuthorized(request, context) }
         observed.beginHop(context.hop, request)
         do {
@@ -258,13 +270,23 @@ final class Pipeline: Sendable {
         -> HTTPDNSClient.Response
     {
         var context = context
-        // Most hops need no wait and no other fields here, and have no interceptors.
-        if settleAtOnce(&context), responseCache == nil, context.frame?.chain.network.isEmpty ?? true {
-            return try await rewriteAndTransfer(request, context)
+        // Most hops need no wait and no other fields here.
+        guard settleAtOnce(&context) else {
+            var request = request
+            try await settle(&request, &context)
+            return try await sendPrepared(request, &context)
         }
-        var request = request
-        try await settle(&request, &context)
+        return try await sendPrepared(request, &context)
+    }
+
+    /// Sends a hop that has its header fields.
+    private func sendPrepared(
+        _ request: HTTPDNSClient.Request,
+        _ context: inout HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
         if let responseCache { return try await sendThroughCache(responseCache, request, context) }
+        if context.frame?.chain.network.isEmpty ?? true { return try await rewriteAndTransfer(request, context) }
+        if context.received?.text != request.url { context.received = ReceivedURL(request.url) }
         return try await hop(0, request, context)
     }
 }

@@ -69,7 +69,7 @@ extension HTTPDNSRewriter {
         private let nameHash: UInt64
 
         /// Creates the URL of a text that is canonical and plain, and whose host is a name; nil for all others.
-        fileprivate init?(plain text: String) {
+        init?(plain text: String) {
             var hash: UInt64?
             guard let parsed = ParsedURL(canonical: text, hostHash: &hash, NameHash.hash), let hash else { return nil }
             self.init(parsed, nameHash: hash)

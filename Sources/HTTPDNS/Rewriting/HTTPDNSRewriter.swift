@@ -66,12 +66,19 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
     }
 
     /// Rewrites a request without waiting; nil when its addresses need a query.
+    /// - Parameter received: A URL that was parsed before, which may be the request's.
     func rewriteAtOnce(
         _ request: HTTPDNSClient.Request,
         carrying carried: HTTPDNSRewriter.RewrittenRequest?,
-        _ freshAfter: MonotonicTime?
+        _ freshAfter: MonotonicTime?,
+        _ received: ReceivedURL? = nil
     ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest? {
-        let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
+        let url =
+            if let received, let canonical = received.canonical, received.text == request.url {
+                canonical
+            } else {
+                try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
+            }
         try RequestCheck.check(request, at: url)
         // Nearly all requests: nothing of their own changes the query.
         let isBare = carried == nil && freshAfter == nil && request.own == nil
