@@ -106,19 +106,24 @@ extension HTTPDNSClient.Response {
 extension HTTPDNSClient {
     /// The part that a response cache took in a response.
     public struct CacheSource: Hashable, Sendable, CustomStringConvertible {
+        private enum Content: String {
+            case hit, validated, miss, stale, offline
+        }
+
+        private let content: Content
         /// A short text from a bounded set, suitable for a metric label.
-        public let description: String
+        public var description: String { content.rawValue }
 
         /// A fresh stored response. Nothing was sent.
-        public static let hit = CacheSource(description: "hit")
+        public static let hit = CacheSource(content: .hit)
         /// A stored response that the server has validated with 304.
-        public static let validated = CacheSource(description: "validated")
+        public static let validated = CacheSource(content: .validated)
         /// The response of the server.
-        public static let miss = CacheSource(description: "miss")
+        public static let miss = CacheSource(content: .miss)
         /// A stored response that is not fresh: the request accepts it, the server failed, or it is validated in the background.
-        public static let stale = CacheSource(description: "stale")
+        public static let stale = CacheSource(content: .stale)
         /// A stored response, because no server could be reached or the cache is switched to offline.
-        public static let offline = CacheSource(description: "offline")
+        public static let offline = CacheSource(content: .offline)
 
         /// Whether the body was stored before the request.
         public var isStored: Bool { self != .miss }

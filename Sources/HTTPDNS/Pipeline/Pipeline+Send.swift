@@ -188,7 +188,7 @@ extension Pipeline {
             answer.head,
             answer.version,
             body(of: answer, to: request.method, fixed, hop, keepsCodings: context.keepsCodings),
-            [exchange]
+            [consume exchange]
         )
         if context.keepsCodings { response.sentFields = request.headerFields }
         return response
