@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNS
+@testable import HTTPDNS
 import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPTypes
@@ -41,6 +41,19 @@ struct RequestPredicateTests {
         )
         #expect(try await predicate.matches(&request) == isFulfilled, "\(predicate)")
         #expect(try await predicate.matches(&request) == isFulfilled, "a second time: \(predicate)")
+        #expect(predicate.headTest(request, ReceivedURL(request.url)) == isFulfilled, "by the head: \(predicate)")
+    }
+
+    @Test("A condition on the body decides by the head only where the body does not matter")
+    func headAndBody() {
+        let request = HTTPDNSClient.Request(url: "https://a.test/")
+        let body = Predicate.body([1])
+        for (predicate, expected) in [
+            (body, nil), (!body, nil), (.method(.post) && body, false), (.method(.get) && body, nil),
+            (.method(.get) || body, true), (body || .method(.get), nil), (.custom("closure") { _ in true }, nil),
+        ] as [(Predicate, Bool?)] {
+            #expect(predicate.headTest(request, ReceivedURL(request.url)) == expected, "\(predicate)")
+        }
     }
 
     @Test("A regular expression matches the whole path, and bad text is refused")
