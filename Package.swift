@@ -391,7 +391,8 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSFoundationTests",
             dependencies: [
-                "HTTPDNS", "HTTPDNSFoundation", "HTTPDNSPrimitives", "ServerRig",
+                "HTTPDNS", "HTTPDNSFoundation", "HTTPDNSPrimitives", "HTTPDNSResponseCache", "HTTPDNSTesting",
+                "ServerRig",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings

@@ -8,11 +8,12 @@ public import HTTPDNS
 extension HTTPURLResponse {
     /// Creates a response of Foundation with the head of one of the client; nil when Foundation refuses it.
     ///
-    /// The URL is that of the last exchange: after redirects, the URL that answered. It has no user information. Fields of one
-    /// name become one, with their values in order and a comma with a space between them, and the spelling of the first one.
+    /// The URL is that of the last hop: after redirects, the URL that answered, also when a stub or the response cache did. It has
+    /// no user information. Fields of one name become one, with their values in order and a comma with a space between them, and
+    /// the spelling of the first one.
     /// - Parameters:
     ///   - response: The response. Its body is not read.
-    ///   - url: The URL for a response without exchanges, which an interceptor made.
+    ///   - url: The URL for a response without exchanges that no redirect led to, such as that of an interceptor.
     public convenience init?(_ response: HTTPDNSClient.Response, url: URL) {
         var names: [String: String] = [:]
         var fields: [String: String] = [:]
@@ -21,9 +22,9 @@ extension HTTPURLResponse {
             names[field.name.canonicalName] = name
             fields[name] = fields[name].map { "\($0), \(field.value)" } ?? field.value
         }
-        let final = response.exchanges.last.flatMap { URL(string: $0.request.originalURL) }
+        let final = response.finalURL ?? response.exchanges.last?.request.originalURL
         self.init(
-            url: final ?? url,
+            url: final.flatMap { URL(string: $0) } ?? url,
             statusCode: response.status.code,
             httpVersion: response.version.description,
             headerFields: fields

@@ -6,6 +6,8 @@ import FoundationNetworking
 import HTTPDNS
 import HTTPDNSFoundation
 import HTTPDNSPrimitives
+import HTTPDNSResponseCache
+import HTTPDNSTesting
 import HTTPTypes
 import ServerRig
 import Testing
@@ -159,6 +161,33 @@ struct FoundationOverTheWireTests {
         #expect(own == other)
         if path.hasPrefix("/redirect") { #expect(own.url?.path == "/text.txt" && own.status == 200) }
         if path.hasPrefix("/hops") { #expect(own.url?.path == "/echo") }
+    }
+
+    /// The last exchange is that of the redirect.
+    @Test("The URL is that of the last hop when a stub or the cache has answered it", arguments: [true, false])
+    func answeredWithoutSending(byStub: Bool) async throws {
+        let server = try RawServer(.serve("stored", fields: "Cache-Control: max-age=600\r\n"))
+        let target = "http://127.0.0.1:\(server.port)/\(byStub ? "stub" : "stored")?a=1"
+        let first = try RawServer(.serve(status: "302 Found", fields: "Location: \(target)\r\n"))
+        let url = try #require(URL(string: "http://127.0.0.1:\(first.port)/old"))
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.responseCache = .memory()
+        let stubs = HTTPDNSStubs(unmatched: .pass)
+        stubs.on(.get, path: "/stub").respond(.text("stubbed"))
+        configuration.use(stubs)
+        try await withHTTPDNSClient(configuration: configuration) { client in
+            var counts: [Int] = []
+            for body in byStub ? ["stubbed"] : ["stored", "stored"] {
+                let (data, response) = try await client.data(for: URLRequest(url: url))
+                #expect(response.url?.absoluteString == target)
+                #expect(data == Data(body.utf8))
+                counts.append(server.count(of: "GET /stored"))
+            }
+            // The second response came from the cache.
+            #expect(counts == (byStub ? [0] : [1, 1]))
+            let last = try await client.get(url.absoluteString)
+            #expect(last.exchanges.count == 1 && last.destination.endpoint == nil)
+        }
     }
 
     @Test("Fields of one name are combined as URLSession combines them")

@@ -56,13 +56,13 @@ extension HTTPDNSClient.Response {
     }
 
     /// The server that the response came from. It is computed from the last exchange.
-    public var destination: HTTPDNSClient.Response.Destination { Destination(exchanges.last, cacheSource) }
+    public var destination: HTTPDNSClient.Response.Destination { Destination(lastExchange, cacheSource) }
 }
 
 extension HTTPDNSClient.Response.Collected {
     /// The server that the response came from. It is computed from the last exchange.
     public var destination: HTTPDNSClient.Response.Destination {
-        HTTPDNSClient.Response.Destination(exchanges.last, cacheSource)
+        HTTPDNSClient.Response.Destination(lastExchange, cacheSource)
     }
 }
 

@@ -20,14 +20,25 @@ extension HTTPDNSClient {
         /// deadline.
         public var body: HTTPDNSClient.Response.Body
         /// The exchanges of the call, with redirects and with responses that led to a retry. The last exchange has this
-        /// response. Empty when an interceptor answered without sending.
+        /// response, unless its hop was answered without sending: by an interceptor, a stub or the response cache. Empty when
+        /// all hops were.
         public var exchanges: [HTTPDNSClient.Exchange]
         /// The part that the response cache took; nil without a cache, and for a method that it does not store.
         public package(set) var cacheSource: HTTPDNSClient.CacheSource?
         /// The network scope of the server that a stored response came from; nil for others.
         package var serverScope: HTTPDNSAddressPolicy.Scope?
         /// The header fields of the request as it was sent, below all interceptors; nil for a client without a response cache.
-        package var sentFields: HTTPFields?
+        package var sentFields: HTTPFields? {
+            get { rareFacts?.sentFields }
+            set { rareFacts = RareFacts(sentFields: newValue, finalURL: finalURL) }
+        }
+        /// The URL of the last hop after redirects, when that hop was answered without sending; nil otherwise. The last exchange
+        /// is then that of an earlier hop.
+        package internal(set) var finalURL: String? {
+            get { rareFacts?.finalURL }
+            set { rareFacts = RareFacts(sentFields: sentFields, finalURL: newValue) }
+        }
+        private var rareFacts: RareFacts?
 
         /// Creates a response, for an interceptor that answers without sending.
         public init(
@@ -57,6 +68,20 @@ extension HTTPDNSClient {
         var statusCode: Int { content.statusCode }
         /// The header fields.
         public var headerFields: HTTPFields { content.headerFields }
+
+        /// The exchange of the last hop; nil when that hop was answered without sending.
+        var lastExchange: HTTPDNSClient.Exchange? { finalURL == nil ? exchanges.last : nil }
+    }
+}
+
+/// The facts that few responses have, behind one reference: most responses are copied without them.
+private final class RareFacts: Sendable {
+    let sentFields: HTTPFields?
+    let finalURL: String?
+
+    init(sentFields: HTTPFields?, finalURL: String?) {
+        self.sentFields = sentFields
+        self.finalURL = finalURL
     }
 }
 
@@ -81,6 +106,11 @@ extension HTTPDNSClient.Response {
         /// The trailers: fields that the server sent after the body. See ``HTTPDNSClient/Response/Body/trailers``.
         public var trailers: HTTPFields { receivedTrailers?.fields ?? [:] }
         private let receivedTrailers: TransferTrailers?
+        /// Whether the last hop was answered without sending, see ``HTTPDNSClient/Response/lastExchange``.
+        private let isAnsweredInProcess: Bool
+
+        /// The exchange of the last hop; nil when that hop was answered without sending.
+        var lastExchange: HTTPDNSClient.Exchange? { isAnsweredInProcess ? nil : exchanges.last }
 
         /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
         init(_ response: HTTPDNSClient.Response, upTo limit: HTTPDNSByteCount) async throws {
@@ -94,6 +124,7 @@ extension HTTPDNSClient.Response {
             version = response.version
             exchanges = response.exchanges
             cacheSource = response.cacheSource
+            isAnsweredInProcess = response.lastExchange == nil
         }
 
         /// The status.

@@ -104,6 +104,8 @@ extension Pipeline {
             exchanges += response.exchanges
             base = try url(of: request, answeredBy: response, context)
         }
+        // An exchange has the URL of its own hop.
+        if trail.count > 0, response.exchanges.isEmpty { response.finalURL = base.description }
         return with(exchanges, response)
     }
 
