@@ -199,6 +199,34 @@ struct CallLog: Sendable {
         CallLog.note(error, in: &sendings[index].hop, at: now)
     }
 
+    /// Adds a hop for the response to the request of another call. It has none of that call's attempts, times and bytes.
+    mutating func noteMerged(
+        _ number: Int,
+        _ request: HTTPDNSClient.Request,
+        _ response: HTTPDNSClient.Response,
+        since start: MonotonicTime,
+        at now: MonotonicTime
+    ) {
+        guard !isEnded else { return }
+        hop = number
+        let facts = RequestFacts(request)
+        let exchange = response.lastExchange
+        var hop = Hop(number: number, method: facts.method, url: facts.url, start: start)
+        hop.duration = now - start
+        hop.isMerged = true
+        hop.isAnsweredInProcess = exchange == nil
+        hop.destination = exchange.map { HTTPDNSClient.Response.Destination($0, $0.cacheSource) }
+        hop.version = exchange?.version
+        hop.status = response.status
+        sendings.append(Sending(hop: hop))
+        add(.responseHead, at: now) { event in
+            event.status = response.status
+            event.isMerged = true
+            event.isAnsweredInProcess = exchange == nil
+            event.endpoint = exchange?.remote
+        }
+    }
+
     // MARK: connections
 
     /// Adds the events of the connections that the loop has noted.

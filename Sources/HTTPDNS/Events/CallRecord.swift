@@ -22,7 +22,8 @@ extension HTTPDNSClient {
         public var duration: Duration = .zero
         /// The time from the start to the response head that the caller got; nil when there was none.
         public var timeToHead: Duration?
-        /// The requests of the call in their order, with those of retries and redirects.
+        /// The requests of the call in their order, with those of retries and redirects. A call that got the response to
+        /// another call's request has a hop for it, see ``Hop/isMerged``.
         public var hops: [Hop] = []
         /// The outcome.
         public var outcome: Outcome
@@ -97,6 +98,11 @@ extension HTTPDNSClient.CallRecord {
         /// Whether the response was made in this process: by an interceptor, a stub or a handler of a scheme. Such a hop has
         /// no destination, timings or bytes.
         public var isAnsweredInProcess = false
+        /// Whether the hop is that of another call with an identical request, whose response this call got too
+        /// (``HTTPDNSClient/Configuration/mergesIdenticalReads``). It has the method and URL of this call, the destination,
+        /// version and status of the response, and the time that this call waited. Attempts, timings, bytes and redirects are
+        /// in the record of the other call.
+        public var isMerged = false
         /// The server that responded, and the source of its address; nil without a response of a server.
         public var destination: HTTPDNSClient.Response.Destination?
         /// The addresses that were tried and failed, in order.

@@ -57,7 +57,7 @@ extension HTTPDNSClient {
         public var failed = 0
         /// The calls that were canceled.
         public var canceled = 0
-        /// The hops of all calls.
+        /// The hops of all calls, with those that are merged, see ``CallRecord/Hop/isMerged``.
         public var hops = 0
         /// The bytes of all request heads, see ``CallRecord/Hop/requestHeadBytes``.
         public var requestHeadBytes: Int64 = 0

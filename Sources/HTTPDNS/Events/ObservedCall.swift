@@ -88,6 +88,17 @@ final class ObservedCall: Sendable {
         note { log, now in log.noteFailure(sending, error, at: now) }
     }
 
+    /// Notes that the call got the response to the request of another call.
+    /// - Parameter start: The time since which the call has waited for it.
+    func noteMerged(
+        _ number: Int,
+        _ request: HTTPDNSClient.Request,
+        _ response: HTTPDNSClient.Response,
+        since start: MonotonicTime
+    ) {
+        note { log, now in log.noteMerged(number, request, response, since: start, at: now) }
+    }
+
     // MARK: between hops
 
     func noteRedirect(_ status: HTTPResponse.Status, to next: HTTPDNSClient.Request) {

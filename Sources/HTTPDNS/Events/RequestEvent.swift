@@ -41,6 +41,9 @@ extension HTTPDNSClient {
         public var status: HTTPResponse.Status?
         /// Whether the response was made in this process: by an interceptor, a stub or a handler of a scheme.
         public var isAnsweredInProcess = false
+        /// Whether the response is that to an identical request of another call, for ``Kind/responseHead``. See
+        /// ``HTTPDNSClient/CallRecord/Hop/isMerged``.
+        public var isMerged = false
         /// The bytes of the body so far, for ``Kind/requestBodyProgress`` and ``Kind/bodyProgress``.
         public var progress: HTTPDNSClient.Progress?
         /// The wait before the next try, for ``Kind/retry``.

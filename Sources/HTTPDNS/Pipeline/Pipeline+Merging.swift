@@ -36,13 +36,14 @@ extension Pipeline {
         -> HTTPDNSClient.Response
     {
         guard let key = ReadKey(request, context, self) else { return try await follow(request, context) }
+        let start = context.frame?.observed.map { _ in SystemTimeSource().now() }
         while true {
             try Task.checkCancellation()
             let (outcome, hasSent) = await reads.share(key, context.call) { try await self.shared(request, context) }
             switch outcome {
             case .received(var response):
                 context.frame?.noteSent()
-                if !hasSent { response.markMerged() }
+                if !hasSent { noteMerged(&response, to: request, since: start, context) }
                 return response
             case .alone:
                 return try await follow(request, context)
@@ -63,6 +64,18 @@ extension Pipeline {
 }
 
 extension Pipeline {
+    /// Notes that a response is that to the request of another call.
+    private func noteMerged(
+        _ response: inout HTTPDNSClient.Response,
+        to request: HTTPDNSClient.Request,
+        since start: MonotonicTime?,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) {
+        for index in response.exchanges.indices { response.exchanges[index].isMerged = true }
+        guard let frame = context.frame, let observed = frame.observed, let start else { return }
+        observed.noteMerged(frame.nextHop(), request, response, since: start)
+    }
+
     /// Sends a request for all calls that share it. The time of its own call ends foreign code too.
     private func shared(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
         -> HTTPDNSClient.Response
@@ -130,13 +143,6 @@ struct ReadKey: Hashable, Sendable {
         depth = context.depth
         let resolver = pipeline.rewriter.resolver
         versions = [settings, resolver.mappings.generation, resolver.killSwitch.generation]
-    }
-}
-
-extension HTTPDNSClient.Response {
-    /// Marks the exchanges as those of another call.
-    fileprivate mutating func markMerged() {
-        for index in exchanges.indices { exchanges[index].isMerged = true }
     }
 }
 

@@ -14,10 +14,13 @@ struct ObservedEvents: Sendable {
     /// Observes a request, and records the calls of its client.
     func observe(_ request: inout HTTPDNSClient.Request, of client: HTTPDNSClient) {
         client.recordCalls { [records] in records.write($0) }
-        request.observer = { [journal, over] event in
-            journal.write(event)
-            if event.kind.isTerminal { over.open() }
-        }
+        request.observer = note
+    }
+
+    /// Keeps an event.
+    func note(_ event: HTTPDNSClient.RequestEvent) {
+        journal.write(event)
+        if event.kind.isTerminal { over.open() }
     }
 
     /// Returns all events, once the last one is there.

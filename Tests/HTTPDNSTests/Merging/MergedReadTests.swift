@@ -85,6 +85,12 @@ struct MergedReadTests {
             request()
         ),
         Case("another body", requests: 2, request { $0.body = .bytes([1]) }, request { $0.body = .bytes([1]) }),
+        Case(
+            "a connection without a request",
+            requests: 2,
+            request { $0.options.stopsBeforeSending = true },
+            request { $0.options.stopsBeforeSending = true }
+        ),
         Case("off", requests: 2, request { $0.options.mergesIdenticalReads = .off }, request()),
         Case("on", requests: 1, request { $0.options.mergesIdenticalReads = .on }, request()),
         Case(
@@ -127,7 +133,7 @@ struct MergedReadTests {
         calls.calls.count { request in
             let own = request.own
             return request.method != .get && request.method != .head || !request.body.isEmpty
-                || request.options.mergesIdenticalReads == .off || own?.onInterimResponse != nil
+                || request.options.mergesIdenticalReads == .off || request.options.stopsBeforeSending || own?.onInterimResponse != nil
                 || own?.properties.isEmpty == false || own?.interceptors.isEmpty == false
         }
     }
@@ -170,9 +176,21 @@ struct MergedReadTests {
         #expect(rig.wire.requests.count == 3 && rig.client.sharedReads == 0)
     }
 
+    @Test("Calls with a rewritten request send each a request of its own, to its addresses")
+    func rewritten() async throws {
+        let gate = Gate()
+        let rig = try Rig(wire: .held(gate)) { $0.mergesIdenticalReads = true }
+        let rewritten = try await rig.client.rewrite(Self.url)
+        let tasks = (0..<2).map { _ in Task { try await rig.client.execute(rewritten).text() } }
+        while rig.wire.requests.count + rig.client.pipeline.reads.waiting < 2 { await Task.yield() }
+        gate.open()
+        for task in tasks { #expect(try await task.value == "hello") }
+        #expect(rig.wire.requests.count == 2)
+    }
+
     @Test(
-        "Calls before and after a change of mappings or settings do not share a request",
-        arguments: ["mapping", "switch", "reload"]
+        "Calls before and after a change of mappings, settings or interceptors do not share a request",
+        arguments: ["mapping", "switch", "reload", "interceptor"]
     )
     func changes(what: String) async throws {
         let gate = Gate()
@@ -182,6 +200,7 @@ struct MergedReadTests {
         case "mapping":
             try rig.client.mappings.apply { $0["one.test"] = .addresses(["203.0.113.77"]) }
         case "switch": rig.client.killSwitch.turnOff()
+        case "interceptor": rig.client.interceptors.addNetworkInterceptor(Around { try await $2($0, $1) })
         default:
             var configuration = rig.configuration
             configuration.headers.fields = [.userAgent: "new"]
@@ -199,50 +218,6 @@ struct MergedReadTests {
             // The system resolver does not know the name.
             await #expect(throws: HTTPDNSClientError.self) { try await after.value }
         }
-    }
-
-    @Test("Application interceptors run for each call, network ones for each request")
-    func interceptors() async throws {
-        let gate = Gate()
-        let (application, network) = (Occupancy(), Occupancy())
-        let rig = try Rig(wire: .held(gate)) { configuration in
-            configuration.mergesIdenticalReads = true
-            configuration.applicationInterceptors = [
-                Around { request, context, next in
-                    application.enter()
-                    return try await next(request, context)
-                }
-            ]
-            configuration.networkInterceptors = [
-                Around { request, context, next in
-                    network.enter()
-                    return try await next(request, context)
-                }
-            ]
-        }
-        let tasks = try await rig.calls(3, to: Self.url)
-        gate.open()
-        for task in tasks { #expect(try await task.value.exchanges.count == 1) }
-        #expect(application.all == 3 && network.all == 1)
-    }
-
-    @Test("A network interceptor that repeats its call gets an error, and does not wait")
-    func nested() async throws {
-        let holder = Lock<HTTPDNSClient?>(nil)
-        let rig = try Rig(wire: ScriptedWire { request, _ in .sized(request) }) { configuration in
-            configuration.mergesIdenticalReads = true
-            configuration.networkInterceptors = [
-                Around { request, _, _ in
-                    guard let client = holder.withLock({ $0 }) else { throw CancellationError() }
-                    return try await client.execute(request)
-                }
-            ]
-        }
-        holder.withLock { $0 = rig.client }
-        let error = await clientError { try await rig.client.get(Self.url, timeout: .seconds(60)) }
-        holder.withLock { $0 = nil }
-        #expect(error?.code == .loop)
-        #expect(rig.client.sharedReads == 0)
     }
 
     @Test("Redirects and retries happen once for all calls")
