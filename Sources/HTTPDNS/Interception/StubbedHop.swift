@@ -54,6 +54,37 @@ extension HTTPDNSClient.Response {
         context.frame?.stubbedURL ?? exchanges.last?.request.content.url.parsed
     }
 
+    /// Returns the response of a server with its content codings decoded, for a test that reads or changes its bytes. Without a
+    /// response cache they are. With one, the cache stores the decoded body, so the fields about the coded one are removed.
+    package func decodedForTest(
+        of request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) -> HTTPDNSClient.Response {
+        guard !body.isDecoded, request.method != .head else { return asDecoded(for: request, context) }
+        var response = asDecoded(for: request, context)
+        if content.declaresCoding, !response.content.declaresCoding {
+            response.body = body.decoded(content, limit: nil)
+        }
+        return response
+    }
+
+    /// Returns a response whose body is decoded already, such as a recorded one, as a server's response.
+    package func asDecoded(
+        for request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) -> HTTPDNSClient.Response {
+        guard context.keepsCodings, request.isDecoded, content.declaresCoding else { return self }
+        var response = self
+        response.removeCoding()
+        return response
+    }
+
+    /// Removes the fields about a coded body.
+    private mutating func removeCoding() {
+        head.headerFields[.contentEncoding] = nil
+        head.headerFields[.contentLength] = nil
+    }
+
     /// Returns the response as it arrives from a server that sends this one: its content codings are decoded if the request
     /// asks for that (``HTTPDNSClient/Request/Options/decodesBody``), and a response that has no content (to HEAD, 1xx, 204,
     /// 304) has no body. For a response cache, which decodes above it, the body stays as it is.
@@ -65,10 +96,7 @@ extension HTTPDNSClient.Response {
         if context.keepsCodings {
             response.sentFields = request.headerFields
             // The body of another client's response is decoded already.
-            if body.isDecoded {
-                response.head.headerFields[.contentEncoding] = nil
-                response.head.headerFields[.contentLength] = nil
-            }
+            if body.isDecoded { response.removeCoding() }
         }
         let hasNone = statusCode < 200 || statusCode == 204 || statusCode == 304 || request.method == .head
         if hasNone {

@@ -15,14 +15,15 @@ extension HTTPDNSStubs.Answer {
     ///     response.changeBody { _ in .bytes([]) }
     /// }
     /// ```
-    /// - Parameter patch: Changes the response: the status, the header fields, and the body by
-    ///   `HTTPDNSClient.Response.changeBody(_:)`. An error that it throws fails the call.
+    /// - Parameter patch: Changes the response: the status, the header fields, and the body, which is decoded, by
+    ///   `HTTPDNSClient.Response.changeBody(_:)`. A response cache stores the changed response. An error that it throws fails the call.
     public static func passingThrough(
         _ patch: @escaping @Sendable (inout HTTPDNSClient.Response) async throws -> Void = { _ in }
     ) -> HTTPDNSStubs.Answer {
         HTTPDNSStubs.Answer(
             respond: { use in
-                var response = try await use.send(use.request, use.context)
+                let received = try await use.send(use.request, use.context)
+                var response = received.decodedForTest(of: use.request, use.context)
                 try await patch(&response)
                 return response
             },

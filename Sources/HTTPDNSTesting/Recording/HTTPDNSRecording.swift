@@ -17,7 +17,8 @@ public import HTTPTypes
 /// played back. A request body is not recorded, and a request that fails is not either.
 ///
 /// A request is found by its method, its URL without the fragment, and the values of the fields in
-/// ``Options/matchedFields``. Repeated requests get their responses in the recorded order, and then the last one again.
+/// ``Options/matchedFields``. Repeated requests get their responses in the recorded order, and then the last one again. In
+/// place of a recorded 304, a request without a condition gets the response before it.
 public final class HTTPDNSRecording: HTTPDNSClient.Interceptor {
     /// The use of a recording.
     public struct Mode: Hashable, Sendable, CustomStringConvertible {
@@ -107,16 +108,20 @@ public final class HTTPDNSRecording: HTTPDNSClient.Interceptor {
         context: HTTPDNSClient.InterceptionContext,
         next: Next
     ) async throws -> HTTPDNSClient.Response {
-        if mode != .record, let recorded = state.withLock({ $0.next(for: settings.key(of: request)) }) {
-            return recorded.response(file)
+        let isConditional = request.headerFields.contains { RecordingState.conditions.contains($0.name) }
+        let key = settings.key(of: request)
+        if mode != .record, let recorded = state.withLock({ $0.next(for: key, isConditional: isConditional) }) {
+            return recorded.response(file).asDecoded(for: request, context)
         }
         guard mode != .playBack else {
             throw HTTPDNSRecording.Error.notRecorded(request, in: file, settings.options)
         }
         let (start, date) = (clock.now(), wallClock.now())
-        var response = try await next(request, context)
+        let received = try await next(request, context)
         let head = clock.now()
-        let entry = settings.entry(request, response, date: date, wait: head - start)
+        let entry = settings.entry(request, received, date: date, wait: head - start)
+        // The file has decoded bodies, also those that a response cache gets coded.
+        var response = received.decodedForTest(of: request, context)
         let length = response.body.declaredLength
         let number = state.withLock { $0.append(entry, isComplete: length == 0) }
         if length != 0 {

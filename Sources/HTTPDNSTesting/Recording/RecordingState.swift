@@ -3,6 +3,7 @@
 
 internal import HTTPDNS
 internal import HTTPDNSPrimitives
+internal import HTTPTypes
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -76,13 +77,21 @@ struct RecordingState: Sendable {
             }
     }
 
+    /// The header fields that a 304 is a response to (RFC 9110 section 13.1).
+    static let conditions: Set<HTTPField.Name> = [.ifNoneMatch, .ifModifiedSince]
+
     /// Returns the next response for a request; nil when there is none.
-    mutating func next(for key: RecordingKey) -> RecordedResponse? {
-        guard var sequence = sequences[key], let last = sequence.responses.last else { return nil }
-        defer { sequences[key] = sequence }
-        guard sequence.used < sequence.responses.count else { return last }
-        defer { sequence.used += 1 }
-        return sequence.responses[sequence.used]
+    ///
+    /// A 304 was recorded for a request with a condition, such as that of a response cache. It says that the response before it
+    /// still holds.
+    /// - Parameter isConditional: Whether the request has a condition.
+    mutating func next(for key: RecordingKey, isConditional: Bool) -> RecordedResponse? {
+        guard let sequence = sequences[key], !sequence.responses.isEmpty else { return nil }
+        let index = min(sequence.used, sequence.responses.count - 1)
+        sequences[key]?.used += 1
+        if isConditional { return sequence.responses[index] }
+        return sequence.responses[...index].last { $0.head.status != 304 }
+            ?? sequence.responses[index...].first { $0.head.status != 304 }
     }
 
     /// Adds an entry, and returns its number.
