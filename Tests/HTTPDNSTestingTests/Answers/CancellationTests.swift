@@ -87,6 +87,17 @@ struct CancellationTests {
         }
     }
 
+    @Test("A body that is read after its response was released is not reported")
+    func readLater() async throws {
+        try await withAnswer(watched(.stream { Pieces(chunks: [[1], [2]]) })) { client in
+            var chunks = try await client.get("https://shop.test/").body.makeAsyncIterator()
+            #expect(try await chunks.next() == [1] && notices.all.isEmpty)
+            #expect(try await chunks.next() == [2])
+            #expect(try await chunks.next() == nil)
+        }
+        #expect(notices.all.isEmpty)
+    }
+
     @Test("The time limit of a call is reported once")
     func limit() async throws {
         try await withAnswer(watched(.text("x").delayed(by: .seconds(3600)))) { client in

@@ -91,6 +91,48 @@ struct CallEventsOverTheWireTests {
         try await client.shutdown()
     }
 
+    /// The handle of a transfer that waits for room on a connection is one that was used before.
+    @Test("A call that libcurl never got has no bytes of the call before it, nor has the next one")
+    func neverBegun() async throws {
+        let gate = Gate()
+        let server = try RawServer { number in
+            number < 2 ? [.repeatForever([.readHead, .wait(gate), .respond("hello")])] : [.hang]
+        }
+        let client = try await patientClient(server.port)
+        // Two handles are used, and kept.
+        let both = (0..<2).map { _ in Task { await client.outcome(of: Request(url: "http://one.test/")) } }
+        try await server.awaitConnections { $0.count { $0.text.hasSuffix("\r\n\r\n") } == 2 }
+        gate.open()
+        for call in both { #expect(await call.value == nil) }
+        // One of them waits for a handshake that never ends, and the other one for the connection of the first.
+        let first = Task { await client.outcome(of: Request(url: "https://one.test/")) }
+        try await server.awaitConnections { $0.count == 3 && !$0[2].received.isEmpty }
+        let observed = ObservedEvents()
+        var request = Request(url: "https://one.test/")
+        observed.observe(&request, of: client)
+        let waiting = Task { [request] in await client.outcome(of: request) }
+        while client.status(limit: 0).connections.requestsInFlight < 2 { await Task.yield() }
+        waiting.cancel()
+        #expect(await waiting.value is CancellationError)
+        #expect(await observed.text() == "started resolved canceled")
+        let hop = try #require(observed.record?.hops.first)
+        #expect(hop.requestHeadBytes == nil && hop.responseHeadBytes == nil && hop.responseBodyBytes == nil)
+        #expect(hop.timings == HTTPDNSClient.Exchange.Timings())
+
+        let next = ObservedEvents()
+        var nextRequest = Request(url: "http://one.test/next")
+        next.observe(&nextRequest, of: client)
+        let before = server.connections.reduce(0) { $0 + $1.received.count }
+        #expect(await client.outcome(of: nextRequest) == nil)
+        #expect(await next.text() == "started resolved request-sent response-head body-progress finished")
+        let sent = server.connections.reduce(0) { $0 + $1.received.count } - before
+        #expect(next.record?.hops.first?.requestHeadBytes == Int64(sent))
+        #expect(next.record?.hops.first?.responseBodyBytes == 5)
+        first.cancel()
+        #expect(await first.value is CancellationError)
+        try await client.shutdown()
+    }
+
     @Test("A refused connection is begun, and never connected")
     func refused() async throws {
         let gone = try RawServer(.hang)

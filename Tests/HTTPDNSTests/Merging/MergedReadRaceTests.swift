@@ -72,15 +72,15 @@ struct MergedReadRaceTests {
         #expect(rig.wire.requests.count == 1)
     }
 
-    @Test("Calls with time left start again when the sender's time has passed")
-    func startedAgain() async throws {
+    @Test("Calls with time left start again when the sender's time has passed", arguments: [false, true])
+    func startedAgain(isInBody: Bool) async throws {
         let gate = Gate()
         let wire = ScriptedWire { request, number in
-            guard number == 0 else { return .sized(request) }
+            guard number == 0, let deadline = request.limits.deadline else { return .sized(request) }
             gate.open()
-            guard let deadline = request.limits.deadline else { return .sized(request) }
-            try await SystemTimeSource().sleep(until: deadline)
-            throw TransferFailure(code: .timedOut, phase: .firstByte, message: "no response")
+            let end = Overdue(deadline: deadline, phase: isInBody ? .body : .firstByte)
+            guard isInBody else { throw await end.failure() }
+            return .ok(from: request, fields: [.contentLength: "5"], chunks: end)
         }
         let rig = try rig(wire)
         // Beside all suites the call may take seconds until it is sent. One that is not sent must not stop the test either.
@@ -95,6 +95,66 @@ struct MergedReadRaceTests {
         // The others share the second request, as far as they had joined the first one.
         #expect((2...4).contains(wire.requests.count))
         await awaitEnd(rig)
+    }
+
+    @Test("Calls start again when the request is canceled from inside")
+    func canceledInside() async throws {
+        let gate = Gate()
+        let wire = ScriptedWire { request, number in
+            guard number == 0 else { return .sized(request) }
+            await gate.passage()
+            throw CancellationError()
+        }
+        let rig = try rig(wire)
+        let tasks = try await rig.calls(3, to: Self.url)
+        gate.open()
+        await #expect(throws: CancellationError.self) { try await tasks[0].value }
+        for task in tasks[1...] { #expect(try await task.value.text() == "hello") }
+        #expect((2...3).contains(wire.requests.count))
+        await awaitEnd(rig)
+    }
+
+    /// The wait until the limit has passed is the rule.
+    @Test("The time for the response head does not limit the body of a shared request")
+    func slowBody() async throws {
+        let (head, end) = (Gate(), Gate())
+        let wire = ScriptedWire { request, _ in
+            .ok(from: request, fields: [.contentLength: "2"], chunks: Halves(head: head, end: end))
+        }
+        let rig = try Rig(wire: wire) { configuration in
+            configuration.mergesIdenticalReads = true
+            configuration.timeouts.responseHead = .seconds(3)
+        }
+        let start = SystemTimeSource().now()
+        let tasks = (0..<2).map { _ in Task { try await rig.client.get(Self.url).text() } }
+        while rig.client.pipeline.reads.waiting < 2 { await Task.yield() }
+        await head.passage()
+        // Both calls have the limit that began before this moment.
+        try await SystemTimeSource().sleep(until: start + .seconds(6))
+        end.open()
+        for task in tasks { #expect(try await task.value == "ab") }
+        #expect(wire.requests.count == 1)
+    }
+
+    /// The transfer would end at the deadline of the call that started it.
+    @Test("A stream is for a call with the sender's own deadline, and others send", arguments: [false, true])
+    func streamOfSender(hasOtherLimit: Bool) async throws {
+        let gate = Gate()
+        let rig = try rig(
+            ScriptedWire { request, number in
+                await gate.passage()
+                return .ok(from: request, chunks: [[UInt8(number)]])
+            }
+        )
+        let sender = try await rig.calls(1, to: Self.url)[0]
+        let limit: HTTPDNSClient.TimeLimit = hasOtherLimit ? .seconds(100) : .inherited
+        let other = Task { try await rig.client.get(Self.url, timeout: limit) }
+        while rig.client.pipeline.reads.waiting < 2 { await Task.yield() }
+        sender.cancel()
+        await #expect(throws: CancellationError.self) { try await sender.value }
+        gate.open()
+        #expect(try await other.value.body.collect(upTo: .bytes(1)) == [hasOtherLimit ? 1 : 0])
+        #expect(rig.wire.requests.count == (hasOtherLimit ? 2 : 1))
     }
 
     @Test("Another failure of the request goes to all calls, with one request")
@@ -181,14 +241,7 @@ struct MergedReadRaceTests {
     @Test("A body that never ends is returned at its head")
     func endless() async throws {
         let wire = ScriptedWire { request, _ in
-            HopAnswer(
-                head: ResponseHead(HTTPResponse(status: .ok, headerFields: [.contentType: "text/event-stream"])),
-                version: .http11,
-                endpoint: request.endpoints[0],
-                reusedConnection: false,
-                timings: HTTPDNSClient.Exchange.Timings(),
-                body: .chunks(Endless())
-            )
+            .ok(from: request, fields: [.contentType: "text/event-stream"], chunks: Endless())
         }
         let rig = try rig(wire)
         let response = try await rig.client.get(Self.url, timeout: .seconds(60))
@@ -212,14 +265,7 @@ struct MergedReadRaceTests {
     func lateJoin() async throws {
         let (head, end) = (Gate(), Gate())
         let wire = ScriptedWire { request, _ in
-            HopAnswer(
-                head: ResponseHead(HTTPResponse(status: .ok, headerFields: [.contentLength: "2"])),
-                version: .http11,
-                endpoint: request.endpoints[0],
-                reusedConnection: false,
-                timings: HTTPDNSClient.Exchange.Timings(),
-                body: .chunks(Halves(head: head, end: end))
-            )
+            .ok(from: request, fields: [.contentLength: "2"], chunks: Halves(head: head, end: end))
         }
         let rig = try rig(wire)
         let first = Task { try await rig.client.get(Self.url) }
@@ -281,6 +327,29 @@ private struct Endless: AsyncSequence, Sendable {
     }
 
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
+}
+
+/// A body without a byte, which fails when the time of its call has passed.
+private struct Overdue: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    typealias Element = [UInt8]
+    typealias Failure = any Error
+
+    let deadline: MonotonicTime
+    let phase: TransferFailure.Phase
+
+    /// Returns the failure, after the deadline.
+    func failure() async -> any Error {
+        do {
+            try await SystemTimeSource().sleep(until: deadline)
+            return TransferFailure(code: .timedOut, phase: phase, message: "no response")
+        } catch {
+            return error
+        }
+    }
+
+    mutating func next() async throws -> [UInt8]? { throw await failure() }
+
+    func makeAsyncIterator() -> Overdue { self }
 }
 
 /// A body of two chunks, the second of which waits for a gate.

@@ -3,6 +3,7 @@
 
 import Dispatch
 import HTTPDNSPrimitives
+import HTTPDNSTesting
 import HTTPTypes
 import ServerRig
 import Testing
@@ -72,6 +73,51 @@ struct MergedReadsOverTheWireTests {
         try await client.shutdown()
     }
 
+    /// A server that lets each request wait, a client, and calls that cannot wait for each other: the server gets them all.
+    private func requests(
+        ofCalls count: Int,
+        _ change: (inout HTTPDNSClient.Request) -> Void = { _ in },
+        arriving expected: Int,
+        _ configure: (inout HTTPDNSClient.Configuration) -> Void
+    ) async throws -> Int {
+        let gate = Gate()
+        let server = try server(gate, .respond("hello"))
+        let client = try await mappedClient(server.port) { configuration in
+            configuration.mergesIdenticalReads = true
+            configure(&configuration)
+        }
+        var request = HTTPDNSClient.Request(url: Self.url)
+        change(&request)
+        let tasks = (0..<count).map { [request] _ in Task { try await client.execute(request).text() } }
+        // All calls that share a request have joined it, and the requests are there.
+        while client.pipeline.reads.waiting < (expected == count ? 0 : count) { await Task.yield() }
+        try await server.awaitConnections { $0.count { $0.text.hasSuffix("\r\n\r\n") } >= expected }
+        gate.open()
+        for task in tasks { #expect(try await task.value == "hello") }
+        try await client.shutdown()
+        return server.count(of: "GET /list?page=1 ")
+    }
+
+    @Test("Calls with the cookie jar share no request, and those without it do", arguments: [true, false])
+    func cookieJar(isUsed: Bool) async throws {
+        let expected = isUsed ? 10 : 1
+        let count = try await requests(
+            ofCalls: 10,
+            { $0.options.usesCookies = isUsed },
+            arriving: expected,
+            { $0.cookies = .memory() }
+        )
+        #expect(count == expected)
+    }
+
+    @Test("Calls in a scope of stubs share no request, and those outside it do", arguments: [true, false])
+    func scope(isUsed: Bool) async throws {
+        let stubs = HTTPDNSStubs(unmatched: .pass)
+        let expected = isUsed ? 10 : 1
+        let send = { try await requests(ofCalls: 10, arriving: expected, { $0.use(stubs) }) }
+        #expect(try await (isUsed ? stubs.scope { try await send() } : send()) == expected)
+    }
+
     @Test("A long body is sent to each call, and an unread one stops no other")
     func large() async throws {
         let gate = Gate()
@@ -136,5 +182,39 @@ struct MergedReadsOverTheWireTests {
         #expect(try await tasks[0].value.text() == "hello")
         #expect(try await blocking.value.status == .ok)
         try await client.shutdown()
+    }
+}
+
+/// Identical reads at nginx, whose log counts the requests. The rig is its own, because its origins are stopped meanwhile.
+@Suite(.enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(5)))
+struct MergedReadsAtNginxTests {
+    @Test("50 identical GETs are one request in nginx's log, and two with two credentials", arguments: [1, 2])
+    func fifty(credentials: Int) async throws {
+        let rig = try await ServerRig.start()
+        let port = rig.httpPort
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.2:\(port)"])]
+        configuration.mergesIdenticalReads = true
+        let client = try await HTTPDNSClient(configuration: configuration)
+        rig.holdOrigins()
+        let tasks = (0..<50).map { number in
+            let fields: HTTPFields = [.authorization: "Bearer \(number % credentials)"]
+            return Task { try await client.get("http://one.test:\(port)/echo?merged", headerFields: fields) }
+        }
+        while client.pipeline.reads.waiting < 50 { await Task.yield() }
+        rig.resumeOrigins()
+        var merged = 0
+        for task in tasks {
+            let response = try await task.value
+            #expect(try await response.text().contains("/echo?merged"))
+            if response.exchanges[0].isMerged { merged += 1 }
+        }
+        #expect(merged == 50 - credentials)
+        // The line of a later request comes after those of all earlier ones.
+        _ = try await client.get("http://one.test:\(port)/health?last").text()
+        try await rig.awaitAccessLog { $0.target == "/health?last" }
+        #expect(try rig.accessLog().count { $0.target == "/echo?merged" } == credentials)
+        try await client.shutdown()
+        try await rig.stop()
     }
 }

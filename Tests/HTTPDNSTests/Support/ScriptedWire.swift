@@ -65,13 +65,22 @@ extension HopAnswer {
         chunks: [[UInt8]] = [Array("hello".utf8)],
         endingWith failure: TransferFailure? = nil
     ) -> HopAnswer {
+        ok(from: request, status: status, fields: fields, chunks: Chunks(chunks, endingWith: failure))
+    }
+
+    static func ok(
+        from request: TransferRequest,
+        status: HTTPResponse.Status = .ok,
+        fields: HTTPFields = [:],
+        chunks: some AsyncSequence<[UInt8], any Error> & Sendable
+    ) -> HopAnswer {
         HopAnswer(
             head: ResponseHead(HTTPResponse(status: status, headerFields: fields)),
             version: .http11,
             endpoint: request.endpoints[0],
             reusedConnection: false,
             timings: HTTPDNSClient.Exchange.Timings(),
-            body: .chunks(Chunks(chunks, endingWith: failure))
+            body: .chunks(chunks)
         )
     }
 }
