@@ -50,7 +50,11 @@ let package = Package(
         ),
         .executableTarget(
             name: "bench-client",
-            dependencies: ["Workload", .product(name: "HTTPDNS", package: "swift-httpdns")],
+            dependencies: [
+                "Workload",
+                .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSResponseCache", package: "swift-httpdns"),
+            ],
             swiftSettings: settings
         ),
         .executableTarget(name: "bench-urlsession", dependencies: ["Workload"], swiftSettings: settings),

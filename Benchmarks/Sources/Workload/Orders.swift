@@ -41,6 +41,8 @@ public struct Orders: Sendable {
     public var loops = 0
     /// The number of interceptors that pass requests on.
     public var interceptors = 0
+    /// The response cache: `memory`, or the path of a folder; nil for none.
+    public var cache: String?
 
     /// Reads `--flag value` pairs.
     /// - Throws: ``OrdersError`` for an unknown flag, a missing or unreadable value.
@@ -67,6 +69,7 @@ public struct Orders: Sendable {
             case "--post": postBytes = try Self.count(value, flag, from: 1)
             case "--other-mappings": otherMappings = try Self.count(value, flag, from: 1)
             case "--interceptors": interceptors = try Self.count(value, flag, from: 1)
+            case "--cache": cache = value
             case "--loops": loops = try Self.count(value, flag, from: 1)
             default: throw OrdersError("\(flag) is unknown")
             }

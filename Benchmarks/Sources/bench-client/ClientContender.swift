@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
+internal import HTTPDNSResponseCache
 internal import Workload
 
 /// The same requests through this project's client, called from ordinary tasks, its whole pipeline on.
@@ -9,7 +10,9 @@ internal import Workload
 struct ClientContender {
     static func main() async throws {
         let orders = try Orders(arguments: CommandLine.arguments.dropFirst())
-        let client = try await HTTPDNSClient(configuration: configuration(orders))
+        var configuration = try configuration(orders)
+        configuration.responseCache = try await responseCache(orders)
+        let client = try await HTTPDNSClient(configuration: configuration)
         try await touchOtherNames(orders, client)
         let silent = await inSilence(orders, client)
         let slow = SlowRequests()
@@ -21,6 +24,9 @@ struct ClientContender {
             insight.loopSeconds = LoopThreads.processorSeconds
         }
         try await measure(orders, insight, client)
+        if let counters = client.responseCache?.counters, counters.requests != counters.hits + 1 {
+            throw UnexpectedAnswer("\(counters.requests) requests had \(counters.hits) hits")
+        }
         slow.stop()
         for request in silent { request.cancel() }
         try await client.shutdown()
@@ -76,6 +82,14 @@ struct ClientContender {
         configuration.versions = orders.isHTTP2 ? .automatic : .http1Only
         if let file = orders.certificateFile { configuration.trustRoots = .file(file) }
         return configuration
+    }
+
+    private static func responseCache(_ orders: Orders) async throws -> HTTPDNSClient.ResponseCache? {
+        switch orders.cache {
+        case nil: nil
+        case "memory": .memory()
+        case let folder?: try await .disk(folder)
+        }
     }
 
     /// An interceptor that changes nothing.

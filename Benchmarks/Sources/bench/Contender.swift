@@ -13,6 +13,14 @@ struct Contender: Hashable {
         case go
     }
 
+    /// The place of a response cache.
+    enum Cache {
+        case none
+        case memory
+        /// A folder that is removed after the run.
+        case folder
+    }
+
     /// The name in tables.
     var name: String
     var executable: String
@@ -29,6 +37,8 @@ struct Contender: Hashable {
     var loops = 0
     /// The number of its client's interceptors; each passes requests on unchanged, and has a condition on them.
     var interceptors = 0
+    /// The place of its client's response cache, which answers all requests but the first.
+    var cache = Cache.none
     /// The share of the scenario's requests that it sends: a slow one would make the run long.
     var share = 1.0
     /// Whether the URL must have the address: it has no option for the address of a name.
@@ -64,6 +74,18 @@ struct Contender: Hashable {
         name: "swift-httpdns, 5 interceptors",
         executable: "bench-client",
         interceptors: 5
+    )
+    static let clientWithMemory = Contender(
+        name: "hit in memory",
+        executable: "bench-client",
+        cache: .memory,
+        share: 20
+    )
+    static let clientWithFolder = Contender(
+        name: "hit in a folder",
+        executable: "bench-client",
+        cache: .folder,
+        share: 5
     )
     static let clientBesideSilent = Contender(name: "beside 2,000 silent", executable: "bench-client", silent: 2000)
     static let curlBesideSilent = Contender(name: "C beside 2,000 silent", executable: "bench-curl", silent: 2000)

@@ -68,7 +68,7 @@ final class Origin: Sendable {
 
     private func writeFiles() throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        for resource in [Scenario.Resource.small, .large] {
+        for resource in [Scenario.Resource.small, .cacheable, .large] {
             let path = folder.appendingPathComponent(resource.rawValue).path
             // Without blocks on the disk.
             guard FileManager.default.createFile(atPath: path, contents: nil), truncate(path, resource.bytes) == 0
@@ -123,6 +123,7 @@ final class Origin: Sendable {
                 default_type application/octet-stream;
                 server {
             \(listen.joined(separator: "\n"))
+                    location = /\(Scenario.Resource.cacheable.rawValue) { expires 1h; }
                 }
                 server {
             \(closing.joined(separator: "\n"))

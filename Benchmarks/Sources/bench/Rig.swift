@@ -55,6 +55,13 @@ struct Rig {
         if contender.otherNames > 0 { command += ["--other-names", "\(contender.otherNames)"] }
         if contender.otherMappings > 0 { command += ["--other-mappings", "\(contender.otherMappings)"] }
         if contender.interceptors > 0 { command += ["--interceptors", "\(contender.interceptors)"] }
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("httpdns-cache-\(UUID().uuidString)")
+        defer { if contender.cache == .folder { try? FileManager.default.removeItem(at: folder) } }
+        switch contender.cache {
+        case .none: break
+        case .memory: command += ["--cache", "memory"]
+        case .folder: command += ["--cache", folder.path]
+        }
         if contender.loops > 0 { command += ["--loops", "\(contender.loops)"] }
         // One for each run: what a run leaves there stays, because its connections are never accepted.
         let silentOrigin = contender.silent > 0 ? try SilentOrigin() : nil

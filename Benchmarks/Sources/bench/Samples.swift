@@ -17,7 +17,7 @@ struct Sample: Codable {
 
     func figure(_ quantity: Target.Quantity) -> Double {
         switch quantity {
-        case .processorTime, .addedProcessorTime: processorMicroseconds
+        case .processorTime, .addedProcessorTime, .ownProcessorTime: processorMicroseconds
         case .rate: requestsPerSecond
         case .connections: connections.map(Double.init) ?? .nan
         case .busiestLoop: busiestLoop ?? .nan

@@ -15,11 +15,13 @@ struct Scenario {
     /// The content of a response.
     enum Resource: String {
         case small = "1k"
+        /// A small one with a lifetime of an hour.
+        case cacheable = "1k-cacheable"
         case large = "100m"
 
         var bytes: Int {
             switch self {
-            case .small: 1024
+            case .small, .cacheable: 1024
             case .large: 100 << 20
             }
         }

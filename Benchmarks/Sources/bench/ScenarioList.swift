@@ -3,7 +3,7 @@
 
 extension Scenario {
     /// All scenarios, in the order of a run.
-    static let all: [Scenario] = plain + tls + http2 + largeBodies + manyInFlight + severalLoops
+    static let all: [Scenario] = plain + tls + http2 + largeBodies + cached + manyInFlight + severalLoops
 
     private static let three: [Contender] = [.curl, .client, .asyncHTTPClient]
     private static let withStaticRuntime: [Contender] = [.clientStatic, .asyncHTTPClientStatic]
@@ -174,6 +174,23 @@ extension Scenario {
             resource: .large,
             contenders: three + [.go],
             targets: [client(atMost: 1.15, aim: 1.05)]
+        )
+    ]
+
+    /// The bounds of hits are microseconds: they have no counterpart in the C loop.
+    private static let cached: [Scenario] = [
+        Scenario(
+            name: "cache",
+            title: "a fresh response of 1 KiB from the response cache, beside the same response from nginx, 1 in flight",
+            wire: .http1,
+            inFlight: 1,
+            requests: 8_000,
+            resource: .cacheable,
+            contenders: [.client, .clientWithMemory, .clientWithFolder],
+            targets: [
+                Target(.clientWithMemory, .ownProcessorTime, atMost: 3, of: .client),
+                Target(.clientWithFolder, .ownProcessorTime, atMost: 60, of: .client),
+            ]
         )
     ]
 

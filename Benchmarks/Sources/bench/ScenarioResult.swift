@@ -27,7 +27,7 @@ struct ScenarioResult {
     func figure(_ target: Target) -> Double? {
         guard let figures = samples[target.contender], let others = samples[target.reference] else { return nil }
         return switch target.quantity {
-        case .busiestLoop: figures.median(of: .busiestLoop)
+        case .busiestLoop, .ownProcessorTime: figures.median(of: target.quantity)
         case .addedProcessorTime: figures.differencePerRound(.addedProcessorTime, from: others)
         case .processorTime, .rate, .connections: figures.ratioPerRound(target.quantity, to: others)
         }

@@ -7,6 +7,8 @@ struct Target {
         case processorTime = "CPU per request"
         /// Not a multiple: the microseconds above those of the reference in the same round.
         case addedProcessorTime = "added CPU, us per request"
+        /// Not a multiple: the median of all rounds, in microseconds.
+        case ownProcessorTime = "CPU, us per request"
         case rate = "requests per second"
         case connections = "open connections"
         /// Not a multiple: the CPU time of the busiest loop thread over that of all of them.
@@ -75,7 +77,7 @@ struct Target {
     /// `swift-httpdns: CPU per request, x libcurl in C`.
     var text: String {
         switch quantity {
-        case .busiestLoop: "\(contender.name): \(quantity.rawValue)"
+        case .busiestLoop, .ownProcessorTime: "\(contender.name): \(quantity.rawValue)"
         case .addedProcessorTime: "\(contender.name): \(quantity.rawValue), to \(reference.name)"
         case .processorTime, .rate, .connections:
             "\(contender.name): \(quantity.rawValue), x \(reference.name)"
