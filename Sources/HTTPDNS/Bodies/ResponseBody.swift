@@ -254,8 +254,13 @@ extension HTTPDNSClient.Response {
 
         /// Returns a body that has arrived whole and in one piece, with its trailers.
         func takeWhole(upTo limit: HTTPDNSByteCount) -> (bytes: [UInt8], trailers: TransferTrailers?)? {
-            guard report == nil, case .transfer(let body, _) = source else { return nil }
-            return body.takeWhole(upTo: limit.bytes)
+            guard report == nil else { return nil }
+            switch source {
+            case .transfer(let body, _): return body.takeWhole(upTo: limit.bytes)
+            case .bytes(let bytes, let pass, from: nil) where bytes.count <= limit.bytes && pass.take():
+                return (bytes, nil)
+            default: return nil
+            }
         }
 
         /// The trailers: fields that the server sends after the body (RFC 9110 section 6.5). Nil until the body has ended

@@ -24,6 +24,9 @@ extension Optional<any ResponseCacheSource> {
 
 /// The cache that a client asks before it sends a hop; `HTTPDNSResponseCache` has one.
 package protocol ResponseCaching: AnyObject, ResponseCacheSource {
+    /// Returns the stored response to a hop from memory; nil when there is none, or when anything must be waited for.
+    func responseAtOnce(to hop: CacheableHop) -> HTTPDNSClient.Response?
+
     /// Returns the response to a hop: a stored one, or that of the hop's `send`.
     /// - Throws: The errors of `send`, ``HTTPDNSClientError``, `CancellationError`.
     func respond(to hop: CacheableHop) async throws -> HTTPDNSClient.Response
@@ -33,20 +36,59 @@ package protocol ResponseCaching: AnyObject, ResponseCacheSource {
 package struct CacheableHop: Sendable {
     package let request: HTTPDNSClient.Request
     package let url: HTTPDNSRewriter.CanonicalURL
+    fileprivate let pipeline: Pipeline
+    fileprivate let context: HTTPDNSClient.InterceptionContext
+
+    /// Whether the request is one for a representation: GET or HEAD without a body.
+    package var isRead: Bool { (request.method == .get || request.method == .head) && request.body.isEmpty }
     /// Whether the client requests content codings, unless the request has an `Accept-Encoding` field.
-    package let requestsCodings: Bool
+    package var requestsCodings: Bool { request.isDecoded }
+    /// The request's own Host field; nil for the URL's.
+    package var hostHeader: String? { request.own?.options.hostHeader }
+    /// The Unix socket of the request.
+    package var unixSocket: String? { request.own?.options.unixSocket }
+    /// The request's own addresses, as a text; nil when it has none.
+    package var addresses: String? {
+        guard let own = request.own, own.options.addresses.targets != nil else { return nil }
+        return own.options.addresses.description
+    }
     /// The most private network scope whose responses the hop may get: it may reach only the public Internet, or the server that
     /// redirected to it limits it. Nil means any.
-    package let maximumScope: HTTPDNSAddressPolicy.Scope?
+    package var maximumScope: HTTPDNSAddressPolicy.Scope? {
+        pipeline.reachableNetworks(of: request, context) == .publicInternet
+            ? .public : context.constraints.redirectedFrom
+    }
     /// The moment on `SystemTimeSource` at which the call's response head must be there; nil without a limit.
-    package let deadline: MonotonicTime?
+    package var deadline: MonotonicTime? { context.call.firstDeadline }
     /// Whether the settings are in use that the request was made with.
-    package let isCurrent: @Sendable () -> Bool
+    package var isCurrent: Bool { !pipeline.isStale(context) }
+
     /// Sends a request through the further steps. Its response has the body as received.
-    package let send: @Sendable (HTTPDNSClient.Request) async throws -> HTTPDNSClient.Response
+    package func send(_ request: HTTPDNSClient.Request) async throws -> HTTPDNSClient.Response {
+        var response = try await pipeline.hop(0, request, context)
+        response.serverScope = response.exchanges.last?.scope
+        return response
+    }
+
     /// Runs work that the caller does not wait for, with the same hop under time limits of its own. A client that is shut down
     /// runs none.
-    package let inBackground: @Sendable (@escaping @Sendable (CacheableHop) async -> Void) -> Void
+    package func inBackground(_ work: @escaping @Sendable (CacheableHop) async -> Void) {
+        let pipeline = pipeline
+        guard (try? pipeline.gate.enter()) != nil else { return }
+        var context = context
+        context.call = pipeline.time(.inherited)
+        // Its events, its exchanges and the origin of its stubs are not those of the call that began it.
+        context.frame = context.frame.map { frame in
+            CallFrame(client: pipeline, logger: frame.logger, resolver: frame.resolver, chain: frame.chain)
+        }
+        context.sending = 0
+        let hop = CacheableHop(request: request, url: url, pipeline: pipeline, context: context)
+        // Not detached: a scope of stubs in a test concerns it too.
+        Task {
+            await work(hop)
+            pipeline.gate.leave()
+        }
+    }
 
     /// Returns the URL of a reference in a response; nil for an unreadable one.
     package func resolve(_ reference: String) -> HTTPDNSRewriter.CanonicalURL? {
@@ -83,53 +125,33 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        // The rewriter refuses an unreadable URL, with its own message. Schemes of the program are answered in process.
-        // A check of an identity wants the server, and a body of a GET request has no part in the key.
-        guard schemes?.answers(request.url) != true, request.own?.options.stopsBeforeSending != true,
-            request.body.isEmpty || request.method != .get && request.method != .head,
-            let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
-        else { return try await hop(0, request, context) }
-        var context = context
-        context.keepsCodings = true
-        let response = try await cache.respond(to: cacheableHop(request, url, context))
+        guard let hop = cacheableHop(request, context) else { return try await hop(0, request, context) }
+        return try decoded(try await cache.respond(to: hop), to: request)
+    }
+
+    /// Returns the stored response to a hop, if nothing has to be waited for or sent.
+    func storedAtOnce(
+        _ cache: any ResponseCaching,
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) throws(HTTPDNSClientError) -> HTTPDNSClient.Response? {
+        guard let hop = cacheableHop(request, context), let response = cache.responseAtOnce(to: hop) else { return nil }
         return try decoded(response, to: request)
     }
 
+    /// Returns the hop for the cache; nil for one that does not concern it.
     private func cacheableHop(
         _ request: HTTPDNSClient.Request,
-        _ url: HTTPDNSRewriter.CanonicalURL,
         _ context: HTTPDNSClient.InterceptionContext
-    ) -> CacheableHop {
-        CacheableHop(
-            request: request,
-            url: url,
-            requestsCodings: request.isDecoded,
-            maximumScope: reachableNetworks(of: request, context) == .publicInternet
-                ? .public : context.constraints.redirectedFrom,
-            deadline: context.call.firstDeadline,
-            isCurrent: { !self.isStale(context) },
-            send: { request in
-                var response = try await self.hop(0, request, context)
-                response.serverScope = response.exchanges.last?.scope
-                return response
-            },
-            inBackground: { work in
-                guard (try? self.gate.enter()) != nil else { return }
-                var context = context
-                context.call = self.time(.inherited)
-                // Its events, its exchanges and the origin of its stubs are not those of the call that began it.
-                context.frame = context.frame.map { frame in
-                    CallFrame(client: self, logger: frame.logger, resolver: frame.resolver, chain: frame.chain)
-                }
-                context.sending = 0
-                let hop = self.cacheableHop(request, url, context)
-                // Not detached: a scope of stubs in a test concerns it too.
-                Task {
-                    await work(hop)
-                    self.gate.leave()
-                }
-            }
-        )
+    ) -> CacheableHop? {
+        // The rewriter refuses an unreadable URL, with its own message. Schemes of the program are answered in process.
+        // A check of an identity wants the server.
+        guard schemes?.answers(request.url) != true, request.own?.options.stopsBeforeSending != true,
+            let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
+        else { return nil }
+        var context = context
+        context.keepsCodings = true
+        return CacheableHop(request: request, url: url, pipeline: self, context: context)
     }
 
     /// Returns a response with its content codings decoded, within the limit for bodies.
@@ -139,13 +161,12 @@ extension Pipeline {
     {
         let own = request.own?.options.maximumResponseBody ?? .inherited
         let limit = own.isInherited ? limits.maximumResponseBytes : own.bytes
-        if let source = response.cacheSource, source.isStored, let limit, let length = response.body.declaredLength,
+        if let limit, let source = response.cacheSource, source.isStored, let length = response.body.declaredLength,
             length > limit
         {
             throw HTTPDNSClientError.bodyTooLong(limit: .bytes(limit), on: nil)
         }
-        guard request.isDecoded, !response.body.isDecoded, request.method != .head,
-            response.headerFields.contains(.contentEncoding)
+        guard response.content.declaresCoding, request.isDecoded, !response.body.isDecoded, request.method != .head
         else { return response }
         var response = response
         response.body = response.body.decoded(ResponseHead(response.head), limit: limit)

@@ -101,6 +101,11 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         _ context: inout HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
+        if let responseCache, cookies == nil, settleAtOnce(&context),
+            let stored = try storedAtOnce(responseCache, request, context)
+        {
+            return stored
+        }
         guard storesNothing, settleAtOnce(&context) else { return try await sendHop(request, context) }
         return try await rewriteAndSend(request, context)
     }

@@ -100,6 +100,8 @@ extension HTTPDNSRewriter {
         public var port: UInt16 { parsed.port }
         /// The path and the query as they are sent; never empty.
         public var target: String { parsed.target }
+        /// Whether the text that is sent has a query.
+        package var hasQuery: Bool { parsed.hasQuery }
         /// The part after `#`, which is never sent; nil when there is none.
         public var fragment: String? { parsed.fragment }
         /// The Host field of the URL: the port is left out when it is the scheme's default (RFC 9110 section 7.2).

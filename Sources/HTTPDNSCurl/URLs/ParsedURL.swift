@@ -65,6 +65,8 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
 
     /// The path and query as they are sent, never empty.
     package var target: String { String(Substring(description.utf8.dropFirst(targetStart))) }
+    /// Whether there is a query, also an empty one.
+    package var hasQuery: Bool { description.utf8.contains(UInt8(ascii: "?")) }
     /// The part after `#`; never sent.
     package var fragment: String? { unsent?.fragment }
     /// The percent-decoded user and password, if the text had them. They are not in `description`.

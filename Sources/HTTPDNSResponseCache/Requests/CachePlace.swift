@@ -14,7 +14,6 @@ struct CachePlace: Sendable {
     let partition: String
     let rules: CacheRules
     let request: CacheRequest
-    let directives: RequestDirectives
     let policy: HTTPDNSClient.CachePolicy
     let lifetime: HTTPDNSClient.CacheLifetime
     /// The most private network scope whose responses the request may get; nil for any.
@@ -23,42 +22,50 @@ struct CachePlace: Sendable {
     init(_ hop: CacheableHop, _ cache: HTTPDNSClient.ResponseCache) {
         let options = hop.request.cache
         let credential = hop.url.parsed.credential.map { SHA256.hexadecimal(of: "\($0.user)\n\($0.password)") }
-        request = CacheRequest(
+        let request = CacheRequest(
             method: hop.request.method,
             fields: hop.request.headerFields,
             requestsCodings: hop.requestsCodings,
-            hasQuery: hop.url.target.contains("?"),
-            hasURLCredential: credential != nil,
+            hasQuery: hop.url.hasQuery,
             urlCredential: credential
         )
-        directives = RequestDirectives(request)
+        self.request = request
         policy = options.policy
         lifetime = options.lifetime
         maximumScope = hop.maximumScope
         url = cache.key(of: hop.url)
         let mode = options.partition == nil ? cache.settings.mode.mode : .private
         rules = mode == .shared ? cache.sharedRules : cache.privateRules
-        var parts: [String] = []
-        if let name = options.partition {
-            parts.append("partition \(name)")
-        } else if mode == .private, request.hasAuthorization || request.fields.contains(.cookie) {
-            let secrets = request.fields[values: .authorization] + [credential ?? ""] + request.fields[values: .cookie]
-            parts.append("credential \(SHA256.hexadecimal(of: secrets.joined(separator: "\n")))")
+        partition = Self.partition(of: hop, request, options.partition, mode)
+    }
+
+    /// Returns the name of the requests that may share responses; empty for all.
+    private static func partition(
+        of hop: CacheableHop,
+        _ request: CacheRequest,
+        _ name: String?,
+        _ mode: CacheRules.Mode
+    ) -> String {
+        var parts = ""
+        func add(_ kind: String, _ value: String) { parts += parts.isEmpty ? "\(kind) \(value)" : "\n\(kind) \(value)" }
+        if let name {
+            add("partition", name)
+        } else if mode == .private, request.hasAuthorization || request.kinds.contains(.cookie) {
+            let fields = request.fields
+            let secrets = fields[values: .authorization] + [request.urlCredential ?? ""] + fields[values: .cookie]
+            add("credential", SHA256.hexadecimal(of: secrets.joined(separator: "\n")))
         }
         // Another Host field selects another resource.
-        if let host = hop.request.options.hostHeader { parts.append("host \(host)") }
+        if let host = hop.hostHeader { add("host", host) }
         // A Unix socket, or addresses of the request's own, lead to another server under the same URL.
-        if let socket = hop.request.options.unixSocket { parts.append("socket \(socket)") }
-        let addresses = hop.request.options.addresses
-        if addresses != .automatic, addresses != .system { parts.append("addresses \(addresses)") }
-        partition = parts.joined(separator: "\n")
+        if let socket = hop.unixSocket { add("socket", socket) }
+        if let addresses = hop.addresses { add("addresses", addresses) }
+        return parts
     }
 
     /// Whether the request's response is the same for the requests that wait for it: it wants no part, and has no conditions
     /// of its own.
-    var isShareable: Bool {
-        !request.fields.contains(.range) && !Validation.hasConditions(request.fields)
-    }
+    var isShareable: Bool { request.kinds.isDisjoint(with: [.range, .condition, .rangeCondition]) }
 
     /// The key of requests that wait for each other.
     var refreshKey: String { "\(request.method.rawValue)\n\(partition)\n\(url)" }

@@ -9,21 +9,21 @@ internal import HTTPTypes
 // The step of the pipeline: what happens with one hop.
 extension HTTPDNSClient.ResponseCache: ResponseCaching {
     package func respond(to hop: CacheableHop) async throws -> HTTPDNSClient.Response {
-        let request = hop.request
-        guard request.method == .get || request.method == .head else { return try await sendOther(hop) }
-        count { $0.requests += 1 }
+        guard hop.isRead else { return try await sendOther(hop) }
         let place = CachePlace(hop, self)
+        if let response = responseAtOnce(place) { return response }
+        count { $0.requests += 1 }
         // The sum of all waits for others is limited. A request that takes nothing stored gains nothing by waiting.
-        let mayUseStored = !place.policy.contains(.doNotRead) && !place.directives.isNoCache
+        let mayUseStored = !place.policy.contains(.doNotRead) && !place.request.directives.isNoCache
         var (mayWait, waitEnd): (Bool, MonotonicTime?) = (mayUseStored, nil)
         while true {
-            let entry = place.policy.contains(.doNotRead) ? nil : find(place)
+            let entry = place.policy.contains(.doNotRead) ? nil : find(place, at: clock.now())
             if let entry, let response = try await stored(entry, place, hop) { return response }
             // The file of an entry that is damaged is gone by now.
-            let current = entry.flatMap { _ in find(place) }
+            let current = entry.flatMap { _ in find(place, at: clock.now()) }
             if isOffline { return try await offline(current, place, hop) }
-            if place.directives.onlyIfCached || place.policy.contains(.onlyStored) { return unavailable() }
-            guard request.method == .get, place.isShareable, !place.policy.contains(.doNotWrite) else {
+            if place.request.directives.onlyIfCached || place.policy.contains(.onlyStored) { return unavailable() }
+            guard place.request.method == .get, place.isShareable, !place.policy.contains(.doNotWrite) else {
                 return try await fetch(current, place, hop, nil)
             }
             switch refreshes.join(place.refreshKey, mayWait: mayWait) {
@@ -42,6 +42,43 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         }
     }
 
+    package func responseAtOnce(to hop: CacheableHop) -> HTTPDNSClient.Response? {
+        guard store.folder == nil, hop.isRead else { return nil }
+        return responseAtOnce(CachePlace(hop, self))
+    }
+
+    /// Returns a stored response whose body is in memory; nil when the request wants a part, has conditions, or has to wait.
+    private func responseAtOnce(_ place: CachePlace) -> HTTPDNSClient.Response? {
+        guard store.folder == nil, place.isShareable, !place.policy.contains(.doNotRead) else { return nil }
+        let now = clock.now()
+        guard let entry = find(place, at: now), case .memory(let bytes) = entry.body,
+            case .serve(let freshness) = ReuseDecision(entry.head, for: place.request, place.policy, at: now, place.rules)
+        else { return nil }
+        let source: HTTPDNSClient.CacheSource = freshness.isFresh ? .hit : .stale
+        count { counters in
+            counters.requests += 1
+            counters.note(source)
+        }
+        return response(
+            from: entry,
+            entry.response(age: freshness.ageSeconds),
+            source,
+            .bytes(place.request.method == .head ? [] : bytes)
+        )
+    }
+
+    private func response(
+        from entry: ResponseIndex.Entry,
+        _ head: HTTPResponse,
+        _ source: HTTPDNSClient.CacheSource,
+        _ body: HTTPDNSClient.Response.Body
+    ) -> HTTPDNSClient.Response {
+        var response = HTTPDNSClient.Response(head: head, version: entry.version, body: body)
+        response.cacheSource = source
+        response.serverScope = entry.head.scope
+        return response
+    }
+
     /// The longest body that is stored, in bytes.
     private var maximumEntryBytes: Int { settings.maximumEntryBytes }
 
@@ -54,8 +91,8 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
     }
 
     /// Returns the stored response for a request. A stored response must not lead where the request itself may not go.
-    private func find(_ place: CachePlace) -> ResponseIndex.Entry? {
-        let entry = store.find(place.url, place.partition, for: place.request, at: clock.now())
+    private func find(_ place: CachePlace, at now: Int64) -> ResponseIndex.Entry? {
+        let entry = store.find(place.url, place.partition, for: place.request, at: now)
         guard let entry, let limit = place.maximumScope else { return entry }
         return entry.head.scope.map { $0 <= limit } ?? false ? entry : nil
     }
@@ -114,11 +151,10 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         _ freshness: Freshness,
         _ place: CachePlace
     ) async throws -> HTTPDNSClient.Response? {
-        var head = entry.head.response
-        head.headerFields[.age] = String(freshness.ageSeconds)
+        var head = entry.response(age: freshness.ageSeconds)
         var range = 0..<entry.bodyLength
-        let fields = place.request.fields
-        if Validation.hasConditions(fields), !fields.contains(.ifRange) {
+        let (fields, kinds) = (place.request.fields, place.request.kinds)
+        if kinds.contains(.condition), !kinds.contains(.rangeCondition) {
             guard let isNotModified = Validation.isNotModified(entry.head, for: fields) else { return nil }
             if isNotModified {
                 head.status = .notModified
@@ -144,23 +180,8 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         }
         if place.request.method == .head { range = 0..<0 }
         guard let body = range.isEmpty ? .bytes([]) : try await store.body(of: entry, range) else { return nil }
-        count(source)
-        var response = HTTPDNSClient.Response(head: head, version: entry.head.httpVersion, body: body)
-        response.cacheSource = source
-        response.serverScope = entry.head.scope
-        return response
-    }
-
-    private func count(_ source: HTTPDNSClient.CacheSource) {
-        count { counters in
-            switch source {
-            case .hit: counters.hits += 1
-            case .validated: counters.validated += 1
-            case .stale: counters.stale += 1
-            case .offline: counters.offline += 1
-            default: counters.misses += 1
-            }
-        }
+        count { $0.note(source) }
+        return response(from: entry, head, source, body)
     }
 
     // MARK: with the server
@@ -226,7 +247,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             lead?.end(.notStorable)
             return stored
         }
-        if isCounted { count(.miss) }
+        if isCounted { count { $0.note(.miss) } }
         response.cacheSource = .miss
         if request.method == .head {
             await noteHead(response, entry, times, place)
@@ -266,11 +287,9 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
                 responseTime: times.response
             )
         else { return nil }
-        var updated = entry
-        updated.head = head
         guard
             var response = try await response(
-                from: updated,
+                from: entry.with(head),
                 .validated,
                 place.freshness(of: head, at: clock.now()),
                 place
@@ -360,7 +379,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             scope: response.serverScope
         )
         let mayStore =
-            !place.policy.contains(.doNotWrite) && hop.isCurrent() && isSentAsKnown(response, place)
+            !place.policy.contains(.doNotWrite) && hop.isCurrent && isSentAsKnown(response, place)
             && response.body.declaredLength.map { $0 <= Int64(maximumEntryBytes) } ?? true
             && Storability.mayStore(head, receivedFields: fields, to: place.request, place.rules)
             && settings.mayStore?(hop.request, response.head) ?? true
@@ -376,12 +395,6 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         let body = StoringBody(base: response.body, session: session)
         response.body = response.body.changed(to: body, length: response.body.declaredLength)
         return response
-    }
-}
-
-extension StoredHead {
-    fileprivate var httpVersion: HTTPDNSClient.HTTPVersion {
-        [.http2, .http10].first { $0.description == version } ?? .http11
     }
 }
 

@@ -149,8 +149,7 @@ extension HTTPDNSClient {
 
         /// Returns the URL as a key.
         func key(of url: HTTPDNSRewriter.CanonicalURL) -> String {
-            let text = "\(url.scheme)://\(url.authority)\(url.target)"
-            return settings.equivalentURL?(text) ?? text
+            settings.equivalentURL?(url.description) ?? url.description
         }
     }
 }
@@ -270,6 +269,17 @@ extension HTTPDNSClient.ResponseCache {
 
         /// Creates counters of zero.
         public init() {}
+
+        /// Counts a response.
+        mutating func note(_ source: HTTPDNSClient.CacheSource) {
+            switch source {
+            case .hit: hits += 1
+            case .validated: validated += 1
+            case .stale: stale += 1
+            case .offline: offline += 1
+            default: misses += 1
+            }
+        }
     }
 
     /// The error of a folder that cannot be used.

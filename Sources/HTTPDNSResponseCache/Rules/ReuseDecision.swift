@@ -31,7 +31,7 @@ enum ReuseDecision: Hashable, Sendable {
         _ policy: HTTPDNSClient.CachePolicy,
         _ rules: CacheRules
     ) -> ReuseDecision {
-        let (own, control) = (RequestDirectives(request), head.control)
+        let (own, control) = (request.directives, head.control)
         guard !own.isNoCache, !control.isNoCache, !head.facts.isPragmaNoCache else {
             return .validate(freshness)
         }
@@ -63,7 +63,7 @@ enum ReuseDecision: Hashable, Sendable {
         at now: Int64,
         _ rules: CacheRules
     ) -> Bool {
-        let (own, control) = (RequestDirectives(request), head.control)
+        let (own, control) = (request.directives, head.control)
         guard !own.isNoCache, mayBeStale(control, rules) else { return false }
         if policy.contains(.fallBackToStored) { return true }
         let freshness = Freshness(head, at: now, rules, hasQuery: request.hasQuery)
@@ -73,30 +73,8 @@ enum ReuseDecision: Hashable, Sendable {
 
     /// Whether a stored response may be served while there is no network.
     static func servesOffline(_ head: StoredHead, for request: CacheRequest, _ rules: CacheRules) -> Bool {
-        guard !RequestDirectives(request).isNoCache else { return false }
+        guard !request.directives.isNoCache else { return false }
         return rules.offlineIgnoresValidation || mayBeStale(head.control, rules)
-    }
-}
-
-/// The directives of a request, in milliseconds.
-struct RequestDirectives {
-    let isNoCache: Bool
-    let onlyIfCached: Bool
-    let maximumAge: Int64?
-    let minimumFresh: Int64?
-    let maximumStale: Int64?
-    /// In seconds.
-    let staleIfError: Int64?
-
-    init(_ request: CacheRequest) {
-        let control = CacheControl(request.fields)
-        // `Pragma` counts when there is no `Cache-Control` (RFC 9111 section 5.4).
-        isNoCache = control.isNoCache || control.isPragmaNoCache(request.fields)
-        onlyIfCached = control.onlyIfCached
-        maximumAge = control.maximumAge.map { $0.orZero * 1000 }
-        minimumFresh = control.minimumFresh.map { $0.orZero * 1000 }
-        maximumStale = control.maximumStale.map { $0.orZero == .max ? .max : $0.orZero * 1000 }
-        staleIfError = control.staleIfError?.orZero
     }
 }
 

@@ -20,7 +20,7 @@ enum Storability {
     static func mayStore(_ head: StoredHead, receivedFields: HTTPFields, to request: CacheRequest, _ rules: CacheRules)
         -> Bool
     {
-        guard request.method == .get, !CacheControl(request.fields).isNoStore else { return false }
+        guard request.method == .get, !request.directives.isNoStore else { return false }
         let control = CacheControl(receivedFields)
         let isUnderstood = understood.contains(head.status)
         // A status that is not known needs a declared lifetime, and a cache that need not understand it.
@@ -33,7 +33,7 @@ enum Storability {
             return false
         }
         if rules.mode == .shared {
-            guard !control.isPrivate, !receivedFields.contains(.setCookie), !request.fields.contains(.cookie) else {
+            guard !control.isPrivate, !receivedFields.contains(.setCookie), !request.kinds.contains(.cookie) else {
                 return false
             }
             let permitsSharing = control.isPublic || control.sharedMaximumAge != nil || control.mustRevalidate

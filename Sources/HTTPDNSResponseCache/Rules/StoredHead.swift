@@ -146,43 +146,27 @@ struct VaryFields: Hashable, Sendable {
     init(names: [String], of request: CacheRequest) {
         fields = names.map { Field(name: $0, value: request.normalizedValue(of: $0)) }
     }
-
-    /// Whether a request has the same values.
-    func match(_ request: CacheRequest) -> Bool {
-        fields.allSatisfy { request.normalizedValue(of: $0.name) == $0.value }
-    }
 }
 
-/// The parts of a request that the rules read.
-struct CacheRequest: Sendable {
-    var method: HTTPRequest.Method
-    var fields: HTTPFields
-    /// Whether the client adds `Accept-Encoding` itself, below the cache.
-    var requestsCodings = false
-    /// Whether the URL has a query.
-    var hasQuery = false
-    /// Whether a credential in the URL becomes a field.
-    var hasURLCredential = false
-    /// The credential in the URL, as a digest.
-    var urlCredential: String?
+/// The values of one request that the variants of a URL are compared with. Each is normalized once.
+struct VaryValues {
+    let request: CacheRequest
+    private var known: [String: String?] = [:]
 
-    var hasAuthorization: Bool { fields.contains(.authorization) || hasURLCredential }
+    init(_ request: CacheRequest) { self.request = request }
 
-    /// Fields whose values are stored as digests, because they are secrets.
-    private static let secrets: Set<String> = ["authorization", "cookie", "proxy-authorization"]
-    /// Fields whose values are compared without case (RFC 9110 section 12.5).
-    private static let withoutCase: Set<String> = ["accept", "accept-charset", "accept-encoding", "accept-language"]
-
-    /// Returns a value with one spelling for blanks, list separators and, where it has no meaning, case.
-    func normalizedValue(of name: String) -> String? {
-        guard let fieldName = HTTPField.Name(name) else { return nil }
-        let values = fields[values: fieldName]
-        if values.isEmpty {
-            if name == "accept-encoding", requestsCodings { return "<client>" }
-            return name == "authorization" ? urlCredential : nil
+    /// Whether the request has the values of a variant.
+    mutating func match(_ vary: VaryFields) -> Bool {
+        for field in vary.fields {
+            let value: String?
+            if let old = known[field.name] {
+                value = old
+            } else {
+                value = request.normalizedValue(of: field.name)
+                known[field.name] = .some(value)
+            }
+            guard value == field.value else { return false }
         }
-        if CacheRequest.secrets.contains(name) { return SHA256.hexadecimal(of: values.joined(separator: "\n")) }
-        let text = values.flatMap { ListElements($0) }.joined(separator: ", ")
-        return CacheRequest.withoutCase.contains(name) ? text.lowercased() : text
+        return true
     }
 }

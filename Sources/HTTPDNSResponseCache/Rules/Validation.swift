@@ -6,14 +6,6 @@ internal import HTTPTypes
 
 /// Conditional requests, and what their responses change (RFC 9111 section 4.3).
 enum Validation {
-    /// The fields that make a request conditional.
-    private static let conditions: Set<HTTPField.Name> = [
-        .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
-    ]
-
-    /// Whether a request has conditions of its own.
-    static func hasConditions(_ fields: HTTPFields) -> Bool { fields.contains { conditions.contains($0.name) } }
-
     /// Returns the fields that ask whether a stored response is still valid; empty when it has no validator.
     static func conditions(for head: StoredHead) -> HTTPFields {
         var fields: HTTPFields = [:]

@@ -22,27 +22,21 @@ struct ResponseIndex: Sendable {
         case file(StoredFile)
     }
 
-    struct Entry: Sendable {
-        let id: UInt64
-        var head: StoredHead
-        let body: Body
-        let bodyLength: Int64
-        /// The number of bytes that count towards the limit.
-        var cost: Int
-    }
-
     private struct Slot: Sendable {
         var entry: Entry
         var isUsed = false
     }
+
+    /// The most variants of a URL in one partition. An insertion and a search look at all of them.
+    static let maximumVariants = 64
 
     let limits: Limits
     private var slots: [Slot?] = []
     private var free: [Int] = []
     private var hand = 0
     private var slotsByID: [UInt64: Int] = [:]
-    private var idsByURL: [String: [UInt64]] = [:]
-    private var lastID: UInt64 = 0
+    /// The slots of the variants of a URL by partition, the oldest first.
+    private var variants: [String: [String: [Int]]] = [:]
     /// The bytes of all entries.
     private(set) var bytes = 0
     /// The bytes of responses that are being stored.
@@ -64,27 +58,22 @@ struct ResponseIndex: Sendable {
         at now: Int64,
         removed: inout [Entry]
     ) -> Entry? {
-        guard let ids = idsByURL[url] else { return nil }
-        var best: Int?
-        for id in ids {
-            guard let index = slotsByID[id], let entry = slots[index]?.entry, entry.head.partition == partition else {
-                continue
-            }
+        guard let places = variants[url]?[partition] else { return nil }
+        var values = VaryValues(request)
+        var best: (place: Int, entry: Entry)?
+        for place in places {
+            guard let entry = slots[place]?.entry else { continue }
             guard abs(now - entry.head.responseTime) <= limits.age else {
-                removed += remove(id).map { [$0] } ?? []
+                removed += remove(entry.id).map { [$0] } ?? []
                 continue
             }
-            guard entry.head.vary.match(request) else { continue }
-            if let old = best, let other = slots[old]?.entry,
-                Self.rank(other.head, at: now) >= Self.rank(entry.head, at: now)
-            {
-                continue
-            }
-            best = index
+            guard values.match(entry.head.vary) else { continue }
+            if let best, Self.rank(best.entry.head, at: now) >= Self.rank(entry.head, at: now) { continue }
+            best = (place, entry)
         }
         guard let best else { return nil }
-        slots[best]?.isUsed = true
-        return slots[best]?.entry
+        slots[best.place]?.isUsed = true
+        return best.entry
     }
 
     /// Returns the number that is larger for a newer response. One from the future is stale, so every other is newer.
@@ -94,29 +83,24 @@ struct ResponseIndex: Sendable {
 
     /// Adds a response in place of the one for the same requests, and evicts others until the bounds hold.
     /// - Returns: The entries that were removed, which include the new one when it is longer than the limit.
-    mutating func insert(_ head: StoredHead, _ body: Body, bodyLength: Int64, cost: Int) -> [Entry] {
-        lastID += 1
-        let entry = Entry(id: lastID, head: head, body: body, bodyLength: bodyLength, cost: cost)
+    mutating func insert(_ entry: Entry) -> [Entry] {
+        let (head, cost) = (entry.head, entry.cost)
         guard cost <= limits.bytes, limits.entries > 0 else { return [entry] }
         var removed: [Entry] = []
-        for id in idsByURL[head.url] ?? [] {
-            guard let index = slotsByID[id], let other = slots[index]?.entry.head,
-                other.partition == head.partition, other.vary == head.vary
-            else { continue }
-            removed += remove(id).map { [$0] } ?? []
+        let others = (variants[head.url]?[head.partition] ?? []).compactMap { slots[$0]?.entry }
+        for other in others where other.head.vary == head.vary { removed += remove(other.id).map { [$0] } ?? [] }
+        if others.count - removed.count >= Self.maximumVariants, let oldest = others.first {
+            removed += remove(oldest.id).map { [$0] } ?? []
         }
         while count >= limits.entries || bytes + reserved + cost > limits.bytes {
             guard let evicted = evict() else { break }
             removed.append(evicted)
         }
-        if let index = free.popLast() {
-            slots[index] = Slot(entry: entry)
-            slotsByID[entry.id] = index
-        } else {
-            slotsByID[entry.id] = slots.count
-            slots.append(Slot(entry: entry))
-        }
-        idsByURL[head.url, default: []].append(entry.id)
+        let place = free.popLast() ?? slots.count
+        if place == slots.count { slots.append(nil) }
+        slots[place] = Slot(entry: entry)
+        slotsByID[entry.id] = place
+        variants[head.url, default: [:]][head.partition, default: []].append(place)
         bytes += cost
         return removed
     }
@@ -136,26 +120,27 @@ struct ResponseIndex: Sendable {
     /// Replaces the head of an entry.
     /// - Returns: Whether it is still there.
     mutating func update(_ id: UInt64, _ head: StoredHead) -> Bool {
-        guard let index = slotsByID[id], slots[index] != nil else { return false }
-        slots[index]?.entry.head = head
+        guard let place = slotsByID[id], let entry = slots[place]?.entry else { return false }
+        slots[place]?.entry = entry.with(head)
         return true
     }
 
     mutating func remove(_ id: UInt64) -> Entry? {
-        guard let index = slotsByID.removeValue(forKey: id), let slot = slots[index] else { return nil }
-        slots[index] = nil
-        free.append(index)
-        bytes -= slot.entry.cost
-        let url = slot.entry.head.url
-        idsByURL[url]?.removeAll { $0 == id }
-        if idsByURL[url]?.isEmpty == true { idsByURL[url] = nil }
-        return slot.entry
+        guard let place = slotsByID.removeValue(forKey: id), let entry = slots[place]?.entry else { return nil }
+        slots[place] = nil
+        free.append(place)
+        bytes -= entry.cost
+        let (url, partition) = (entry.head.url, entry.head.partition)
+        variants[url]?[partition]?.removeAll { $0 == place }
+        if variants[url]?[partition]?.isEmpty == true { variants[url]?[partition] = nil }
+        if variants[url]?.isEmpty == true { variants[url] = nil }
+        return entry
     }
 
     /// Removes all responses of a URL, of all partitions.
     mutating func removeAll(url: String) -> [Entry] {
-        // Without the list in the table, no removal searches it.
-        (idsByURL.removeValue(forKey: url) ?? []).compactMap { remove($0) }
+        let places = variants[url]?.values.flatMap(\.self) ?? []
+        return places.compactMap { slots[$0]?.entry.id }.compactMap { remove($0) }
     }
 
     private mutating func evict() -> Entry? {

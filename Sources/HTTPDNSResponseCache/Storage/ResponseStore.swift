@@ -30,7 +30,9 @@ final class ResponseStore: Sendable {
     ) {
         var (index, removed) = (ResponseIndex(limits), [ResponseIndex.Entry]())
         for (head, file) in loaded {
-            removed += index.insert(head, .file(file), bodyLength: file.bodyLength, cost: Int(file.length))
+            removed += index.insert(
+                ResponseIndex.Entry(head, .file(file), bodyLength: file.bodyLength, cost: Int(file.length))
+            )
         }
         self.index = Lock(index)
         self.folder = folder
@@ -122,20 +124,14 @@ final class ResponseStore: Sendable {
     fileprivate func release(_ count: Int) { index.withLock { $0.release(count) } }
 
     /// Adds a response whose bytes are reserved.
-    fileprivate func insert(
-        _ head: StoredHead,
-        _ body: ResponseIndex.Body,
-        bodyLength: Int64,
-        cost: Int,
-        reserved: Int
-    ) -> Bool {
-        let (removed, isStored) = index.withLock { index in
+    /// - Returns: Whether it is stored.
+    fileprivate func insert(_ entry: ResponseIndex.Entry, reserved: Int) -> Bool {
+        let removed = index.withLock { index in
             index.release(reserved)
-            let removed = index.insert(head, body, bodyLength: bodyLength, cost: cost)
-            return (removed, !removed.contains { $0.body == body && $0.head == head })
+            return index.insert(entry)
         }
         drop(removed)
-        return isStored
+        return !removed.contains { $0.id == entry.id }
     }
 
     private func drop(_ entries: [ResponseIndex.Entry]) {
@@ -279,10 +275,12 @@ final class StoredBodyWriter: Sendable {
             return false
         }
         return store.insert(
-            ended.head,
-            .file(stored),
-            bodyLength: stored.bodyLength,
-            cost: Int(stored.length),
+            ResponseIndex.Entry(
+                ended.head,
+                .file(stored),
+                bodyLength: stored.bodyLength,
+                cost: Int(stored.length)
+            ),
             reserved: ended.reserved
         )
     }
@@ -295,10 +293,12 @@ final class StoredBodyWriter: Sendable {
         }
         guard let ended else { return false }
         return store.insert(
-            ended.head,
-            .memory(ended.waiting),
-            bodyLength: ended.length,
-            cost: room + ended.waiting.count,
+            ResponseIndex.Entry(
+                ended.head,
+                .memory(ended.waiting),
+                bodyLength: ended.length,
+                cost: room + ended.waiting.count
+            ),
             reserved: ended.reserved
         )
     }

@@ -20,6 +20,10 @@ struct ResponseIndexTests {
         return stored
     }
 
+    private func entry(_ head: StoredHead, _ body: ResponseIndex.Body = .memory([]), cost: Int) -> ResponseIndex.Entry {
+        ResponseIndex.Entry(head, body, bodyLength: 0, cost: cost)
+    }
+
     private func find(_ number: Int, in index: inout ResponseIndex, at now: Int64 = arrival) -> ResponseIndex.Entry? {
         var removed: [ResponseIndex.Entry] = []
         return index.find("http://one.test/\(number)", "", for: request, at: now, removed: &removed)
@@ -28,14 +32,14 @@ struct ResponseIndexTests {
     @Test("Bytes and entries stay within their limits, and used entries stay longer")
     func eviction() {
         var index = index()
-        for number in 0..<10 { _ = index.insert(stored(number), .memory([]), bodyLength: 0, cost: 100) }
+        for number in 0..<10 { _ = index.insert(entry(stored(number), cost: 100)) }
         for number in 0..<5 { #expect(find(number, in: &index) != nil) }
-        let removed = (10..<15).flatMap { index.insert(stored($0), .memory([]), bodyLength: 0, cost: 100) }
+        let removed = (10..<15).flatMap { index.insert(entry(stored($0), cost: 100)) }
         #expect(Set(removed.map(\.head.url)) == Set((5..<10).map { "http://one.test/\($0)" }))
         #expect(index.bytes == 1000 && index.count == 10)
         var few = self.index(entries: 3)
         for number in 0..<10 {
-            _ = few.insert(stored(number), .memory([]), bodyLength: 0, cost: 1)
+            _ = few.insert(entry(stored(number), cost: 1))
             #expect(few.count <= 3)
         }
     }
@@ -43,8 +47,8 @@ struct ResponseIndexTests {
     @Test("The newer response replaces the one for the same requests")
     func replacing() {
         var index = index()
-        _ = index.insert(stored(1), .memory([1]), bodyLength: 1, cost: 10)
-        let removed = index.insert(stored(1), .memory([2]), bodyLength: 1, cost: 20)
+        _ = index.insert(entry(stored(1), .memory([1]), cost: 10))
+        let removed = index.insert(entry(stored(1), .memory([2]), cost: 20))
         #expect(removed.map(\.body) == [.memory([1])])
         #expect(index.bytes == 20 && find(1, in: &index)?.body == .memory([2]))
     }
@@ -52,10 +56,10 @@ struct ResponseIndexTests {
     @Test("An entry that is too old is not found, and one over the limit is not added")
     func bounds() {
         var index = index()
-        _ = index.insert(stored(1), .memory([]), bodyLength: 0, cost: 10)
+        _ = index.insert(entry(stored(1), cost: 10))
         #expect(find(1, in: &index, at: arrival + 1000) != nil)
         #expect(find(1, in: &index, at: arrival + 1001) == nil && index.count == 0)
-        #expect(index.insert(stored(2), .memory([]), bodyLength: 0, cost: 1001).count == 1)
+        #expect(index.insert(entry(stored(2), cost: 1001)).count == 1)
         #expect(index.count == 0 && index.bytes == 0)
     }
 
@@ -65,42 +69,57 @@ struct ResponseIndexTests {
         var early = stored(1)
         early.responseTime = arrival + 500
         early.vary = VaryFields([VaryFields.Field(name: "accept", value: nil)])
-        _ = index.insert(early, .memory([1]), bodyLength: 1, cost: 10)
+        _ = index.insert(entry(early, .memory([1]), cost: 10))
         #expect(find(1, in: &index)?.body == .memory([1]))
-        _ = index.insert(stored(1), .memory([2]), bodyLength: 1, cost: 10)
+        _ = index.insert(entry(stored(1), .memory([2]), cost: 10))
         #expect(find(1, in: &index)?.body == .memory([2]))
         #expect(find(1, in: &index, at: arrival + 500)?.body == .memory([1]))
         #expect(find(1, in: &index, at: arrival - 501)?.body == .memory([2]) && index.count == 1)
         #expect(find(1, in: &index, at: arrival - 1001) == nil && index.count == 0)
     }
 
-    /// The list of a URL is not searched for each of its responses. The shortest of several times counts.
-    @Test("All responses of a URL are removed faster than one after the other")
+    @Test("All responses of a URL are removed, with their variants and partitions, and no others")
     func removingURL() {
-        var filled = index(bytes: 1 << 20, entries: 10_000)
-        for number in 0..<1500 {
-            var variant = stored(1)
-            variant.partition = "\(number)"
-            _ = filled.insert(variant, .memory([]), bodyLength: 0, cost: 1)
+        var index = index()
+        for partition in ["", "a", "b"] {
+            for value in ["de", "en"] {
+                var variant = stored(1)
+                variant.partition = partition
+                variant.vary = VaryFields([VaryFields.Field(name: "accept-language", value: value)])
+                _ = index.insert(entry(variant, cost: 10))
+            }
         }
-        let (ids, clock) = (filled.all.map(\.id), ContinuousClock())
-        var (single, together): ([Duration], [Duration]) = ([], [])
-        for _ in 0..<5 {
-            var index = filled
-            single.append(clock.measure { for id in ids { _ = index.remove(id) } })
-            #expect(index.count == 0 && index.bytes == 0)
-            index = filled
-            together.append(clock.measure { _ = index.removeAll(url: "http://one.test/1") })
-            #expect(index.count == 0 && index.bytes == 0)
+        _ = index.insert(entry(stored(2), cost: 10))
+        #expect(index.removeAll(url: "http://one.test/1").count == 6)
+        #expect(index.count == 1 && index.bytes == 10 && find(2, in: &index) != nil)
+    }
+
+    /// The number of variants bounds the work of a search.
+    @Test("A URL has a bounded number of variants in each partition, and the oldest goes first")
+    func variants() {
+        var index = index(bytes: 1 << 20, entries: 10_000)
+        var removed: [String?] = []
+        for number in 0..<ResponseIndex.maximumVariants + 3 {
+            for partition in ["", "other"] {
+                var variant = stored(1)
+                variant.partition = partition
+                variant.vary = VaryFields([VaryFields.Field(name: "accept-language", value: "\(number)")])
+                removed += index.insert(entry(variant, cost: 1)).map { $0.head.vary.fields[0].value }
+            }
         }
-        let (slow, fast) = (single.min() ?? .zero, together.min() ?? .zero)
-        #expect(fast * 3 < slow * 2)
+        #expect(removed == ["0", "0", "1", "1", "2", "2"])
+        #expect(index.count == 2 * ResponseIndex.maximumVariants)
+        var german = request
+        german.fields[.acceptLanguage] = "3"
+        var expired: [ResponseIndex.Entry] = []
+        let found = index.find("http://one.test/1", "other", for: german, at: arrival, removed: &expired)
+        #expect(found?.head.vary.fields.first?.value == "3" && found?.head.partition == "other")
     }
 
     @Test("Bytes are reserved before they are stored, and never beyond the limit")
     func reservation() {
         var index = index()
-        for number in 0..<10 { _ = index.insert(stored(number), .memory([]), bodyLength: 0, cost: 100) }
+        for number in 0..<10 { _ = index.insert(entry(stored(number), cost: 100)) }
         #expect(index.reserve(250)?.count == 3)
         #expect(index.bytes + index.reserved == 950)
         #expect(index.reserve(751) == nil)
