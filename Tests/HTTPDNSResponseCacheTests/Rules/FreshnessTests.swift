@@ -52,6 +52,12 @@ struct FreshnessTests {
                 fields: ["date": "Sun, 06 Nov 1994 07:00:00 GMT", "expires": "Sun, 06 Nov 1994 07:00:10 GMT"],
                 lifetime: 10
             ),
+            // The obsolete forms of dates (RFC 9110 section 5.6.7).
+            Case(
+                fields: ["date": "Sunday, 06-Nov-94 08:49:37 GMT", "expires": "Sun Nov  6 08:50:37 1994"],
+                lifetime: 60
+            ),
+            Case(fields: ["last-modified": "Sun Nov  6 08:39:37 1994"], lifetime: 60),
             Case(fields: ["expires": "0", "last-modified": "Sun, 06 Nov 1993 08:49:37 GMT"], lifetime: 0),
             Case(fields: ["expires": "Sun, 06 Nov 1994 08:50:37 GMT"], lifetime: 60),
             Case(fields: ["last-modified": "Sun, 06 Nov 1994 08:39:37 GMT"], lifetime: 60),

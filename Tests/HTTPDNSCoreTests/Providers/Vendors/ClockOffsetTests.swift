@@ -32,10 +32,28 @@ struct ClockOffsetTests {
         #expect(HTTPDate.seconds(text) == seconds)
     }
 
+    /// RFC 9110 section 5.6.7. A year of two digits is at most 50 years ahead.
+    @Test(
+        "The obsolete forms of HTTP dates are read",
+        arguments: [
+            ("Sunday, 06-Nov-94 08:49:37 GMT", 1994, 784_111_777), ("Sun Nov  6 08:49:37 1994", 2026, 784_111_777),
+            ("Wed Nov 16 08:49:37 1994", 2026, 784_975_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 2026, 784_111_777),
+            ("Saturday, 06-Nov-94 08:49:37 GMT", 2050, 3_939_871_777),
+            ("Monday, 01-Jan-01 00:00:00 GMT", 1999, 978_307_200), ("Thursday, 01-Jan-70 00:00:00 GMT", 1994, 0),
+        ] as [(String, Int64, Int64)]
+    )
+    func obsoleteDates(text: String, year: Int64, seconds: Int64) {
+        // The middle of the year.
+        let now = (year - 1970) * 31_556_952_000 + 15_778_476_000
+        #expect(HTTPDate.seconds(text, clock: WallClock { now }) == seconds)
+    }
+
     @Test(
         "Other forms of dates are refused",
         arguments: [
-            "", "1700000000", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+            "", "1700000000", "Sunday, 06-Nov-1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37",
+            "Sun Nov 6 08:49:37 1994",
+            "Sun Nov  6 08:49:37 1994 ", "Sun Nov  06 08:49:37 1994", "Sun, 06-Nov-94 08:49:37 GMT",
             "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 6 Nov 1994 08:49:37 GMT",
             "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT",
             "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov -994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT ",
