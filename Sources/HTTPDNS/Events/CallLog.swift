@@ -108,19 +108,32 @@ struct CallLog: Sendable {
         openHops.append(OpenHop(number: number, request: RequestFacts(request), start: now))
     }
 
-    /// - Parameter outcome: The status of the response, or the error of the hop.
-    mutating func endHop(_ number: Int, _ outcome: Result<HTTPResponse.Status, any Error>, at now: MonotonicTime) {
+    /// - Parameters:
+    ///   - outcome: The status of the response, or the error of the hop.
+    ///   - source: The part that the response cache took in the response.
+    mutating func endHop(
+        _ number: Int,
+        _ outcome: Result<HTTPResponse.Status, any Error>,
+        _ source: HTTPDNSClient.CacheSource?,
+        at now: MonotonicTime
+    ) {
         guard !isEnded, let index = openHops.firstIndex(where: { $0.number == number }) else { return }
         let open = openHops.remove(at: index)
         switch outcome {
         case .success(let status):
-            guard !sendings.contains(where: { $0.hop.number == number && $0.hop.status != nil }) else { return }
+            if let index = sendings.lastIndex(where: { $0.hop.number == number && $0.hop.status != nil }) {
+                // The cache has answered with a stored response instead of that of the server.
+                guard let source, source != .miss else { return }
+                sendings[index].hop.cacheSource = source
+                return addHeadInProcess(status, source, hop: number, at: now)
+            }
             var hop = hop(of: open)
             hop.duration = now - open.start
             hop.isAnsweredInProcess = true
             hop.status = status
+            hop.cacheSource = source
             sendings.append(Sending(hop: hop))
-            addHeadInProcess(status, hop: number, at: now)
+            addHeadInProcess(status, source, hop: number, at: now)
         case .failure(let error):
             guard !sendings.contains(where: { $0.hop.number == number }) else { return }
             var hop = hop(of: open)
@@ -133,9 +146,15 @@ struct CallLog: Sendable {
         Hop(number: open.number, method: open.request.method, url: open.request.url, start: open.start)
     }
 
-    private mutating func addHeadInProcess(_ status: HTTPResponse.Status, hop number: Int, at now: MonotonicTime) {
+    private mutating func addHeadInProcess(
+        _ status: HTTPResponse.Status,
+        _ source: HTTPDNSClient.CacheSource?,
+        hop number: Int,
+        at now: MonotonicTime
+    ) {
         add(.responseHead, hop: number, at: now) { event in
             event.status = status
+            event.cacheSource = source
             event.isAnsweredInProcess = true
         }
     }
@@ -190,6 +209,7 @@ struct CallLog: Sendable {
         add(.responseHead, hop: sendings[index].hop.number, at: now) { event in
             event.status = exchange.status
             event.endpoint = exchange.remote
+            event.cacheSource = exchange.cacheSource
         }
     }
 
@@ -331,7 +351,7 @@ struct CallLog: Sendable {
         hop.isAnsweredInProcess = true
         hop.status = status
         sendings.append(Sending(hop: hop))
-        addHeadInProcess(status, hop: 0, at: now)
+        addHeadInProcess(status, nil, hop: 0, at: now)
     }
 
     mutating func noteBody(_ progress: HTTPDNSClient.Progress, at now: MonotonicTime) {
@@ -379,6 +399,7 @@ extension HTTPDNSClient.CallRecord.Hop {
         destination = HTTPDNSClient.Response.Destination(exchange, exchange.cacheSource)
         attempts = exchange.failedAttempts
         status = exchange.status
+        cacheSource = exchange.cacheSource
         version = exchange.version
         resolve = exchange.resolve
         timings = exchange.timings

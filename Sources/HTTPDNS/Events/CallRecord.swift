@@ -55,6 +55,8 @@ extension HTTPDNSClient {
             self.outcome = outcome
         }
 
+        /// The part that the response cache took in the last hop; nil without a cache.
+        public var cacheSource: HTTPDNSClient.CacheSource? { hops.last?.cacheSource }
         /// The bytes of all request bodies, as sent.
         public var requestBodyBytes: Int64 { hops.reduce(0) { $0 + ($1.requestBodyBytes ?? 0) } }
         /// The bytes of all response bodies, as received.
@@ -95,14 +97,17 @@ extension HTTPDNSClient.CallRecord {
         public var start: MonotonicTime
         /// The time from the start of the hop to its response head, or to its failure; nil when it was canceled.
         public var duration: Duration?
-        /// Whether the response was made in this process: by an interceptor, a stub or a handler of a scheme. Such a hop has
-        /// no destination, timings or bytes.
+        /// Whether the response was made in this process: by an interceptor, a stub, a handler of a scheme or the response
+        /// cache. Such a hop has no destination, timings or bytes.
         public var isAnsweredInProcess = false
         /// Whether the hop is that of another call with an identical request, whose response this call got too
         /// (``HTTPDNSClient/Configuration/mergesIdenticalReads``). It has the method and URL of this call, the destination,
         /// version and status of the response, and the time that this call waited. Attempts, timings, bytes and redirects are
         /// in the record of the other call.
         public var isMerged = false
+        /// The part that the response cache took. For `validated`, and for `stale` after an error of the server, ``status``
+        /// is that of the server. Nil without a cache, for a method that it does not store, and for a hop that failed.
+        public var cacheSource: HTTPDNSClient.CacheSource?
         /// The server that responded, and the source of its address; nil without a response of a server.
         public var destination: HTTPDNSClient.Response.Destination?
         /// The addresses that were tried and failed, in order.

@@ -50,12 +50,12 @@ final class ObservedCall: Sendable {
 
     /// Ends a hop, which has a response. One that was not sent was answered in process.
     func endHop(_ number: Int, _ response: HTTPDNSClient.Response) {
-        let status = response.status
-        note { log, now in log.endHop(number, .success(status), at: now) }
+        let (status, source) = (response.status, response.cacheSource)
+        note { log, now in log.endHop(number, .success(status), source, at: now) }
     }
 
     func endHop(_ number: Int, _ error: any Error) {
-        note { log, now in log.endHop(number, .failure(error), at: now) }
+        note { log, now in log.endHop(number, .failure(error), nil, at: now) }
     }
 
     /// Begins a sending of a hop.

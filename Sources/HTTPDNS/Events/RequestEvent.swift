@@ -39,11 +39,16 @@ extension HTTPDNSClient {
         public var reusedConnection: Bool?
         /// The status, for ``Kind/responseHead``, ``Kind/redirect`` and a ``Kind/retry`` after a response.
         public var status: HTTPResponse.Status?
-        /// Whether the response was made in this process: by an interceptor, a stub or a handler of a scheme.
+        /// Whether the response was made in this process: by an interceptor, a stub, a handler of a scheme or the response
+        /// cache.
         public var isAnsweredInProcess = false
         /// Whether the response is that to an identical request of another call, for ``Kind/responseHead``. See
         /// ``HTTPDNSClient/CallRecord/Hop/isMerged``.
         public var isMerged = false
+        /// The part that the response cache took, for ``Kind/responseHead``. It is `miss` for a head of the server, also of a
+        /// 304 response; the other values are for a head that the cache made. Nil without a cache, for a method that it
+        /// does not store, and for a head of an interceptor.
+        public var cacheSource: HTTPDNSClient.CacheSource?
         /// The bytes of the body so far, for ``Kind/requestBodyProgress`` and ``Kind/bodyProgress``.
         public var progress: HTTPDNSClient.Progress?
         /// The wait before the next try, for ``Kind/retry``.
@@ -75,6 +80,7 @@ extension HTTPDNSClient {
             if let url { text += " \(url)" }
             if let endpoint { text += " \(endpoint)" }
             if let source { text += " by \(source)" }
+            if let cacheSource { text += " cache \(cacheSource)" }
             if let progress { text += " \(progress)" }
             if let error { text += " \(error.shortDescription)" }
             return text
@@ -105,7 +111,8 @@ extension HTTPDNSClient.RequestEvent {
         public static let requestSent = Kind(description: "request-sent")
         /// Bytes of a streamed request body were sent: a body from a file or a stream. A body in memory has no such events.
         public static let requestBodyProgress = Kind(description: "request-body-progress")
-        /// A response head arrived, or was made in this process.
+        /// A response head arrived, or was made in this process. A hop whose response of the server the response cache replaces
+        /// by a stored one has two of these events.
         public static let responseHead = Kind(description: "response-head")
         /// Bytes of the response body were read by the caller.
         public static let bodyProgress = Kind(description: "body-progress")

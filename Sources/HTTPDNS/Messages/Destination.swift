@@ -14,9 +14,10 @@ extension HTTPDNSClient.Response {
         private let cacheSource: HTTPDNSClient.CacheSource?
 
         init(_ exchange: HTTPDNSClient.Exchange?, _ cacheSource: HTTPDNSClient.CacheSource?) {
-            let isStored = cacheSource.map { $0.isStored && $0 != .validated } ?? false
-            self.exchange = isStored ? nil : exchange
-            self.cacheSource = isStored ? cacheSource : nil
+            // A validated response and a miss have a server.
+            let isFromCache = cacheSource.map { $0 != .miss && $0 != .validated } ?? false
+            self.exchange = isFromCache ? nil : exchange
+            self.cacheSource = isFromCache ? cacheSource : nil
         }
 
         /// The address and port that answered, see ``HTTPDNSClient/Exchange/remote``. Nil for a Unix socket, and when an

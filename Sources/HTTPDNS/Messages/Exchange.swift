@@ -46,8 +46,9 @@ extension HTTPDNSClient {
         /// The durations of the phases that had ended at the response head. ``HTTPDNSClient/Response/Body/summary`` has
         /// the total.
         public var timings: HTTPDNSClient.Exchange.Timings
-        /// The part that the response cache took: `miss` or `validated`; nil without a cache. A response that was answered
-        /// without sending has no exchange, see ``HTTPDNSClient/Response/cacheSource``.
+        /// The part that the response cache took after this exchange: `miss`, `validated`, or `stale` when a stored response
+        /// replaced an error of the server. Nil without a cache, and for a method that it does not store. An exchange is
+        /// sent: a response from the cache without sending has none, see ``HTTPDNSClient/Response/cacheSource``.
         public package(set) var cacheSource: HTTPDNSClient.CacheSource?
         /// A number unique in the process for a call through interceptors or hooks, 0 for others.
         var number: UInt64 = 0

@@ -138,7 +138,7 @@ extension HTTPDNSClient {
     /// The part that a response cache took in a response.
     public struct CacheSource: Hashable, Sendable, CustomStringConvertible {
         private enum Content: String {
-            case hit, validated, miss, stale, offline
+            case hit, validated, miss, stale, offline, unavailable
         }
 
         private let content: Content
@@ -155,9 +155,11 @@ extension HTTPDNSClient {
         public static let stale = CacheSource(content: .stale)
         /// A stored response, because no server could be reached or the cache is switched to offline.
         public static let offline = CacheSource(content: .offline)
+        /// No response of a server: there is no stored response, and the request was not to be sent. The status is 504.
+        public static let unavailable = CacheSource(content: .unavailable)
 
         /// Whether the body was stored before the request.
-        public var isStored: Bool { self != .miss }
+        public var isStored: Bool { self != .miss && self != .unavailable }
     }
 }
 

@@ -39,8 +39,8 @@ package struct CacheableHop: Sendable {
     fileprivate let pipeline: Pipeline
     fileprivate let context: HTTPDNSClient.InterceptionContext
 
-    /// Whether the request is one for a representation: GET or HEAD without a body.
-    package var isRead: Bool { (request.method == .get || request.method == .head) && request.body.isEmpty }
+    /// Whether the request may have a stored response: GET or HEAD without a body.
+    package var isRead: Bool { request.isRead }
     /// Whether the client requests content codings, unless the request has an `Accept-Encoding` field.
     package var requestsCodings: Bool { request.isDecoded }
     /// The request's own Host field; nil for the URL's.
@@ -95,6 +95,11 @@ package struct CacheableHop: Sendable {
         guard let parsed = try? url.parsed.following(reference) else { return nil }
         return try? HTTPDNSRewriter.Canonicalizer.canonicalize(parsed.description)
     }
+}
+
+extension HTTPDNSClient.Request {
+    /// Whether the request may have a stored response: GET or HEAD without a body.
+    var isRead: Bool { (method == .get || method == .head) && body.isEmpty }
 }
 
 extension HTTPDNSClient.Configuration {

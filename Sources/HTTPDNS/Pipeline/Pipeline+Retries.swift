@@ -36,7 +36,7 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext,
         after first: Result<HTTPDNSClient.Response, any Error>
     ) async throws -> HTTPDNSClient.Response {
-        if case .success(let response) = first, response.statusCode < 400 { return response }
+        if case .success(let response) = first, response.statusCode < 400 || response.isFromCache { return response }
         let policy = request.own?.options.retries.inheriting(from: retries) ?? retries
         guard policy.limit > 0, !request.options.stopsBeforeSending else { return try first.get() }
         return try await retry(request, context, policy, after: first)
@@ -87,7 +87,7 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext
     ) -> RetryRun.Outcome? {
         switch result {
-        case .success(let response) where response.statusCode < 400:
+        case .success(let response) where response.statusCode < 400 || response.isFromCache:
             return nil
         case .success(let response):
             return .status(
@@ -111,6 +111,11 @@ extension Pipeline {
             }
         logger.debug("request is sent again", metadata: ["after": "\(wait.shortText)", "reason": "\(reason)"])
     }
+}
+
+extension HTTPDNSClient.Response {
+    /// Whether the response cache made the response: another try would get the same one.
+    fileprivate var isFromCache: Bool { cacheSource.map { $0 != .miss } ?? false }
 }
 
 /// The record of earlier tries that the result of the last one includes.

@@ -182,6 +182,8 @@ extension Pipeline {
             resolve: rewritten.source == .request || rewritten.isUnresolved ? nil : rewritten.resolution.elapsed,
             timings: answer.timings
         )
+        // The cache decides afterwards whether it uses the response.
+        if context.keepsCodings, request.isRead { exchange.cacheSource = .miss }
         context.frame?.note(&exchange)
         context.frame?.observed?.noteHead(context.sending, exchange)
         var response = HTTPDNSClient.Response(
