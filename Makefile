@@ -64,6 +64,7 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.SlowObserverTests/memory'
 	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.CallEventsOverTheWireTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTestingTests.PipedAnswerTests/large'
+	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSResponseCacheTests.CrashTests'
 	@$(MAKE) --no-print-directory libcurl8
 	$(call step,operations of a request)
 	@Scripts/count-operations --self-test

@@ -19,7 +19,7 @@ struct CacheProbe {
         let arguments = CommandLine.arguments
         guard arguments.count >= 3 else { exit(64) }
         var settings = HTTPDNSClient.ResponseCache.Settings()
-        settings.limit = arguments[1] == "large" ? .gibibytes(4) : .mebibytes(2)
+        settings.limit = arguments[1] == "large" ? .gibibytes(4) : .mebibytes(1)
         let cache: HTTPDNSClient.ResponseCache =
             if arguments[2] == "-" { .memory(settings) } else { try await .disk(arguments[2], settings) }
         var configuration = HTTPDNSClient.Configuration()
