@@ -135,6 +135,16 @@ function origin.give_cookies()
     text("elsewhere")
 end
 
+function origin.fields()
+    local args = ngx.req.get_uri_args()
+    for _, field in ipairs(type(args.f) == "table" and args.f or { args.f }) do
+        local name, value = field:match("^([^:]+): *(.*)$")
+        ngx.header[name] = value
+    end
+    ngx.status = tonumber(args.code) or 200
+    text(ngx.var.request_id)
+end
+
 function origin.show_cookies()
     ngx.header["content-type"] = "text/plain"
     ngx.print(ngx.var.http_cookie or "")

@@ -181,7 +181,8 @@ extension Scenario {
     private static let cached: [Scenario] = [
         Scenario(
             name: "cache",
-            title: "a fresh response of 1 KiB from the response cache, beside the same response from nginx, 1 in flight",
+            title:
+                "a fresh response of 1 KiB from the response cache, beside the same response from nginx, 1 in flight",
             wire: .http1,
             inFlight: 1,
             requests: 8_000,

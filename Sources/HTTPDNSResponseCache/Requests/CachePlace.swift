@@ -67,6 +67,17 @@ struct CachePlace: Sendable {
     /// of its own.
     var isShareable: Bool { request.kinds.isDisjoint(with: [.range, .condition, .rangeCondition]) }
 
+    /// Returns the values of the request that a response with these fields depends on; nil for `Vary: *`.
+    func vary(by fields: HTTPFields) -> VaryFields? {
+        guard let names = VaryFields.names(in: fields) else { return nil }
+        var vary = VaryFields(names: names, of: request)
+        if rules.mode == .shared, request.hasAuthorization {
+            let value = request.normalizedValue(of: "authorization")
+            vary.fields.append(VaryFields.Field(name: VaryFields.credential, value: value))
+        }
+        return vary
+    }
+
     /// The key of requests that wait for each other.
     var refreshKey: String { "\(request.method.rawValue)\n\(partition)\n\(url)" }
 

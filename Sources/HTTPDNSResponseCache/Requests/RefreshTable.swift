@@ -18,7 +18,14 @@ final class RefreshTable: Sendable {
 
     enum Ticket: Sendable {
         case leader(Lead)
-        case waiter(OneShot<Outcome>)
+        case waiter(Waiter)
+    }
+
+    /// The place of a request that waits.
+    struct Waiter: Sendable {
+        fileprivate let key: String
+        fileprivate let number: UInt64
+        fileprivate let outcome = OneShot<Outcome>()
     }
 
     /// The right to fetch the response of a key. Its last reference ends it with ``Outcome/failed``.
@@ -40,45 +47,55 @@ final class RefreshTable: Sendable {
                 return !isEnded
             }
             guard isFirst else { return }
-            for waiter in table.waiting.withLock({ $0.removeValue(forKey: key) }) ?? [] { waiter.deliver(outcome) }
+            let waiters = table.state.withLock { $0.waiting.removeValue(forKey: key) }
+            for waiter in (waiters ?? [:]).values { waiter.deliver(outcome) }
         }
     }
 
-    private let waiting = Lock<[String: [OneShot<Outcome>]]>([:])
+    private struct State: Sendable {
+        /// The waiters of each key that has a leader, by number.
+        var waiting: [String: [UInt64: OneShot<Outcome>]] = [:]
+        var lastNumber: UInt64 = 0
+    }
+
+    private let state = Lock(State())
+
+    /// The number of requests that wait.
+    var waiterCount: Int { state.withLock { $0.waiting.values.reduce(0) { $0 + $1.count } } }
 
     /// - Parameter mayWait: Whether the caller waits for a leader.
     /// - Returns: Nil when there is a leader and the caller does not wait.
     func join(_ key: String, mayWait: Bool = true) -> Ticket? {
-        let waiter = OneShot<Outcome>()
-        let leads = waiting.withLock { waiting -> Bool? in
-            guard waiting[key] != nil else {
-                waiting[key] = []
-                return true
+        let place = state.withLock { state -> Waiter?? in
+            guard state.waiting[key] != nil else {
+                state.waiting[key] = [:]
+                return .some(nil)
             }
             guard mayWait else { return nil }
-            waiting[key]?.append(waiter)
-            return false
+            state.lastNumber += 1
+            let waiter = Waiter(key: key, number: state.lastNumber)
+            state.waiting[key]?[waiter.number] = waiter.outcome
+            return waiter
         }
-        guard let leads else { return nil }
-        return leads ? .leader(Lead(key, self)) : .waiter(waiter)
+        guard let place else { return nil }
+        return place.map(Ticket.waiter) ?? .leader(Lead(key, self))
     }
 
     /// Returns the outcome of another request, or ``Outcome/notStorable`` at the deadline.
     /// - Throws: `CancellationError`.
-    static func outcome(of waiter: OneShot<Outcome>, until deadline: MonotonicTime, on clock: any TimeSource)
-        async throws
-        -> Outcome
-    {
+    func outcome(of waiter: Waiter, until deadline: MonotonicTime, on clock: any TimeSource) async throws -> Outcome {
         let timer = CallWork.detached {
             guard (try? await clock.sleep(until: deadline)) != nil else { return }
-            waiter.deliver(.notStorable)
+            waiter.outcome.deliver(.notStorable)
         }
         defer { timer.cancel() }
         let outcome = await withTaskCancellationHandler {
-            await waiter.value()
+            await waiter.outcome.value()
         } onCancel: {
-            waiter.deliver(.failed)
+            waiter.outcome.deliver(.failed)
         }
+        // The leader may need much longer than this request waits.
+        state.withLock { _ = $0.waiting[waiter.key]?.removeValue(forKey: waiter.number) }
         try Task.checkCancellation()
         return outcome
     }

@@ -32,7 +32,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             case .waiter(let waiter):
                 let deadline = waitEnd ?? waitLimit(of: hop)
                 waitEnd = deadline
-                switch try await RefreshTable.outcome(of: waiter, until: deadline, on: time) {
+                switch try await refreshes.outcome(of: waiter, until: deadline, on: time) {
                 case .failed: break
                 // The response may be another variant: then this request does not wait again.
                 case .stored: mayWait = false
@@ -52,7 +52,13 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         guard store.folder == nil, place.isShareable, !place.policy.contains(.doNotRead) else { return nil }
         let now = clock.now()
         guard let entry = find(place, at: now), case .memory(let bytes) = entry.body,
-            case .serve(let freshness) = ReuseDecision(entry.head, for: place.request, place.policy, at: now, place.rules)
+            case .serve(let freshness) = ReuseDecision(
+                entry.head,
+                for: place.request,
+                place.policy,
+                at: now,
+                place.rules
+            )
         else { return nil }
         let source: HTTPDNSClient.CacheSource = freshness.isFresh ? .hit : .stale
         count { counters in
@@ -140,7 +146,9 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
 
     private func unavailable() -> HTTPDNSClient.Response {
         count { $0.unavailable += 1 }
-        return HTTPDNSClient.Response(head: HTTPResponse(status: .gatewayTimeout), body: .bytes([]))
+        var response = HTTPDNSClient.Response(head: HTTPResponse(status: .gatewayTimeout), body: .bytes([]))
+        response.cacheSource = .unavailable
+        return response
     }
 
     /// Returns a stored response as the request wants it: whole, a part, or its head alone.
@@ -191,11 +199,11 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         if isOffline { throw HTTPDNSClientError.offline(hop.url) }
         let response = try await hop.send(hop.request)
         guard Validation.invalidates(hop.request.method, status: response.status.code) else { return response }
-        store.removeAll(url: key(of: hop.url))
+        await store.removeAll(url: key(of: hop.url))
         for reference in Validation.invalidatedReferences(in: response.headerFields) {
             guard let url = hop.resolve(reference), url.scheme == hop.url.scheme, url.authority == hop.url.authority
             else { continue }
-            store.removeAll(url: key(of: url))
+            await store.removeAll(url: key(of: url))
         }
         return response
     }
@@ -212,6 +220,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         let validated = place.isShareable && !place.policy.contains(.doNotRead) ? entry : nil
         let conditions = validated.map { Validation.conditions(for: $0.head) } ?? [:]
         for condition in conditions { request.headerFields.append(condition) }
+        let ticket = store.beginFetch(place.url)
         let requestTime = clock.now()
         var response: HTTPDNSClient.Response
         do {
@@ -231,12 +240,12 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
                 return fresh
             }
             // The server means another representation, or the file is damaged.
-            store.remove(validated)
+            await store.remove(validated)
             return try await fetch(nil, place, hop, lead, isCounted: isCounted)
         }
         if [500, 502, 503, 504].contains(status), let entry, place.isShareable,
             ReuseDecision.replacesError(entry.head, for: place.request, place.policy, at: clock.now(), place.rules),
-            let stored = try await self.response(
+            var stored = try await self.response(
                 from: entry,
                 .stale,
                 place.freshness(of: entry.head, at: clock.now()),
@@ -245,6 +254,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         {
             try? await response.body.discard()
             lead?.end(.notStorable)
+            stored.exchanges = response.exchanges.map { $0.with(.stale) }
             return stored
         }
         if isCounted { count { $0.note(.miss) } }
@@ -253,7 +263,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             await noteHead(response, entry, times, place)
             return response
         }
-        return storing(response, entry, place, hop, lead, times)
+        return await storing(response, entry, place, hop, lead, times, ticket)
     }
 
     /// Returns the stored response that replaces a failed request; nil when none may.
@@ -301,11 +311,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         if !answer.headerFields.contains(.age) { response.head.headerFields[.age] = nil }
         // The cookies of the 304 response are for this request.
         for field in answer.headerFields where field.name == .setCookie { response.head.headerFields.append(field) }
-        response.exchanges = answer.exchanges.map { exchange in
-            var exchange = exchange
-            exchange.cacheSource = .validated
-            return exchange
-        }
+        response.exchanges = answer.exchanges.map { $0.with(.validated) }
         return response
     }
 
@@ -318,8 +324,11 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         _ place: CachePlace
     ) async {
         let control = CacheControl(answer.headerFields)
-        if control.isNoStore || control.isPrivate && place.rules.mode == .shared { return store.remove(entry) }
-        var request = place.request
+        let isWithdrawn = control.isNoStore || control.isPrivate && place.rules.mode == .shared
+        // The answer may name other fields, and it is about this request.
+        guard !isWithdrawn, let vary = place.vary(by: head.fields) else { return await store.remove(entry) }
+        var (head, request) = (head, place.request)
+        head.vary = vary
         request.method = .get
         guard !place.policy.contains(.doNotWrite), isSentAsKnown(answer, place),
             Storability.mayStore(head, receivedFields: answer.headerFields, to: request, place.rules)
@@ -350,7 +359,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             requestTime: times.request,
             responseTime: times.response
         )
-        if let head { await update(entry, head, by: response, place) } else { store.remove(entry) }
+        if let head { await update(entry, head, by: response, place) } else { await store.remove(entry) }
     }
 
     /// Returns a response from the server whose body is stored while it is read, if that is permitted.
@@ -360,8 +369,9 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         _ place: CachePlace,
         _ hop: CacheableHop,
         _ lead: RefreshTable.Lead?,
-        _ times: (request: Int64, response: Int64)
-    ) -> HTTPDNSClient.Response {
+        _ times: (request: Int64, response: Int64),
+        _ ticket: FetchTicket
+    ) async -> HTTPDNSClient.Response {
         var response = response
         if !response.exchanges.isEmpty { response.exchanges[response.exchanges.count - 1].cacheSource = .miss }
         let fields = response.headerFields
@@ -372,7 +382,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             reason: response.status.reasonPhrase,
             version: response.version.description,
             fields: StorableFields.of(fields),
-            vary: VaryFields(names: VaryFields.names(in: fields) ?? [], of: place.request),
+            vary: place.vary(by: fields) ?? VaryFields(),
             requestTime: times.request,
             responseTime: times.response,
             isForSession: place.lifetime == .session,
@@ -385,16 +395,26 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             && settings.mayStore?(hop.request, response.head) ?? true
         guard mayStore else {
             // The newer response replaces the stored one, which is outdated.
-            if let entry, head.status < 500, place.isShareable, !place.policy.contains(.doNotWrite) {
-                store.remove(entry)
+            if let entry, head.status < 500, !Storability.answersOneRequest(head.status), place.isShareable,
+                !place.policy.contains(.doNotWrite)
+            {
+                await store.remove(entry)
             }
             lead?.end(.notStorable)
             return response
         }
-        let session = StoringBody.Session(store.writer(for: head), lead) { self.count { $0.stored += 1 } }
+        let session = StoringBody.Session(store.writer(for: head, ticket), lead) { self.count { $0.stored += 1 } }
         let body = StoringBody(base: response.body, session: session)
         response.body = response.body.changed(to: body, length: response.body.declaredLength)
         return response
+    }
+}
+
+extension HTTPDNSClient.Exchange {
+    fileprivate func with(_ source: HTTPDNSClient.CacheSource) -> HTTPDNSClient.Exchange {
+        var exchange = self
+        exchange.cacheSource = source
+        return exchange
     }
 }
 

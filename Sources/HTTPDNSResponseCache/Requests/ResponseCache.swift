@@ -97,12 +97,19 @@ extension HTTPDNSClient {
         ) async throws -> ResponseCache {
             let oldest = clock.now() - settings.limits.age
             do {
-                let (folder, loaded) = try await SerialWork(on: ThreadPool.files).run {
+                return try await SerialWork(on: ThreadPool.files).run {
                     let folder = try CacheFolder(path)
                     // A clock that was ahead is no reason to drop all: such entries are validated before use.
-                    return (folder, folder.load(oldest ... .max))
+                    let loaded = folder.load(oldest ... .max)
+                    return ResponseCache(
+                        settings,
+                        folder: folder,
+                        loaded: loaded,
+                        clock: clock,
+                        time: time,
+                        origin: origin
+                    )
                 }
-                return ResponseCache(settings, folder: folder, loaded: loaded, clock: clock, time: time, origin: origin)
             } catch is SerialWork.NoThread {
                 throw Error(path: path, message: "the system gave no thread to open the cache folder")
             }
@@ -129,19 +136,21 @@ extension HTTPDNSClient {
         /// The number of bytes of all stored responses with their fields.
         public var byteCount: HTTPDNSByteCount { .bytes(store.bytes) }
 
-        /// Removes all responses. A body that is being read is read to its end.
-        public func removeAll() { for entry in store.all { store.remove(entry) } }
+        /// Removes all responses, with their files. A body that is being read is read to its end, and a response that is being
+        /// received is not stored.
+        public func removeAll() async { await store.removeAll() }
 
-        /// Removes all responses of a URL, with all variants and partitions.
+        /// Removes all responses of a URL, with all variants and partitions, and with their files. A response that is being
+        /// received is not stored.
         /// - Parameter url: The URL in any spelling. An unreadable one removes nothing.
-        public func remove(url: String) {
+        public func remove(url: String) async {
             guard let canonical = try? HTTPDNSRewriter.Canonicalizer.canonicalize(url) else { return }
-            store.removeAll(url: key(of: canonical))
+            await store.removeAll(url: key(of: canonical))
         }
 
-        /// Removes the responses that a closure selects. Responses that are stored meanwhile may be missed.
-        public func removeAll(where isSelected: (StoredResponse) -> Bool) {
-            for entry in store.all where isSelected(StoredResponse(entry)) { store.remove(entry) }
+        /// Removes the responses that a closure selects, with their files. Responses that are stored meanwhile may be missed.
+        public func removeAll(where isSelected: (StoredResponse) -> Bool) async {
+            for entry in store.all where isSelected(StoredResponse(entry)) { await store.remove(entry) }
         }
 
         /// The stored responses, in no order.
@@ -183,8 +192,8 @@ extension HTTPDNSClient.ResponseCache {
         /// The rules of a shared cache: for a program that sends requests of many users. This is the default.
         ///
         /// Responses with `private` or `Set-Cookie` are not stored, nor are those to requests with `Cookie`. A response to a
-        /// request with `Authorization` is stored only with `public`, `s-maxage` or `must-revalidate`, and is then for all
-        /// users.
+        /// request with `Authorization` is stored only with `public`, `s-maxage` or `must-revalidate`. It is then for requests
+        /// with the same value and for requests without one, and never for another value.
         public static let shared = Mode(mode: .shared)
         /// The rules of a private cache: for a program of one user. A response to a request with `Authorization` or `Cookie`
         /// is only for requests with the same values, which are stored as a digest.

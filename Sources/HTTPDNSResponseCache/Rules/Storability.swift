@@ -12,9 +12,9 @@ enum Storability {
         201, 202, 302, 303, 307, 400, 403, 406, 408, 409, 411, 413, 415, 418, 421, 422, 423, 424, 426, 429, 431, 451,
         500, 502, 503, 504, 505,
     ])
-    /// Statuses that are never stored: a part (206), and answers to fields that only one request has. Such fields are
-    /// conditions (304, 412), credentials (401, 407), a range (416) and an expectation (417).
-    private static let neverStored: Set<Int> = [206, 304, 401, 407, 412, 416, 417]
+    /// Whether a response is a part (206), or answers fields that only one request has: conditions (304, 412), credentials
+    /// (401, 407), a range (416) or an expectation (417). It is not stored, and says nothing about a stored response.
+    static func answersOneRequest(_ status: Int) -> Bool { [206, 304, 401, 407, 412, 416, 417].contains(status) }
 
     /// Returns whether the response to a GET request may be stored, and whether that is of any use.
     static func mayStore(_ head: StoredHead, receivedFields: HTTPFields, to request: CacheRequest, _ rules: CacheRules)
@@ -29,7 +29,7 @@ enum Storability {
         } else if control.isNoStore {
             return false
         }
-        guard head.status >= 200, !neverStored.contains(head.status), VaryFields.names(in: receivedFields) != nil else {
+        guard head.status >= 200, !answersOneRequest(head.status), VaryFields.names(in: receivedFields) != nil else {
             return false
         }
         if rules.mode == .shared {

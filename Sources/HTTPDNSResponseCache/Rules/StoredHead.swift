@@ -130,6 +130,9 @@ struct VaryFields: Hashable, Sendable {
 
     var fields: [Field]
 
+    /// The name under which a shared cache keeps the credential of the request. It is no name of a field.
+    static let credential = "<credential>"
+
     init(_ fields: [Field] = []) { self.fields = fields }
 
     /// Returns the names in `Vary`, in lower case; nil for `*`, which no request matches.
@@ -158,15 +161,21 @@ struct VaryValues {
     /// Whether the request has the values of a variant.
     mutating func match(_ vary: VaryFields) -> Bool {
         for field in vary.fields {
-            let value: String?
-            if let old = known[field.name] {
-                value = old
+            if field.name == VaryFields.credential {
+                // Its server declares the response to be for all, and one user never gets that of another.
+                guard let own = value(of: "authorization") else { continue }
+                guard own == field.value else { return false }
             } else {
-                value = request.normalizedValue(of: field.name)
-                known[field.name] = .some(value)
+                guard value(of: field.name) == field.value else { return false }
             }
-            guard value == field.value else { return false }
         }
         return true
+    }
+
+    private mutating func value(of name: String) -> String? {
+        if let value = known[name] { return value }
+        let value = request.normalizedValue(of: name)
+        known[name] = .some(value)
+        return value
     }
 }

@@ -21,6 +21,7 @@ final class CacheFolder: Sendable {
     /// - Throws: ``HTTPDNSClient/ResponseCache/Error``.
     init(_ path: String) throws(HTTPDNSClient.ResponseCache.Error) {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw Self.failure(path, "the path is empty or has a NUL") }
+        let path = Self.withoutEnd(path)
         if mkdir(path, 0o700) != 0, errno != EEXIST {
             throw Self.failure(path, "it cannot be created: \(systemErrorText(errno)); create the folder above it")
         }
@@ -55,6 +56,13 @@ final class CacheFolder: Sendable {
             path: path,
             message: "the cache folder \"\(path.escaped(limit: 200))\" cannot be used: \(reason)"
         )
+    }
+
+    /// Returns a path without slashes and dots at its end: before them the system follows a link.
+    private static func withoutEnd(_ path: String) -> String {
+        var rest = path[...]
+        while rest.utf8.count > 1, rest.hasSuffix("/") || rest.hasSuffix("/.") { rest.removeLast() }
+        return String(rest)
     }
 
     private static func opened(_ path: String, _ flags: Int32) -> Int32 { Glibc.open(path, flags) }
@@ -192,25 +200,6 @@ final class OpenCacheFile: Sendable {
         }
         return bytes.count == count ? bytes : nil
     }
-
-    /// Reads exactly `count` bytes that are in the page cache; nil when the disk would have to be read, and after an error.
-    func readAtOnce(at offset: Int64, count: Int) -> [UInt8]? {
-        guard let preadv2 = Self.preadv2 else { return nil }
-        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            var part = iovec(iov_base: UnsafeMutableRawPointer(buffer.baseAddress), iov_len: count)
-            initialized = max(0, preadv2(descriptor, &part, 1, off_t(offset), Self.noWait))
-        }
-        return bytes.count == count ? bytes : nil
-    }
-
-    /// RWF_NOWAIT of preadv2(2).
-    private static let noWait: Int32 = 8
-
-    /// The function preadv2(2), which glibc declares for programs with `_GNU_SOURCE` alone.
-    private static let preadv2: (@convention(c) (Int32, UnsafePointer<iovec>, Int32, off_t, Int32) -> Int)? =
-        dlsym(nil, "preadv2").map {
-            unsafeBitCast($0, to: (@convention(c) (Int32, UnsafePointer<iovec>, Int32, off_t, Int32) -> Int).self)
-        }
 
     /// Writes all bytes.
     /// - Returns: Whether the file system took them.

@@ -37,6 +37,8 @@ struct ResponseIndex: Sendable {
     private var slotsByID: [UInt64: Int] = [:]
     /// The slots of the variants of a URL by partition, the oldest first.
     private var variants: [String: [String: [Int]]] = [:]
+    /// The fetches in progress by URL, and how often their responses were invalidated.
+    private var fetches: [String: (count: Int, invalidations: UInt64)] = [:]
     /// The bytes of all entries.
     private(set) var bytes = 0
     /// The bytes of responses that are being stored.
@@ -137,11 +139,33 @@ struct ResponseIndex: Sendable {
         return entry
     }
 
-    /// Removes all responses of a URL, of all partitions.
+    /// Removes all responses of a URL, of all partitions. Those that are being fetched are not current any more.
     mutating func removeAll(url: String) -> [Entry] {
+        fetches[url]?.invalidations += 1
         let places = variants[url]?.values.flatMap(\.self) ?? []
         return places.compactMap { slots[$0]?.entry.id }.compactMap { remove($0) }
     }
+
+    /// Removes all responses, and those that are being fetched are not current any more.
+    mutating func removeAll() -> [Entry] {
+        for url in fetches.keys { fetches[url]?.invalidations += 1 }
+        return all.compactMap { remove($0.id) }
+    }
+
+    /// Begins a fetch.
+    /// - Returns: The number of invalidations so far, for ``isCurrent(_:_:)``.
+    mutating func beginFetch(_ url: String) -> UInt64 {
+        fetches[url, default: (0, 0)].count += 1
+        return fetches[url]?.invalidations ?? 0
+    }
+
+    mutating func endFetch(_ url: String) {
+        fetches[url]?.count -= 1
+        if fetches[url]?.count == 0 { fetches[url] = nil }
+    }
+
+    /// Whether nothing has invalidated the response of a fetch that is in progress.
+    func isCurrent(_ url: String, _ invalidations: UInt64) -> Bool { fetches[url]?.invalidations == invalidations }
 
     private mutating func evict() -> Entry? {
         guard !slotsByID.isEmpty else { return nil }

@@ -10,7 +10,7 @@ internal import HTTPTypes
 final class ResponseStore: Sendable {
     /// The longest body in a file that is checked as a whole before it is returned.
     private static let checkedLength: Int64 = 16 << 20
-    /// The longest body in a file that is read at once.
+    /// The longest body in a file that is read as a whole before it is returned.
     private static let shortLength = Int64(StoredFile.blockLength)
 
     private let index: Lock<ResponseIndex>
@@ -45,17 +45,27 @@ final class ResponseStore: Sendable {
     var count: Int { index.withLock { $0.count } }
     var all: [ResponseIndex.Entry] { index.withLock { $0.all } }
 
+    /// Notes that a request is sent whose response may be stored.
+    func beginFetch(_ url: String) -> FetchTicket {
+        FetchTicket(url: url, invalidations: index.withLock { $0.beginFetch(url) }, store: self)
+    }
+
+    fileprivate func endFetch(_ url: String) { index.withLock { $0.endFetch(url) } }
+
     func find(_ url: String, _ partition: String, for request: CacheRequest, at now: Int64) -> ResponseIndex.Entry? {
         var removed: [ResponseIndex.Entry] = []
         let found = index.withLock { $0.find(url, partition, for: request, at: now, removed: &removed) }
-        drop(removed)
+        if !removed.isEmpty {
+            onLoss(removed.count, 0)
+            deleteLater(names(of: removed))
+        }
         return found
     }
 
     // MARK: reading
 
     /// Returns the body of a stored response, or a part of it.
-    /// - Returns: Nil when its file is gone or damaged; the entry is removed then.
+    /// - Returns: Nil when its file is gone or damaged, and the entry is removed then; nil too when the system has no thread.
     /// - Throws: `CancellationError`.
     func body(of entry: ResponseIndex.Entry, _ range: Range<Int64>) async throws -> HTTPDNSClient.Response.Body? {
         switch entry.body {
@@ -67,83 +77,106 @@ final class ResponseStore: Sendable {
             guard let folder else { return nil }
             guard !range.isEmpty else { return .bytes([]) }
             let id = entry.id
-            let onDamage: @Sendable () -> Void = { [weak self] in self?.removeDamaged(id) }
-            // A short body that is in memory anyway needs no thread that waits for a disk.
-            if range.count <= Self.shortLength, let open = folder.open(file) {
-                var body = StoredBody(open: open, file: file, range: range, onDamage: onDamage)
-                body.isImmediate = true
-                if let bytes = body.readAll() { return .bytes(bytes) }
-            }
-            let opened = try await run { () -> (StoredBody, [UInt8]?)? in
-                guard let open = folder.open(file) else { return nil }
-                let body = StoredBody(open: open, file: file, range: range, onDamage: onDamage)
-                if range.count <= Self.shortLength { return body.readAll().map { (body, $0) } }
-                return range.count > Self.checkedLength || body.isIntact() ? (body, nil) : nil
-            }
-            guard let (body, bytes) = opened ?? nil else {
-                removeDamaged(id)
+            let onDamage: @Sendable () async -> Void = { [weak self] in await self?.removeDamaged(id) }
+            let opened: (body: StoredBody, bytes: [UInt8]?)?
+            do {
+                opened = try await run {
+                    guard let open = folder.open(file) else { return nil }
+                    let body = StoredBody(open: open, file: file, range: range, onDamage: onDamage)
+                    if range.count <= Self.shortLength { return body.readAll().map { (body, $0) } }
+                    return range.count > Self.checkedLength || body.isIntact() ? (body, nil) : nil
+                }
+            } catch is SerialWork.NoThread {
                 return nil
             }
-            return bytes.map { .bytes($0) } ?? .stream(body, length: Int64(range.count))
+            guard let opened else {
+                await removeDamaged(id)
+                return nil
+            }
+            return opened.bytes.map { .bytes($0) } ?? .stream(opened.body, length: Int64(range.count))
         }
     }
 
-    private func removeDamaged(_ id: UInt64) {
+    private func removeDamaged(_ id: UInt64) async {
         guard let entry = index.withLock({ $0.remove(id) }) else { return }
         onLoss(0, 1)
-        delete([entry])
+        await delete(names(of: [entry]))
     }
 
     // MARK: changes
 
     /// Returns a writer for the body of a response.
-    func writer(for head: StoredHead) -> StoredBodyWriter { StoredBodyWriter(head, self) }
+    func writer(for head: StoredHead, _ ticket: FetchTicket) -> StoredBodyWriter {
+        StoredBodyWriter(head, self, ticket)
+    }
 
     /// Replaces the head of a stored response. One that does not fit into its file is removed from the store.
     func update(_ entry: ResponseIndex.Entry, _ head: StoredHead) async {
         guard index.withLock({ $0.update(entry.id, head) }) else { return }
         guard case .file(let file) = entry.body, let folder else { return }
         let isWritten = try? await Task { try await self.run { folder.update(file, head) } }.value
-        if isWritten != .some(true) { remove(entry) }
+        if isWritten != .some(true) { await remove(entry) }
     }
 
-    func remove(_ entry: ResponseIndex.Entry) {
-        if let removed = index.withLock({ $0.remove(entry.id) }) { delete([removed]) }
+    func remove(_ entry: ResponseIndex.Entry) async {
+        if let removed = index.withLock({ $0.remove(entry.id) }) { await delete(names(of: [removed])) }
     }
 
-    func removeAll(url: String) { delete(index.withLock { $0.removeAll(url: url) }) }
+    func removeAll(url: String) async { await delete(names(of: index.withLock { $0.removeAll(url: url) })) }
+
+    func removeAll() async { await delete(names(of: index.withLock { $0.removeAll() })) }
 
     /// Reserves bytes for a response that is being stored.
     /// - Returns: Whether there is room.
-    fileprivate func reserve(_ count: Int, of total: Int) -> Bool {
+    fileprivate func reserve(_ count: Int, of total: Int) async -> Bool {
         guard total <= maximumEntry, let evicted = index.withLock({ $0.reserve(count) }) else { return false }
-        drop(evicted)
+        await drop(evicted)
         return true
     }
 
     fileprivate func release(_ count: Int) { index.withLock { $0.release(count) } }
 
-    /// Adds a response whose bytes are reserved.
+    /// Adds a response whose bytes are reserved, unless it was invalidated since its request was sent.
     /// - Returns: Whether it is stored.
-    fileprivate func insert(_ entry: ResponseIndex.Entry, reserved: Int) -> Bool {
-        let removed = index.withLock { index in
+    fileprivate func insert(_ entry: ResponseIndex.Entry, reserved: Int, _ ticket: FetchTicket) async -> Bool {
+        let removed = index.withLock { index -> [ResponseIndex.Entry]? in
             index.release(reserved)
-            return index.insert(entry)
+            return index.isCurrent(ticket.url, ticket.invalidations) ? index.insert(entry) : nil
         }
-        drop(removed)
+        guard let removed else {
+            await delete(names(of: [entry]))
+            return false
+        }
+        await drop(removed)
         return !removed.contains { $0.id == entry.id }
     }
 
-    private func drop(_ entries: [ResponseIndex.Entry]) {
+    private func drop(_ entries: [ResponseIndex.Entry]) async {
         guard !entries.isEmpty else { return }
         onLoss(entries.count, 0)
-        delete(entries)
+        await delete(names(of: entries))
     }
 
-    private func delete(_ entries: [ResponseIndex.Entry]) {
-        guard let folder else { return }
-        // Removing a name does not wait for the disk, and a file that is being read stays open.
-        for case .file(let file) in entries.map(\.body) { folder.remove(file.name) }
+    private func names(of entries: [ResponseIndex.Entry]) -> [String] {
+        folder == nil ? [] : entries.compactMap { if case .file(let file) = $0.body { file.name } else { nil } }
+    }
+
+    /// Removes files on a thread that may block. A file that is being read stays open. It is done also for a canceled task,
+    /// since the index has forgotten the files.
+    fileprivate func delete(_ names: [String]) async {
+        guard !names.isEmpty else { return }
+        await withCheckedContinuation { done in deleteLater(names) { done.resume() } }
+    }
+
+    /// Removes files as ``delete(_:)`` does, without a wait.
+    fileprivate func deleteLater(_ names: [String], _ completion: @escaping @Sendable () -> Void = {}) {
+        guard let folder, !names.isEmpty else { return completion() }
+        let work: @Sendable () -> Void = {
+            for name in names { folder.remove(name) }
+            completion()
+        }
+        // Without a thread the caller's has to do it.
+        if !ThreadPool.files.start(work) { work() }
     }
 
     /// Runs work that blocks.
@@ -151,6 +184,21 @@ final class ResponseStore: Sendable {
     func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await SerialWork(on: ThreadPool.files).run(work)
     }
+}
+
+/// A fetch in progress, whose response a change of the resource may invalidate. Its last reference ends it.
+final class FetchTicket: Sendable {
+    let url: String
+    let invalidations: UInt64
+    private let store: ResponseStore
+
+    fileprivate init(url: String, invalidations: UInt64, store: ResponseStore) {
+        self.url = url
+        self.invalidations = invalidations
+        self.store = store
+    }
+
+    deinit { store.endFetch(url) }
 }
 
 /// The writer of one body. It is dropped or discarded when the body does not arrive whole.
@@ -168,12 +216,14 @@ final class StoredBodyWriter: Sendable {
 
     private let state: Lock<State>
     private let store: ResponseStore
+    private let ticket: FetchTicket
     private let room: Int
     private let work = SerialWork(on: ThreadPool.files)
 
-    fileprivate init(_ head: StoredHead, _ store: ResponseStore) {
+    fileprivate init(_ head: StoredHead, _ store: ResponseStore, _ ticket: FetchTicket) {
         state = Lock(State(head: head))
         self.store = store
+        self.ticket = ticket
         room = store.folder == nil ? head.size : StoredFile.room(for: head.encoded)
     }
 
@@ -182,7 +232,7 @@ final class StoredBodyWriter: Sendable {
     /// Appends bytes. After an error of the file system, or without room, the response is not stored.
     /// - Returns: Whether the response can still be stored.
     func append(_ bytes: [UInt8]) async -> Bool {
-        guard reserve(bytes.count) else {
+        guard await reserve(bytes.count) else {
             discard()
             return false
         }
@@ -201,9 +251,9 @@ final class StoredBodyWriter: Sendable {
         return true
     }
 
-    private func reserve(_ count: Int) -> Bool {
+    private func reserve(_ count: Int) async -> Bool {
         let total = state.withLock { state -> Int? in state.isEnded ? nil : room + Int(state.length) + count }
-        guard let total, store.reserve(count, of: total) else { return false }
+        guard let total, await store.reserve(count, of: total) else { return false }
         let isEnded = state.withLock { state in
             if !state.isEnded { state.reserved += count }
             return state.isEnded
@@ -246,8 +296,8 @@ final class StoredBodyWriter: Sendable {
     /// Ends the body, and makes the response visible to requests.
     /// - Returns: Whether it is stored.
     func finish() async -> Bool {
-        guard let folder = store.folder else { return finishInMemory() }
-        guard reserve(room) else {
+        guard let folder = store.folder else { return await finishInMemory() }
+        guard await reserve(room) else {
             discard()
             return false
         }
@@ -270,36 +320,38 @@ final class StoredBodyWriter: Sendable {
         }.value
         guard let stored = stored ?? nil else {
             // Without a thread nothing has removed the file.
-            folder.remove(part)
+            await store.delete([part])
             store.release(ended.reserved)
             return false
         }
-        return store.insert(
+        return await store.insert(
             ResponseIndex.Entry(
                 ended.head,
                 .file(stored),
                 bodyLength: stored.bodyLength,
                 cost: Int(stored.length)
             ),
-            reserved: ended.reserved
+            reserved: ended.reserved,
+            ticket
         )
     }
 
-    private func finishInMemory() -> Bool {
+    private func finishInMemory() async -> Bool {
         let ended = state.withLock { state -> State? in
             guard !state.isEnded else { return nil }
             defer { state.isEnded = true }
             return state
         }
         guard let ended else { return false }
-        return store.insert(
+        return await store.insert(
             ResponseIndex.Entry(
                 ended.head,
                 .memory(ended.waiting),
                 bodyLength: ended.length,
                 cost: room + ended.waiting.count
             ),
-            reserved: ended.reserved
+            reserved: ended.reserved,
+            ticket
         )
     }
 
@@ -314,7 +366,7 @@ final class StoredBodyWriter: Sendable {
             return state
         }
         guard let ended else { return }
-        store.release(ended.reserved)
-        if let part = ended.part { store.folder?.remove(part) }
+        let (store, reserved) = (store, ended.reserved)
+        store.deleteLater(ended.part.map { [$0] } ?? []) { store.release(reserved) }
     }
 }

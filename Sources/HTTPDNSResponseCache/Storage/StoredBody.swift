@@ -18,10 +18,7 @@ struct StoredBody: AsyncSequence, Sendable {
     /// The bytes of the body that are returned.
     let range: Range<Int64>
     /// Called for a block that is not the one that was written.
-    let onDamage: @Sendable () -> Void
-
-    /// Whether only bytes are read that are in the page cache.
-    var isImmediate = false
+    let onDamage: @Sendable () async -> Void
 
     /// The number of blocks in a read.
     private static let blocksPerRead = 4
@@ -38,7 +35,7 @@ struct StoredBody: AsyncSequence, Sendable {
             if ready.isEmpty, next < body.range.upperBound {
                 let (body, start) = (self.body, next)
                 guard let blocks = try await work.run({ body.read(from: start) }) else {
-                    body.onDamage()
+                    await body.onDamage()
                     next = body.range.upperBound
                     throw HTTPDNSClientError.damagedStoredBody
                 }
@@ -73,8 +70,7 @@ struct StoredBody: AsyncSequence, Sendable {
         let size = Int64(StoredFile.blockLength)
         let count = Swift.min(size, file.bodyLength - number * size)
         let (offset, length) = (file.offset(ofBlock: number), Int(count) + 4)
-        let bytes = isImmediate ? open.readAtOnce(at: offset, count: length) : open.read(at: offset, count: length)
-        guard let bytes else { return nil }
+        guard let bytes = open.read(at: offset, count: length) else { return nil }
         return StoredFile.content(ofBlock: bytes[...])
     }
 

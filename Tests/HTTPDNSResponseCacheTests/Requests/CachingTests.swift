@@ -46,6 +46,21 @@ struct CachingTests {
         #expect(client.origin.count == 1)
     }
 
+    @Test("A hit has the stored fields, and a newer response takes the place of the stored one")
+    func replacing() async throws {
+        let types = ["text/html; charset=iso-8859-1", "text/plain"]
+        let origin = ScriptedOrigin { request, number in
+            Scripted("v\(number)", ["cache-control": "max-age=60", "content-type": types[number]]).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        for (number, type) in types.enumerated() {
+            let received = try await client.get { $0.cache.policy = .doNotRead }
+            let hit = try await client.get()
+            #expect(texts([received, hit]) == ["miss v\(number)", "hit v\(number)"])
+            #expect(hit.fields[.contentType] == type && client.cache.entryCount == 1)
+        }
+    }
+
     @Test("A stale response is validated with both validators, and its fields are updated")
     func validation() async throws {
         let origin = ScriptedOrigin([
@@ -238,11 +253,11 @@ struct CachingTests {
         let urls = ["http://one.test/a", "http://one.test/b", "http://two.test/c"]
         for url in urls { _ = try await client.get(url) }
         #expect(Set(client.cache.storedResponses.map(\.url)) == Set(urls))
-        client.cache.remove(url: "HTTP://ONE.test:80/a")
+        await client.cache.remove(url: "HTTP://ONE.test:80/a")
         #expect(client.cache.entryCount == 2)
-        client.cache.removeAll { $0.url.contains("two.test") }
+        await client.cache.removeAll { $0.url.contains("two.test") }
         #expect(client.cache.storedResponses.map(\.url) == ["http://one.test/b"])
-        client.cache.removeAll()
+        await client.cache.removeAll()
         #expect(client.cache.entryCount == 0 && client.cache.byteCount == .bytes(0))
     }
 

@@ -32,7 +32,7 @@ struct PolicyTests {
             Case(policy: .doNotWrite, empty: "miss v1", fresh: "hit v1", stale: "miss v2", then: "miss v2"),
             Case(policy: .alwaysRevalidate, empty: "miss v1", fresh: "miss v2", stale: "miss v2", then: "hit v1"),
             Case(policy: .preferStored, empty: "miss v1", fresh: "hit v1", stale: "stale v1", then: "hit v1"),
-            Case(policy: .onlyStored, empty: "- ", fresh: "hit v1", stale: "stale v1", then: "miss v1"),
+            Case(policy: .onlyStored, empty: "unavailable ", fresh: "hit v1", stale: "stale v1", then: "miss v1"),
             Case(policy: .fallBackToStored, empty: "miss v1", fresh: "hit v1", stale: "miss v2", then: "hit v1"),
             Case(
                 policy: [.doNotRead, .doNotWrite],
@@ -136,11 +136,14 @@ struct OfflineTests {
         client.time.move(seconds: 100)
         client.cache.isOffline = true
         #expect(texts([try await client.get()]) == ["offline one"])
-        for method in [HTTPRequest.Method.get, .post] {
+        for (url, method, body) in [
+            ("http://one.test/other", HTTPRequest.Method.get, ""), ("http://one.test/other", .head, ""),
+            (CachedClient.url, .post, ""), (CachedClient.url, .get, "query"), (CachedClient.url, .head, "query"),
+        ] {
             let error = await #expect(throws: HTTPDNSClientError.self) {
-                try await client.get("http://one.test/other", method: method)
+                try await client.get(url, method: method) { if !body.isEmpty { $0.body = .bytes(Array(body.utf8)) } }
             }
-            #expect(error?.code == .offline)
+            #expect(error?.code == .offline, "\(method) \(body)")
         }
         #expect(client.origin.count == 1)
         client.cache.isOffline = false

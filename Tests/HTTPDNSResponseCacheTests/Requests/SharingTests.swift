@@ -24,27 +24,41 @@ struct SharingTests {
         "s-maxage=60",
     ]
 
-    /// `public`, `s-maxage` and `must-revalidate` declare a response of a shared cache to be for all users.
     @Test(
-        "A user never gets another's response, unless the server declares it shared",
+        "A user with a token never gets the response of another token",
         arguments: forms,
-        ["", "Authorization"]
+        ["", "Authorization", "Accept"]
     )
     func tokens(_ control: String, _ vary: String) async throws {
         for mode in [HTTPDNSClient.ResponseCache.Mode.shared, .private] {
             var fields = ["cache-control": control, "etag": "\"1\""]
             if !vary.isEmpty { fields["vary"] = vary }
             let client = try await CachedClient(Self.origin(fields)) { $0.mode = mode }
-            let isShared =
-                mode == .shared && vary.isEmpty
-                && ["public", "s-maxage", "must-revalidate"].contains { control.contains($0) }
-            for round in 0..<2 {
+            var hits = 0
+            for round in 0..<3 {
                 for user in ["alice", "bob"] {
                     let reply = try await client.get(fields: ["authorization": user])
-                    #expect(reply.body == (isShared ? "alice" : user), "\(mode), round \(round)")
+                    #expect(reply.body == user, "\(mode), round \(round)")
+                    if reply.source == .hit { hits += 1 }
                 }
             }
+            let isStored =
+                control != "no-cache"
+                && (mode == .private && control != "s-maxage=60"
+                    || mode == .shared && ["public", "s-maxage", "must-revalidate"].contains { control.contains($0) })
+            #expect(hits == (isStored ? 4 : 0), "\(mode)")
         }
+    }
+
+    /// RFC 9111 section 3.5: these directives declare the response to be for all.
+    @Test(
+        "A response to a token is for requests without one if its server declares it shared",
+        arguments: [("public, max-age=60", "alice"), ("s-maxage=60", "alice"), ("max-age=60", "nobody")]
+    )
+    func anonymous(_ control: String, _ expected: String) async throws {
+        let client = try await CachedClient(Self.origin(["cache-control": control]))
+        _ = try await client.get(fields: ["authorization": "alice"])
+        #expect(try await client.get().body == expected)
     }
 
     @Test("A response to a cookie is not shared, and private for this cookie alone")

@@ -184,7 +184,8 @@ struct CacheFolderTests {
             attributes: [.posixPermissions: 0o755]
         )
         try FileManager.default.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: path)
-        for bad in [open, folder.path("link"), folder.path("none/below"), ""] {
+        let links = ["link", "link/", "link//", "link/.", "link/./"].map { folder.path($0) }
+        for bad in links + [open, folder.path("none/below"), ""] {
             await #expect(throws: HTTPDNSClient.ResponseCache.Error.self) {
                 try await HTTPDNSClient.ResponseCache.disk(bad)
             }

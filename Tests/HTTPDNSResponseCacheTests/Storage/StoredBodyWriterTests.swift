@@ -53,7 +53,9 @@ struct StoredBodyWriterTests {
 
     private func writer(_ threads: HeldThreads) throws -> StoredBodyWriter {
         let store = try Self.store(folder.path("cache"))
-        return ThreadPool.$files.withValue(threads.pool()) { store.writer(for: head([:])) }
+        return ThreadPool.$files.withValue(threads.pool()) {
+            store.writer(for: head([:]), store.beginFetch("http://one.test/"))
+        }
     }
 
     private var names: [String] {
@@ -67,7 +69,7 @@ struct StoredBodyWriterTests {
             // The one kind of "no room" that needs no file system of its own. The threads of the pool block its signal.
             var limit = rlimit(rlim_cur: 4096, rlim_max: 4096)
             guard setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { exit(3) }
-            let isStorable = await store.writer(for: head([:])).append(Self.block)
+            let isStorable = await store.writer(for: head([:]), store.beginFetch("http://one.test/")).append(Self.block)
             #expect(!isStorable)
         }
         #expect(try names == [])

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNS
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPDNSResponseCache
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// An interceptor that adds a field.
+private struct AddingInterceptor: HTTPDNSClient.Interceptor {
+    let name: HTTPField.Name
+
+    func intercept(_ request: HTTPDNSClient.Request, context: HTTPDNSClient.InterceptionContext, next: Next)
+        async throws
+        -> HTTPDNSClient.Response
+    {
+        var request = request
+        request.headerFields[name] = "added"
+        return try await next(request, context)
+    }
+}
+
+@Suite("Changes of stored responses", .timeLimit(.minutes(1)))
+struct UpdateTests {
+    private static let stored = ["cache-control": "max-age=60", "etag": "\"1\"", "last-modified": lastModified]
+    private static let lastModified = "Sun, 06 Nov 1994 08:00:00 GMT"
+
+    /// A server that answers conditional requests and HEAD with one response, and others with a body and fields.
+    private static func origin(_ answer: Scripted, stored fields: [String: String] = stored) -> ScriptedOrigin {
+        ScriptedOrigin { request, number in
+            let isAsked = request.headerFields.contains(.ifNoneMatch) || request.method == .head
+            return (isAsked ? answer : Scripted("v\(number)", fields)).answer(to: request)
+        }
+    }
+
+    @Test(
+        "A 304 response keeps, changes or ends the stored response by its own directives",
+        arguments: [
+            ("max-age=600", "hit v0"), ("max-age=0", "validated v0"), ("no-store", "miss v2"),
+            ("private, max-age=600", "miss v2"), ("no-cache", "validated v0"),
+        ]
+    )
+    func notModified(_ control: String, _ then: String) async throws {
+        let client = try await CachedClient(
+            Self.origin(Scripted("", status: .notModified, ["cache-control": control]))
+        )
+        _ = try await client.get()
+        client.time.move(seconds: 61)
+        #expect(texts([try await client.get()]) == ["validated v0"])
+        client.time.move(seconds: 1)
+        #expect(texts([try await client.get()]) == [then])
+    }
+
+    @Test(
+        "A response to HEAD renews the stored response, or ends it when it is about another representation",
+        arguments: [
+            (["etag": "\"1\"", "cache-control": "max-age=600"], "hit v0"),
+            (["etag": "\"2\"", "cache-control": "max-age=600"], "miss v2"),
+            (["last-modified": "Sun, 06 Nov 1994 08:00:01 GMT", "cache-control": "max-age=600"], "miss v2"),
+            (["content-length": "7", "cache-control": "max-age=600"], "miss v2"),
+            (["content-length": "2", "cache-control": "max-age=600"], "hit v0"),
+            (["etag": "\"1\"", "cache-control": "no-store"], "miss v2"),
+        ]
+    )
+    func head(_ fields: [String: String], _ then: String) async throws {
+        var stored = Self.stored
+        stored["content-length"] = "2"
+        let client = try await CachedClient(Self.origin(Scripted("", fields), stored: stored))
+        _ = try await client.get()
+        client.time.move(seconds: 61)
+        #expect(try await client.get(method: .head).status == 200)
+        client.time.move(seconds: 1)
+        #expect(texts([try await client.get()]) == [then])
+    }
+
+    @Test("A Vary field that a 304 response brings holds for the stored response")
+    func varyOfNotModified() async throws {
+        let fields = ["cache-control": "max-age=60", "vary": "Accept-Language"]
+        let client = try await CachedClient(Self.origin(Scripted("", status: .notModified, fields)))
+        let german = ["accept-language": "de"]
+        #expect(texts([try await client.get(fields: german)]) == ["miss v0"])
+        client.time.move(seconds: 61)
+        #expect(texts([try await client.get(fields: german)]) == ["validated v0"])
+        #expect(texts([try await client.get(fields: ["accept-language": "en"])]) == ["miss v2"])
+        #expect(texts([try await client.get(fields: german)]) == ["hit v0"])
+    }
+
+    @Test("A 304 response with Vary: * ends the stored response")
+    func varyOfAll() async throws {
+        let fields = ["cache-control": "max-age=60", "vary": "*"]
+        let client = try await CachedClient(Self.origin(Scripted("", status: .notModified, fields)))
+        _ = try await client.get()
+        client.time.move(seconds: 61)
+        #expect(texts([try await client.get(), try await client.get()]) == ["validated v0", "miss v2"])
+    }
+
+    /// They answer a field that the stored response's next reader does not send.
+    @Test("An answer to a field of one request leaves the stored response", arguments: [401, 407, 412, 416, 417])
+    func answersOneRequest(_ status: Int) async throws {
+        let origin = ScriptedOrigin { request, number in
+            guard request.headerFields.contains(.expect) else { return Scripted("v0", Self.stored).answer(to: request) }
+            return Scripted("refused", status: HTTPResponse.Status(code: status)).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        _ = try await client.get()
+        let refused = try await client.get(fields: ["expect": "100-continue", "cache-control": "no-cache"])
+        #expect(refused.status == status)
+        #expect(texts([try await client.get()]) == ["hit v0"])
+    }
+
+    @Test("A newer response that may not be stored ends the stored one")
+    func outdated() async throws {
+        let client = try await CachedClient(
+            ScriptedOrigin([Scripted("one", Self.stored), Scripted("two", ["cache-control": "no-store"])])
+        )
+        _ = try await client.get()
+        #expect(texts([try await client.get { $0.cache.policy = .alwaysRevalidate }]) == ["miss two"])
+        #expect(client.cache.entryCount == 0)
+    }
+
+    @Test("A response to a request that was sent before a change of its resource is not stored")
+    func overtaken() async throws {
+        for isFile in [false, true] {
+            let (arrived, gate) = (Gate(), Gate())
+            let origin = ScriptedOrigin { request, number in
+                guard number == 0 else { return Scripted("new", Self.stored).answer(to: request) }
+                arrived.open()
+                await gate.passage()
+                return Scripted("old", Self.stored).answer(to: request)
+            }
+            let folder = try TemporaryFolder()
+            let client = try await CachedClient(origin, folder: isFile ? folder.path("cache") : nil)
+            let early = Task { try await client.get() }
+            await arrived.passage()
+            _ = try await client.get(method: .put)
+            gate.open()
+            #expect(texts([try await early.value]) == ["miss old"])
+            #expect(client.cache.entryCount == 0)
+            #expect(texts([try await client.get(), try await client.get()]) == ["miss new", "hit new"])
+        }
+    }
+
+    @Test("A response that is being received when all are removed is not stored")
+    func removedMeanwhile() async throws {
+        let (arrived, gate) = (Gate(), Gate())
+        let origin = ScriptedOrigin { request, _ in
+            arrived.open()
+            await gate.passage()
+            return Scripted("old", Self.stored).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        let early = Task { try await client.get() }
+        await arrived.passage()
+        await client.cache.removeAll()
+        gate.open()
+        _ = try await early.value
+        #expect(client.cache.entryCount == 0)
+    }
+
+    /// The key and the rules were made without the field.
+    @Test(
+        "A response is not stored when an interceptor added a credential or a field that it varies by",
+        arguments: [("authorization", ""), ("cookie", ""), ("x-group", "X-Group"), ("x-group", "")]
+    )
+    func intercepted(_ name: String, _ vary: String) async throws {
+        var fields = Self.stored
+        if !vary.isEmpty { fields["vary"] = vary }
+        let field = try #require(HTTPField.Name(name))
+        let client = try await CachedClient(Self.origin(Scripted("", status: .notModified, fields), stored: fields)) {
+            $0.mode = .private
+        } client: {
+            $0.networkInterceptors = [AddingInterceptor(name: field)]
+        }
+        let replies = [try await client.get(), try await client.get()]
+        let isStored = name == "x-group" && vary.isEmpty
+        #expect(texts(replies) == (isStored ? ["miss v0", "hit v0"] : ["miss v0", "miss v1"]))
+    }
+
+    @Test("A validation that an interceptor sent with a credential does not renew the stored response")
+    func interceptedValidation() async throws {
+        let fields = ["cache-control": "max-age=600"]
+        let client = try await CachedClient(Self.origin(Scripted("", status: .notModified, fields)))
+        _ = try await client.get()
+        client.time.move(seconds: 61)
+        let own = try await client.get { $0.networkInterceptors = [AddingInterceptor(name: .authorization)] }
+        #expect(texts([own]) == ["validated v0"])
+        #expect(texts([try await client.get()]) == ["validated v0"])
+        #expect(texts([try await client.get()]) == ["hit v0"])
+    }
+}

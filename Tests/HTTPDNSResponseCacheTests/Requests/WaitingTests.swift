@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNS
+import HTTPDNSCore
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPDNSTesting
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNSResponseCache
+
+@Suite("Requests that wait, and requests in the background", .timeLimit(.minutes(1)))
+struct WaitingTests {
+    private static let background = ["cache-control": "max-age=60, stale-while-revalidate=60"]
+
+    @Test("A request that no longer waits leaves nothing with the one that it waited for")
+    func noRest() async throws {
+        let (table, clock) = (RefreshTable(), ManualClock())
+        guard case .leader(let lead) = table.join("key") else {
+            Issue.record("the first request does not lead")
+            return
+        }
+        let end = clock.now() + .seconds(5)
+        let waiters = (0..<10).map { _ in
+            Task { () -> RefreshTable.Outcome? in
+                guard case .waiter(let waiter) = table.join("key") else { return nil }
+                return try await table.outcome(of: waiter, until: end, on: clock)
+            }
+        }
+        await clock.sleepers(atLeast: 10)
+        #expect(table.waiterCount == 10)
+        waiters[0].cancel()
+        await #expect(throws: CancellationError.self) { try await waiters[0].value }
+        #expect(table.waiterCount == 9)
+        clock.advance(by: .seconds(5))
+        for waiter in waiters.dropFirst() { #expect(try await waiter.value == .notStorable) }
+        #expect(table.waiterCount == 0)
+        lead.end(.stored)
+        guard case .leader = table.join("key") else {
+            Issue.record("the key is still taken")
+            return
+        }
+    }
+
+    /// `refreshWait` is far longer. The call's limit is that of the system's clock.
+    @Test("A request waits for another one no longer than its own time limit")
+    func ownLimit() async throws {
+        let (arrived, second, gate) = (Gate(), Gate(), Gate())
+        let origin = ScriptedOrigin { request, number in
+            if number == 0 {
+                arrived.open()
+                await gate.passage()
+            } else {
+                second.open()
+            }
+            return Scripted("v\(number)", CachingTests.maxAge).answer(to: request)
+        }
+        var settings = HTTPDNSClient.ResponseCache.Settings()
+        settings.refreshWait = .seconds(3600)
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.responseCache = .memory(settings)
+        configuration.environment = { _ in nil }
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["203.0.113.1"])]
+        let client = HTTPDNSClient(
+            configuration: configuration,
+            resolver: try HTTPDNSResolver(configuration.resolver, isEnabled: true),
+            sender: origin
+        )
+        let leader = Task { try await client.get(CachedClient.url).body.collect(upTo: .kibibytes(1)) }
+        await arrived.passage()
+        let start = ContinuousClock.now
+        let waiter = Task { try await client.get(CachedClient.url, timeout: .milliseconds(200)) }
+        await second.passage()
+        let waited = ContinuousClock.now - start
+        #expect(waited >= .milliseconds(190) && waited < .seconds(5))
+        _ = try? await waiter.value
+        gate.open()
+        #expect(try await leader.value == Array("v0".utf8))
+    }
+
+    @Test("A refresh in the background has the client's time limits, and not those of its call")
+    func backgroundLimit() async throws {
+        let limits = Lock<[TransferLimits]>([])
+        let origin = ScriptedOrigin { request, number in
+            limits.withLock { $0.append(request.limits) }
+            return Scripted("v\(number)", Self.background).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        _ = try await client.get { $0.options.timeout = .seconds(7) }
+        client.time.move(seconds: 70)
+        let before = SystemTimeSource().now()
+        #expect(try await client.get { $0.options.timeout = .seconds(7) }.source == .stale)
+        try await until { origin.count == 2 && client.cache.counters.stored == 2 }
+        let (first, refresh) = limits.withLock { ($0[0], $0[1]) }
+        #expect(first.deadline != nil && first.headDeadline == nil)
+        // Its own limit for the response head, 60 s by default.
+        #expect(refresh.deadline == nil)
+        let end = try #require(refresh.headDeadline) - before
+        #expect(end > .seconds(30) && end < .seconds(120))
+    }
+
+    /// Its hop belongs to no call: the events and the exchanges of the call are complete without it.
+    @Test("A refresh in the background is no part of the call that began it")
+    func backgroundFrame() async throws {
+        let (arrived, gate) = (Gate(), Gate())
+        let origin = ScriptedOrigin { request, number in
+            if number == 1 {
+                arrived.open()
+                await gate.passage()
+            }
+            return Scripted("v\(number)", Self.background).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        _ = try await client.get()
+        client.time.move(seconds: 70)
+        let (records, recorder) = AsyncStream.makeStream(of: HTTPDNSClient.CallRecord.self)
+        let recording = client.client.recordCalls { recorder.yield($0) }
+        defer { recording.stop() }
+        let response = try await client.client.get(CachedClient.url)
+        await arrived.passage()
+        #expect(response.cacheSource == .stale && response.exchanges.isEmpty)
+        _ = try await response.body.collect(upTo: .kibibytes(1))
+        let record = try #require(await records.first { _ in true })
+        #expect(record.hops.map(\.cacheSource) == [.stale])
+        gate.open()
+        try await until { client.cache.counters.stored == 2 }
+        #expect(recording.counters.calls == 1)
+    }
+
+    /// A body that is longer than the cache stores is not read to its end.
+    @Test("A refresh in the background reads no more of a body than the cache stores")
+    func backgroundBody() async throws {
+        let chunk = [UInt8](repeating: 1, count: 1000)
+        let read = Lock(0)
+        let origin = ScriptedOrigin { request, number in
+            guard number > 0 else { return Scripted("v0", Self.background).answer(to: request) }
+            var answer = Scripted("", Self.background).answer(to: request)
+            let stream = AsyncThrowingStream<[UInt8], any Error> {
+                read.withLock { $0 += 1 }
+                return chunk
+            }
+            answer.body = .chunks(stream)
+            return answer
+        }
+        let client = try await CachedClient(origin) { $0.maximumEntry = .kibibytes(64) }
+        _ = try await client.get()
+        client.time.move(seconds: 70)
+        #expect(try await client.get().source == .stale)
+        try await until { client.cache.counters.backgroundRefreshes == 1 && read.withLock { $0 } > 60 }
+        try await client.client.shutdown()
+        #expect(read.withLock { $0 } < 80)
+    }
+
+    @Test("Another server under the same URL has stored responses of its own")
+    func ownServers() async throws {
+        let origin = ScriptedOrigin { request, _ in
+            Scripted("x", CachingTests.maxAge).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        let changes: [@Sendable (inout HTTPDNSClient.Request) -> Void] = [
+            { _ in },
+            { $0.options.addresses = .only(["203.0.113.8"]) },
+            { $0.options.addresses = .only(["203.0.113.9"]) },
+            { $0.options.hostHeader = "two.test" },
+            { $0.options.unixSocket = "/run/one.sock" },
+            { $0.options.unixSocket = "/run/two.sock" },
+        ]
+        for source in [HTTPDNSClient.CacheSource.miss, .hit] {
+            for (number, change) in changes.enumerated() {
+                #expect(try await client.get { change(&$0) }.source == source, "\(number)")
+            }
+        }
+        #expect(client.cache.entryCount == changes.count)
+        // The system resolver's addresses are those of the name.
+        #expect(try await client.get { $0.options.addresses = .system }.source == .hit)
+    }
+}
