@@ -31,7 +31,7 @@ extension HTTPDNSClient.Request {
     /// | `httpBodyStream` | the body, which is sent once. A `Content-Length` field is its length |
     /// | `timeoutInterval` | ``HTTPDNS/HTTPDNSClient/Request/Options/timeout``: the time for the call with its body |
     /// | `httpShouldHandleCookies` | ``HTTPDNS/HTTPDNSClient/Request/Options/usesCookies`` |
-    /// | `cachePolicy` and the rest | ignored: the client has no cache |
+    /// | `cachePolicy` and the rest | ignored. A response cache has policies of its own |
     ///
     /// A `timeoutInterval` of 60 s, which is the default of Foundation, of 0 or less, and one without end mean the limits of the
     /// client. Foundation counts the interval between two packets; the client counts the whole call.

@@ -93,6 +93,7 @@ struct FoundationRequestTests {
         var fields: HTTPFields = [.contentType: "text/plain"]
         fields.append(HTTPField(name: .vary, value: "a"))
         fields.append(HTTPField(name: .vary, value: "b"))
+        for name in ["X-a", "x-A"] { fields.append(HTTPField(name: try #require(HTTPField.Name(name)), value: name)) }
         let made = HTTPDNSClient.Response(
             head: HTTPResponse(status: .notFound, headerFields: fields),
             body: .bytes([1])
@@ -102,6 +103,8 @@ struct FoundationRequestTests {
         #expect(response.statusCode == 404 && response.url == url)
         #expect(response.value(forHTTPHeaderField: "vary") == "a, b")
         #expect(response.value(forHTTPHeaderField: "content-type") == "text/plain")
+        // The spelling is that of the first field.
+        #expect(response.allHeaderFields["X-a"] as? String == "X-a, x-A" && response.allHeaderFields.count == 3)
     }
 }
 

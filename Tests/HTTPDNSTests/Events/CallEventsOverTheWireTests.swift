@@ -22,6 +22,8 @@ struct CallEventsOverTheWireTests {
             configuration.timeouts.responseHead = .seconds(300)
             configuration.timeouts.firstByte = .seconds(300)
             configuration.timeouts.idle = .seconds(300)
+            // All transfers use the handles of one loop.
+            configuration.connections.loops = 1
         }
     }
 
@@ -112,10 +114,12 @@ struct CallEventsOverTheWireTests {
         observed.observe(&request, of: client)
         let waiting = Task { [request] in await client.outcome(of: request) }
         while client.status(limit: 0).connections.requestsInFlight < 2 { await Task.yield() }
+        // The loop begins transfers in their order.
+        #expect(await client.outcome(of: Request(url: "http://one.test/")) == nil)
         waiting.cancel()
         #expect(await waiting.value is CancellationError)
         #expect(await observed.text() == "started resolved canceled")
-        let hop = try #require(observed.record?.hops.first)
+        let hop = try #require(observed.record(of: .canceled)?.hops.first)
         #expect(hop.requestHeadBytes == nil && hop.responseHeadBytes == nil && hop.responseBodyBytes == nil)
         #expect(hop.timings == HTTPDNSClient.Exchange.Timings())
 

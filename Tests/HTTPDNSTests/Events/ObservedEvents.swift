@@ -35,6 +35,11 @@ struct ObservedEvents: Sendable {
     /// The only record of the calls.
     var record: HTTPDNSClient.CallRecord? { records.all.count == 1 ? records.all.first : nil }
 
+    /// The first record with an outcome.
+    func record(of outcome: HTTPDNSClient.CallRecord.Outcome) -> HTTPDNSClient.CallRecord? {
+        records.all.first { $0.outcome == outcome }
+    }
+
     var recordCount: Int { records.all.count }
 }
 

@@ -115,24 +115,38 @@ struct MergedReadRaceTests {
     }
 
     /// The wait until the limit has passed is the rule.
-    @Test("The time for the response head does not limit the body of a shared request")
-    func slowBody() async throws {
+    @Test("The time for the response head does not limit the body of a shared request", arguments: [false, true])
+    func slowBody(isStalled: Bool) async throws {
         let (head, end) = (Gate(), Gate())
         let wire = ScriptedWire { request, _ in
-            .ok(from: request, fields: [.contentLength: "2"], chunks: Halves(head: head, end: end))
+            let stalled = TransferFailure(code: .timedOut, phase: .body, message: "no byte")
+            let halves = Halves(head: head, end: end, failure: isStalled ? stalled : nil)
+            return .ok(from: request, fields: [.contentLength: "2"], chunks: halves)
         }
         let rig = try Rig(wire: wire) { configuration in
             configuration.mergesIdenticalReads = true
             configuration.timeouts.responseHead = .seconds(3)
         }
         let start = SystemTimeSource().now()
-        let tasks = (0..<2).map { _ in Task { try await rig.client.get(Self.url).text() } }
-        while rig.client.pipeline.reads.waiting < 2 { await Task.yield() }
+        // The limit of the other call has not passed when the failure arrives.
+        let limits: [HTTPDNSClient.TimeLimit] = [.inherited, isStalled ? .seconds(200) : .inherited]
+        var tasks: [Task<String, any Error>] = []
+        for limit in limits {
+            tasks.append(Task { try await rig.client.get(Self.url, timeout: limit).text() })
+            while rig.client.pipeline.reads.waiting < tasks.count { await Task.yield() }
+        }
         await head.passage()
-        // Both calls have the limit that began before this moment.
+        // The limit of the sender began before this moment.
         try await SystemTimeSource().sleep(until: start + .seconds(6))
         end.open()
-        for task in tasks { #expect(try await task.value == "ab") }
+        for task in tasks {
+            if isStalled {
+                #expect(await clientError { try await task.value }?.phase == .body)
+            } else {
+                #expect(try await task.value == "ab")
+            }
+        }
+        // A limit of the body is no limit of the call that sends: the failure is that of all calls.
         #expect(wire.requests.count == 1)
     }
 
@@ -238,10 +252,10 @@ struct MergedReadRaceTests {
         #expect(bodies == [chunk + [0, 9], chunk + [1, 9]])
     }
 
-    @Test("A body that never ends is returned at its head")
-    func endless() async throws {
+    @Test("A body that never ends, or is long, is returned at its head", arguments: [nil, "1048577"])
+    func endless(length: String?) async throws {
         let wire = ScriptedWire { request, _ in
-            .ok(from: request, fields: [.contentType: "text/event-stream"], chunks: Endless())
+            .ok(from: request, fields: length.map { [.contentLength: $0] } ?? [:], chunks: Endless())
         }
         let rig = try rig(wire)
         let response = try await rig.client.get(Self.url, timeout: .seconds(60))
@@ -359,6 +373,7 @@ private struct Halves: AsyncSequence, Sendable {
 
     let head: Gate
     let end: Gate
+    var failure: TransferFailure?
 
     struct AsyncIterator: AsyncIteratorProtocol {
         let halves: Halves
@@ -371,6 +386,7 @@ private struct Halves: AsyncSequence, Sendable {
             case 2:
                 halves.head.open()
                 await halves.end.passage()
+                if let failure = halves.failure { throw failure }
                 return Array("b".utf8)
             default: return nil
             }

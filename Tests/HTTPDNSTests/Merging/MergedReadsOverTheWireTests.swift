@@ -199,21 +199,21 @@ struct MergedReadsAtNginxTests {
         rig.holdOrigins()
         let tasks = (0..<50).map { number in
             let fields: HTTPFields = [.authorization: "Bearer \(number % credentials)"]
-            return Task { try await client.get("http://one.test:\(port)/echo?merged", headerFields: fields) }
+            return Task { try await client.get("http://one.test:\(port)/text.txt?merged", headerFields: fields) }
         }
         while client.pipeline.reads.waiting < 50 { await Task.yield() }
         rig.resumeOrigins()
         var merged = 0
         for task in tasks {
             let response = try await task.value
-            #expect(try await response.text().contains("/echo?merged"))
+            #expect(try await response.text().isEmpty == false && response.status == .ok)
             if response.exchanges[0].isMerged { merged += 1 }
         }
         #expect(merged == 50 - credentials)
         // The line of a later request comes after those of all earlier ones.
         _ = try await client.get("http://one.test:\(port)/health?last").text()
         try await rig.awaitAccessLog { $0.target == "/health?last" }
-        #expect(try rig.accessLog().count { $0.target == "/echo?merged" } == credentials)
+        #expect(try rig.accessLog().count { $0.target == "/text.txt?merged" } == credentials)
         try await client.shutdown()
         try await rig.stop()
     }
