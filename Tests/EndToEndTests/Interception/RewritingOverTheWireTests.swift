@@ -27,6 +27,24 @@ struct RewritingOverTheWireTests {
         }
     }
 
+    @Test(
+        "A request with foreign marks is mapped, and they are removed on request",
+        arguments: [true, false]
+    )
+    func foreignMarks(areRemoved: Bool) async throws {
+        let rig = try await ServerRig.shared()
+        var configuration = try rig.settings(mappings: ["marks.wild.test": .addresses(["127.0.0.3"])])
+        if areRemoved { configuration.applicationInterceptors = [HTTPDNSClient.ForeignMarks()] }
+        try await withClient(configuration) { client in
+            let url = "https://marks.wild.test:\(rig.tlsPort)/echo#__webviewproxyreq__"
+            let fields: HTTPFields = [try #require(HTTPField.Name("X-RNCache")): "1", .accept: "text/plain"]
+            let echo = try await Echo(try await client.get(url, headerFields: fields))
+            #expect(echo.address == "127.0.0.3" && echo.sni == "marks.wild.test" && echo.target == "/echo")
+            #expect(echo.headers["accept"] == .one("text/plain"))
+            #expect(echo.headers["x-rncache"] == (areRemoved ? nil : .one("1")))
+        }
+    }
+
     @Test("A body in gzip is changed after decoding, and trailers survive")
     func decodedBody() async throws {
         let rig = try await ServerRig.shared()

@@ -52,6 +52,39 @@ struct OrderOverTheWireTests {
         }
     }
 
+    /// nginx redirects, a scripted server answers 503 and then redirects, and nginx answers.
+    @Test("Two redirects and a retry are one call and four hops for interceptors")
+    func hops() async throws {
+        let rig = try await ServerRig.shared()
+        let last = "http://two.test:\(rig.httpPort)/echo"
+        let server = try RawServer(
+            .readHead,
+            .respond(status: "503 Service Unavailable"),
+            .readHead,
+            .respond(status: "307 Temporary Redirect", fields: "Location: \(last)\r\n")
+        )
+        let middle = "http://127.0.0.1:\(server.port)/middle"
+        let first = "http://one.test:\(rig.httpPort)/redirect/302?to=\(middle)"
+        let (application, network) = (Journal<String>(), Journal<String>())
+        var configuration = try rig.settings()
+        configuration.retries = .standard
+        configuration.retries.delay = .zero
+        configuration.applicationInterceptors = [Stage.recorder("A", application)]
+        configuration.networkInterceptors = [Stage.recorder("N", network)]
+        try await withClient(configuration) { client in
+            let response = try await client.get(first)
+            #expect(response.exchanges.map(\.status.code) == [302, 503, 307, 200])
+            #expect(try await Echo(response).host == "two.test:\(rig.httpPort)")
+        }
+        #expect(application.all == ["A > \(first)", "A < 200"])
+        #expect(
+            network.all == [
+                "N > \(first)", "N < 302", "N > \(middle)", "N < 503", "N > \(middle)", "N < 307", "N > \(last)",
+                "N < 200",
+            ]
+        )
+    }
+
     @Test("Changes that interceptors make reach the origin and the caller")
     func changes() async throws {
         let rig = try await ServerRig.shared()

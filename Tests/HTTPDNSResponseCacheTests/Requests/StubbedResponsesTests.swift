@@ -32,7 +32,10 @@ struct StubbedResponsesTests {
                 headers: [.contentEncoding: "gzip", .cacheControl: "max-age=60"]
             )
         )
-        let client = try await CachedClient(ScriptedOrigin([])) { _ in } client: { $0.use(stubs) }
+        let client = try await CachedClient(ScriptedOrigin([])) { _ in
+        } client: {
+            $0.use(stubs)
+        }
         for source in [HTTPDNSClient.CacheSource.miss, .hit, .hit] {
             let response = try await client.client.get(CachedClient.url)
             #expect(response.cacheSource == source)
@@ -48,7 +51,8 @@ struct StubbedResponsesTests {
     func patched(isCached: Bool) async throws {
         let stubs = HTTPDNSStubs()
         let stub = stubs.on(.get, CachedClient.url).respond(try .passingThrough(mergingJSON: #"{"b": 3}"#))
-        let client = try await CachedClient(try Self.origin(Self.json)) { _ in } client: {
+        let client = try await CachedClient(try Self.origin(Self.json)) { _ in
+        } client: {
             if !isCached { $0.responseCache = nil }
             $0.use(stubs)
         }
@@ -60,7 +64,10 @@ struct StubbedResponsesTests {
         #expect(stub.uses == (isCached ? 1 : 2))
     }
 
-    @Test("A closure that changes a real response gets its text decoded, with and without a cache", arguments: [true, false])
+    @Test(
+        "A change of a real response gets its text decoded, with and without a cache",
+        arguments: [true, false]
+    )
     func changed(isCached: Bool) async throws {
         let stubs = HTTPDNSStubs()
         stubs.on(.get, CachedClient.url).respond(
@@ -68,7 +75,8 @@ struct StubbedResponsesTests {
                 #expect(response.changeBody { $0.replacing("a", with: "c") })
             }
         )
-        let client = try await CachedClient(try Self.origin(Self.json)) { _ in } client: {
+        let client = try await CachedClient(try Self.origin(Self.json)) { _ in
+        } client: {
             if !isCached { $0.responseCache = nil }
             $0.use(stubs)
         }
@@ -95,7 +103,8 @@ struct StubbedResponsesTests {
         fields: [[String: String]]
     ) async throws -> [Reply] {
         let recording = try HTTPDNSRecording(file, mode: mode)
-        let client = try await CachedClient(origin) { _ in } client: {
+        let client = try await CachedClient(origin) { _ in
+        } client: {
             if !isCached { $0.responseCache = nil }
             $0.use(recording)
         }
@@ -123,7 +132,7 @@ struct StubbedResponsesTests {
         #expect(played.map(\.body) == ["one", "two"] && played.map(\.status) == [200, 200] && origin.count == 2)
     }
 
-    @Test("A response that was recorded while a cache stored it is stored when it is played back")
+    @Test("A recorded response that a cache stored is stored again when played back")
     func storedAgain() async throws {
         let folder = try TemporaryFolder()
         let file = folder.path("stored.har")
@@ -137,7 +146,7 @@ struct StubbedResponsesTests {
         #expect(texts(plain) == ["- one", "- one"])
     }
 
-    @Test("A recorded validation is played back as 304 with a cache, and as the response without one")
+    @Test("A recorded validation is a 304 for a cache, and the response without one")
     func validated() async throws {
         let folder = try TemporaryFolder()
         let file = folder.path("validated.har")

@@ -8,6 +8,7 @@ import HTTPDNSPrimitives
 import HTTPDNSResponseCache
 import HTTPDNSTesting
 import HTTPTypes
+import ServerRig
 
 /// A wall clock that a test moves.
 final class TestTime: Sendable {
@@ -88,31 +89,9 @@ struct Scripted: Sendable {
             endpoint: request.endpoints[0],
             reusedConnection: false,
             timings: HTTPDNSClient.Exchange.Timings(),
-            body: .chunks(ScriptedChunks(chunks: chunks, failure: failure))
+            body: .chunks(Chunks(chunks, endingWith: failure))
         )
     }
-}
-
-/// A stream of chunks that ends well or with an error.
-struct ScriptedChunks: AsyncSequence, Sendable {
-    typealias Element = [UInt8]
-    typealias Failure = any Error
-
-    let chunks: [[UInt8]]
-    let failure: (any Error)?
-
-    struct AsyncIterator: AsyncIteratorProtocol {
-        var chunks: ArraySlice<[UInt8]>
-        let failure: (any Error)?
-
-        mutating func next() async throws -> [UInt8]? {
-            if let chunk = chunks.popFirst() { return chunk }
-            if let failure { throw failure }
-            return nil
-        }
-    }
-
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: chunks[...], failure: failure) }
 }
 
 /// A client with a cache, on a scripted origin and clocks that a test moves.

@@ -38,7 +38,7 @@ struct AnswerKindTests {
 
         /// A stream whose length is not known.
         static var endless: Case {
-            var answer = Case("stream", .stream { Pieces(chunks: [[1], [], [2, 3]]) }, type: nil, "\u{1}\u{2}\u{3}")
+            var answer = Case("stream", .stream { Chunks([[1], [], [2, 3]]) }, type: nil, "\u{1}\u{2}\u{3}")
             answer.length = nil
             return answer
         }
@@ -61,7 +61,7 @@ struct AnswerKindTests {
         Case("own type", .text("a", headers: [.contentType: "text/x"]), type: "text/x", "a"),
         Case("image", .image(Array("GIF89a...".utf8)), type: "image/gif", "GIF89a..."),
         Case("redirect", .redirect(to: "/b", status: .seeOther), status: .seeOther, type: nil, ""),
-        Case("stream of a length", .stream(length: 2) { Pieces(chunks: [[65], [66]]) }, type: nil, "AB"),
+        Case("stream of a length", .stream(length: 2) { Chunks([[65], [66]]) }, type: nil, "AB"),
         .endless,
     ]
 
@@ -162,7 +162,7 @@ struct AnswerKindTests {
 
     @Test("An error in a stream ends the body after the bytes before it")
     func streamError() async throws {
-        let answer = HTTPDNSStubs.Answer.stream { Pieces(chunks: [[1, 2]], error: Planned()) }
+        let answer = HTTPDNSStubs.Answer.stream { Chunks([[1, 2]], endingWith: Planned()) }
         try await withAnswer(answer) { client in
             var chunks = try await client.get("https://shop.test/").body.makeAsyncIterator()
             #expect(try await chunks.next() == [1, 2])

@@ -59,28 +59,6 @@ func withAnswer<Value>(
     }
 }
 
-/// Chunks as a stream, with an error at the end if there is one.
-struct Pieces: AsyncSequence, Sendable {
-    typealias Element = [UInt8]
-    typealias Failure = any Error
-
-    var chunks: [[UInt8]]
-    var error: (any Error & Sendable)?
-
-    struct AsyncIterator: AsyncIteratorProtocol {
-        var rest: ArraySlice<[UInt8]>
-        let error: (any Error)?
-
-        mutating func next() async throws -> [UInt8]? {
-            if let chunk = rest.popFirst() { return chunk }
-            if let error { throw error }
-            return nil
-        }
-    }
-
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(rest: chunks[...], error: error) }
-}
-
 /// An error of a test.
 struct Planned: Error, Hashable {
     var number = 1

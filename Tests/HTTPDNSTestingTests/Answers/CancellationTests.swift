@@ -74,7 +74,7 @@ struct CancellationTests {
 
     @Test("A body that is dropped before its end is reported once, unread or half read", arguments: [0, 1])
     func dropped(chunks: Int) async throws {
-        try await withAnswer(watched(.stream { Pieces(chunks: [[1], [2]]) })) { client in
+        try await withAnswer(watched(.stream { Chunks([[1], [2]]) })) { client in
             do {
                 let response = try await client.get("https://shop.test/")
                 if chunks > 0 {
@@ -89,7 +89,7 @@ struct CancellationTests {
 
     @Test("A body that is read after its response was released is not reported")
     func readLater() async throws {
-        try await withAnswer(watched(.stream { Pieces(chunks: [[1], [2]]) })) { client in
+        try await withAnswer(watched(.stream { Chunks([[1], [2]]) })) { client in
             var chunks = try await client.get("https://shop.test/").body.makeAsyncIterator()
             #expect(try await chunks.next() == [1] && notices.all.isEmpty)
             #expect(try await chunks.next() == [2])
@@ -109,9 +109,9 @@ struct CancellationTests {
     }
 
     static let complete: [HTTPDNSStubs.Answer] = [
-        .text("x"), .text(""), .status(.noContent), .stream { Pieces(chunks: [[1], [2]]) },
+        .text("x"), .text(""), .status(.noContent), .stream { Chunks([[1], [2]]) },
         .error(HTTPDNSClientError(code: .connectFailed, phase: .connect, message: "planned")),
-        .stream { Pieces(chunks: [[1]], error: Planned()) },
+        .stream { Chunks([[1]], endingWith: Planned()) },
     ]
 
     @Test("An answer that is complete or fails is not reported", arguments: complete.indices)

@@ -75,7 +75,7 @@ struct PaceTests {
     func unknownLength() async throws {
         let clock = JumpingClock()
         let chunks = [[UInt8](repeating: 1, count: 7001), [], [2], [UInt8](repeating: 3, count: 6998)]
-        let answer = HTTPDNSStubs.Answer.stream { Pieces(chunks: chunks) }.bandwidth(.gprs).timed(by: clock)
+        let answer = HTTPDNSStubs.Answer.stream { Chunks(chunks) }.bandwidth(.gprs).timed(by: clock)
         try await withAnswer(answer) { client in
             let body = try await client.get("https://shop.test/").body
             #expect(body.declaredLength == nil)
@@ -87,7 +87,7 @@ struct PaceTests {
     @Test("The end of a body of unknown length waits for its duration")
     func unknownDuration() async throws {
         let clock = JumpingClock()
-        let answer = HTTPDNSStubs.Answer.stream { Pieces(chunks: [[1], [2]]) }.lasting(.seconds(5)).timed(by: clock)
+        let answer = HTTPDNSStubs.Answer.stream { Chunks([[1], [2]]) }.lasting(.seconds(5)).timed(by: clock)
         try await withAnswer(answer) { client in
             var chunks = try await client.get("https://shop.test/").body.makeAsyncIterator()
             #expect(try await [chunks.next(), chunks.next()] == [[1], [2]] && clock.elapsed == .zero)

@@ -235,7 +235,7 @@ struct RecordingTests {
 
     @Test("A body that was not read to its end is played back so far, and then fails")
     func incomplete() async throws {
-        try await run(.record, server: { _ in .stream { Pieces(chunks: [[1], [2], [3]]) } }) { client in
+        try await run(.record, server: { _ in .stream { Chunks([[1], [2], [3]]) } }) { client in
             var chunks = try await client.get("https://shop.test/").body.makeAsyncIterator()
             #expect(try await [chunks.next(), chunks.next()] == [[1], [2]])
         }

@@ -217,7 +217,9 @@ struct CallEventTests {
             $0.retries = .standard
             $0.random = { 1 }
         }
-        let text = try await canceled(rig) { await rig.clock.sleepers(atLeast: 1) }
+        var events = rig.client.requestEvents.makeAsyncIterator()
+        // The event comes before the wait.
+        let text = try await canceled(rig) { while let event = await events.next(), event.kind != .retry {} }
         #expect(text == "started \(CallEventTests.hop) retry canceled")
     }
 

@@ -94,7 +94,7 @@ struct CallEventsOverTheWireTests {
     }
 
     /// The handle of a transfer that waits for room on a connection is one that was used before.
-    @Test("A call that libcurl never got has no bytes of the call before it, nor has the next one")
+    @Test("A call that libcurl never got has no bytes of the call before it")
     func neverBegun() async throws {
         let gate = Gate()
         let server = try RawServer { number in

@@ -84,7 +84,7 @@ struct MergedReadInterceptorTests {
         return rig.wire.requests.count
     }
 
-    @Test("A request whose credential an interceptor has moved to another origin is not shared")
+    @Test("A request with a credential of another origin is not shared")
     func movedCredential() async throws {
         var request = HTTPDNSClient.Request(url: "https://two.test/a?b=1")
         let toOne: @Sendable (inout HTTPDNSClient.Request) -> Void = { $0.url = Self.url }
@@ -93,7 +93,7 @@ struct MergedReadInterceptorTests {
         #expect(try await requests([request, request], changedBy: toOne) == 2)
     }
 
-    @Test("Calls that may reach different networks do not share, whatever an interceptor sends")
+    @Test("Calls that may reach different networks do not share a request")
     func networks() async throws {
         var limited = HTTPDNSClient.Request(url: Self.url)
         limited.options.reachableNetworks = .publicInternet
@@ -102,7 +102,7 @@ struct MergedReadInterceptorTests {
         #expect(try await requests([limited, HTTPDNSClient.Request(url: Self.url)], changedBy: widen) == 2)
     }
 
-    @Test("A call whose interceptor fails after a shared response reports that a request was sent")
+    @Test("An interceptor that fails after a shared response reports that it was sent")
     func failsAfterResponse() async throws {
         struct Refused: Error {}
         let gate = Gate()
@@ -123,7 +123,7 @@ struct MergedReadInterceptorTests {
         }
     }
 
-    @Test("A network interceptor without an end stops with the sender's time, and others send again")
+    @Test("An endless interceptor ends with the sender's time, and others send again")
     func endlessInterceptor() async throws {
         let (calls, begun, ended) = (Occupancy(), Gate(), Gate())
         let rig = try Rig(wire: ScriptedWire { request, _ in .sized(request) }) { configuration in
@@ -152,7 +152,7 @@ struct MergedReadInterceptorTests {
         #expect(rig.wire.requests.count == 1 && rig.client.sharedReads == 0)
     }
 
-    @Test("A call that got another call's response has one merged hop, without bytes, and its event")
+    @Test("A call with another call's response has one merged hop without bytes")
     func record() async throws {
         let gate = Gate()
         let records = Journal<HTTPDNSClient.CallRecord>()

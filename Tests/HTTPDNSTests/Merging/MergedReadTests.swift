@@ -133,7 +133,8 @@ struct MergedReadTests {
         calls.calls.count { request in
             let own = request.own
             return request.method != .get && request.method != .head || !request.body.isEmpty
-                || request.options.mergesIdenticalReads == .off || request.options.stopsBeforeSending || own?.onInterimResponse != nil
+                || request.options.mergesIdenticalReads == .off || request.options.stopsBeforeSending
+                || own?.onInterimResponse != nil
                 || own?.properties.isEmpty == false || own?.interceptors.isEmpty == false
         }
     }
@@ -189,7 +190,7 @@ struct MergedReadTests {
     }
 
     @Test(
-        "Calls before and after a change of mappings, settings or interceptors do not share a request",
+        "Calls around a change of mappings, settings or interceptors share no request",
         arguments: ["mapping", "switch", "reload", "interceptor"]
     )
     func changes(what: String) async throws {

@@ -44,6 +44,27 @@ struct PipelineOrderTests {
         #expect(journal.all == order)
     }
 
+    @Test("A canceled call passes each interceptor once, and in reverse on the way back")
+    func canceledOrder() async throws {
+        let (journal, sent) = (Journal<String>(), Gate())
+        let wire = ScriptedWire { _, _ in
+            journal.write("wire")
+            sent.open()
+            // It ends with the cancellation of its task alone.
+            try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .seconds(3600))
+            throw CancellationError()
+        }
+        let rig = try Rig(wire: wire) { configuration in
+            configuration.applicationInterceptors = [noting("a1", in: journal), noting("a2", in: journal)]
+            configuration.networkInterceptors = [noting("n1", in: journal), noting("n2", in: journal)]
+        }
+        let call = Task { try await rig.client.get("https://one.test/", timeout: .unlimited) }
+        await sent.passage()
+        call.cancel()
+        await #expect(throws: CancellationError.self) { try await call.value }
+        #expect(journal.all == order)
+    }
+
     @Test("Nothing is resolved before the last network interceptor calls next")
     func stageIsInnermost() async throws {
         let rig = try Rig { configuration in

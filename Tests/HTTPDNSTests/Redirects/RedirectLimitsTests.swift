@@ -7,6 +7,7 @@ import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPTypes
+import ServerRig
 import Testing
 
 /// Rows 26 and 57 of the acceptance list: what is not followed, and why.

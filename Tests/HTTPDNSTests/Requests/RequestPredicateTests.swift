@@ -5,6 +5,7 @@
 import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPTypes
+import ServerRig
 import Testing
 
 @Suite("Conditions on requests")
@@ -64,12 +65,14 @@ struct RequestPredicateTests {
         #expect(throws: HTTPDNSClientError.self) { try Predicate.path(regex: "(") }
     }
 
-    @Test("JSON is compared as a value, in bytes and in a stream that then is sent whole")
+    @Test("JSON is compared as a value, in bytes, a file, and a stream that is sent whole")
     func json() async throws {
         let text = Array(#"{"b":[1,2],"a":9007199254740993}"#.utf8)
         let predicate = Predicate.body(json: #"{ "a": 9007199254740993, "b": [1, 2] }"#)
+        let folder = try TemporaryFolder()
+        let file = try folder.write(String(decoding: text, as: UTF8.self), to: "body.json")
         let bodies: [HTTPDNSClient.Request.Body] = [
-            .bytes(text), .stream(stream([Array(text.prefix(3)), Array(text.dropFirst(3))])),
+            .bytes(text), .file(file), .stream(stream([Array(text.prefix(3)), Array(text.dropFirst(3))])),
         ]
         for body in bodies {
             var request = HTTPDNSClient.Request(method: .post, url: "https://a.test/", body: body)

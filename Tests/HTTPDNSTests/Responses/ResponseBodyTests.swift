@@ -5,6 +5,7 @@ import HTTPDNS
 import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPTypes
+import ServerRig
 import Testing
 
 @Suite("Response body")

@@ -5,6 +5,7 @@ import HTTPDNS
 import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPTypes
+import ServerRig
 
 /// A way to the wire that answers as a test says, and keeps what it was asked to send.
 final class ScriptedWire: HopSending {
@@ -83,31 +84,4 @@ extension HopAnswer {
             body: .chunks(chunks)
         )
     }
-}
-
-/// A stream of chunks that ends well or with an error.
-struct Chunks: AsyncSequence, Sendable {
-    typealias Element = [UInt8]
-    typealias Failure = any Error
-
-    let chunks: [[UInt8]]
-    let failure: (any Error)?
-
-    init(_ chunks: [[UInt8]], endingWith failure: (any Error)? = nil) {
-        self.chunks = chunks
-        self.failure = failure
-    }
-
-    struct AsyncIterator: AsyncIteratorProtocol {
-        var chunks: ArraySlice<[UInt8]>
-        let failure: (any Error)?
-
-        mutating func next() async throws -> [UInt8]? {
-            if let chunk = chunks.popFirst() { return chunk }
-            if let failure { throw failure }
-            return nil
-        }
-    }
-
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: chunks[...], failure: failure) }
 }
