@@ -106,7 +106,7 @@ extension HTTPDNSClient.Response {
         /// The trailers: fields that the server sent after the body. See ``HTTPDNSClient/Response/Body/trailers``.
         public var trailers: HTTPFields { receivedTrailers?.fields ?? [:] }
         private let receivedTrailers: TransferTrailers?
-        /// Whether the last hop was answered without sending, see ``HTTPDNSClient/Response/lastExchange``.
+        /// Whether the last of several hops was answered without sending, see ``HTTPDNSClient/Response/finalURL``.
         private let isAnsweredInProcess: Bool
 
         /// The exchange of the last hop; nil when that hop was answered without sending.
@@ -124,7 +124,7 @@ extension HTTPDNSClient.Response {
             version = response.version
             exchanges = response.exchanges
             cacheSource = response.cacheSource
-            isAnsweredInProcess = response.lastExchange == nil
+            isAnsweredInProcess = response.finalURL != nil
         }
 
         /// The status.

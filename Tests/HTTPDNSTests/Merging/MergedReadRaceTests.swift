@@ -125,7 +125,7 @@ struct MergedReadRaceTests {
         }
         let rig = try Rig(wire: wire) { configuration in
             configuration.mergesIdenticalReads = true
-            configuration.timeouts.responseHead = .seconds(3)
+            configuration.timeouts.responseHead = .seconds(10)
         }
         let start = SystemTimeSource().now()
         // The limit of the other call has not passed when the failure arrives.
@@ -137,7 +137,7 @@ struct MergedReadRaceTests {
         }
         await head.passage()
         // The limit of the sender began before this moment.
-        try await SystemTimeSource().sleep(until: start + .seconds(6))
+        try await SystemTimeSource().sleep(until: start + .seconds(12))
         end.open()
         for task in tasks {
             if isStalled {
