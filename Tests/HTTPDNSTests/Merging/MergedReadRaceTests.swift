@@ -74,9 +74,10 @@ struct MergedReadRaceTests {
 
     @Test("Calls with time left start again when the sender's time has passed", arguments: [false, true])
     func startedAgain(isInBody: Bool) async throws {
-        let gate = Gate()
+        let (gate, isSent) = (Gate(), Gate())
         let wire = ScriptedWire { request, number in
             guard number == 0, let deadline = request.limits.deadline else { return .sized(request) }
+            isSent.open()
             gate.open()
             let end = Overdue(deadline: deadline, phase: isInBody ? .body : .firstByte)
             guard isInBody else { throw await end.failure() }
@@ -93,7 +94,7 @@ struct MergedReadRaceTests {
         await #expect(throws: HTTPDNSClientError.self) { try await first.value }
         for other in others { #expect(try await other.value.text() == "hello") }
         // The others share the second request, as far as they had joined the first one.
-        #expect((2...4).contains(wire.requests.count))
+        #expect((isSent.isOpen ? 2...4 : 1...3).contains(wire.requests.count))
         await awaitEnd(rig)
     }
 
