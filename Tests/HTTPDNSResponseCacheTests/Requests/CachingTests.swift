@@ -46,7 +46,7 @@ struct CachingTests {
         #expect(client.origin.count == 1)
     }
 
-    @Test("A hit has the stored fields, and a newer response takes the place of the stored one")
+    @Test("A hit has the stored fields, and a newer response replaces the stored one")
     func replacing() async throws {
         let types = ["text/html; charset=iso-8859-1", "text/plain"]
         let origin = ScriptedOrigin { request, number in

@@ -52,7 +52,7 @@ struct SharingTests {
 
     /// RFC 9111 section 3.5: these directives declare the response to be for all.
     @Test(
-        "A response to a token is for requests without one if its server declares it shared",
+        "A response to a token that is declared shared is for requests without a token",
         arguments: [("public, max-age=60", "alice"), ("s-maxage=60", "alice"), ("max-age=60", "nobody")]
     )
     func anonymous(_ control: String, _ expected: String) async throws {

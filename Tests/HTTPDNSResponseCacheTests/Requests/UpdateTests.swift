@@ -55,7 +55,7 @@ struct UpdateTests {
     }
 
     @Test(
-        "A response to HEAD renews the stored response, or ends it when it is about another representation",
+        "A response to HEAD renews the stored response, or ends one of another version",
         arguments: [
             (["etag": "\"1\"", "cache-control": "max-age=600"], "hit v0"),
             (["etag": "\"2\"", "cache-control": "max-age=600"], "miss v2"),
@@ -121,7 +121,7 @@ struct UpdateTests {
         #expect(client.cache.entryCount == 0)
     }
 
-    @Test("A response to a request that was sent before a change of its resource is not stored")
+    @Test("A response whose request was sent before a change of its resource is not stored")
     func overtaken() async throws {
         for isFile in [false, true] {
             let (arrived, gate) = (Gate(), Gate())
@@ -162,7 +162,7 @@ struct UpdateTests {
 
     /// The key and the rules were made without the field.
     @Test(
-        "A response is not stored when an interceptor added a credential or a field that it varies by",
+        "A response is not stored when an interceptor added a field of its key",
         arguments: [("authorization", ""), ("cookie", ""), ("x-group", "X-Group"), ("x-group", "")]
     )
     func intercepted(_ name: String, _ vary: String) async throws {
@@ -179,7 +179,7 @@ struct UpdateTests {
         #expect(texts(replies) == (isStored ? ["miss v0", "hit v0"] : ["miss v0", "miss v1"]))
     }
 
-    @Test("A validation that an interceptor sent with a credential does not renew the stored response")
+    @Test("A validation with a credential of an interceptor renews no stored response")
     func interceptedValidation() async throws {
         let fields = ["cache-control": "max-age=600"]
         let client = try await CachedClient(Self.origin(Scripted("", status: .notModified, fields)))

@@ -73,7 +73,7 @@ struct WaitingTests {
         await arrived.passage()
         let start = ContinuousClock.now
         let waiter = Task { try await client.get(CachedClient.url, timeout: .milliseconds(200)) }
-        await second.passage()
+        try await until { second.isOpen }
         let waited = ContinuousClock.now - start
         #expect(waited >= .milliseconds(190) && waited < .seconds(5))
         _ = try? await waiter.value
@@ -81,7 +81,7 @@ struct WaitingTests {
         #expect(try await leader.value == Array("v0".utf8))
     }
 
-    @Test("A refresh in the background has the client's time limits, and not those of its call")
+    @Test("A refresh in the background has the client's limits, not those of its call")
     func backgroundLimit() async throws {
         let limits = Lock<[TransferLimits]>([])
         let origin = ScriptedOrigin { request, number in

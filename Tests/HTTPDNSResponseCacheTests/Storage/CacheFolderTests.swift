@@ -183,7 +183,14 @@ struct CacheFolderTests {
             withIntermediateDirectories: false,
             attributes: [.posixPermissions: 0o755]
         )
-        try FileManager.default.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: path)
+        // Without its link the target could be used.
+        let target = folder.path("target")
+        try FileManager.default.createDirectory(
+            atPath: target,
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700]
+        )
+        try FileManager.default.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: target)
         let links = ["link", "link/", "link//", "link/.", "link/./"].map { folder.path($0) }
         for bad in links + [open, folder.path("none/below"), ""] {
             await #expect(throws: HTTPDNSClient.ResponseCache.Error.self) {
@@ -191,6 +198,7 @@ struct CacheFolderTests {
             }
         }
         #expect(first.entryCount == 0)
+        _ = try await HTTPDNSClient.ResponseCache.disk(target + "/./")
     }
 
     @Test("A link in the folder is not followed")

@@ -78,7 +78,7 @@ struct ResponseIndexTests {
         #expect(find(1, in: &index, at: arrival - 1001) == nil && index.count == 0)
     }
 
-    @Test("All responses of a URL are removed, with their variants and partitions, and no others")
+    @Test("All variants and partitions of a URL are removed, and no other URL is")
     func removingURL() {
         var index = index()
         for partition in ["", "a", "b"] {
@@ -95,7 +95,7 @@ struct ResponseIndexTests {
     }
 
     /// The number of variants bounds the work of a search.
-    @Test("A URL has a bounded number of variants in each partition, and the oldest goes first")
+    @Test("The number of variants in a partition is bounded, and the oldest goes first")
     func variants() {
         var index = index(bytes: 1 << 20, entries: 10_000)
         var removed: [String?] = []

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import Foundation
+import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSPrimitives
 import ServerRig
@@ -18,6 +19,10 @@ private final class HeldThreads: Sendable {
     private let bodies: AsyncStream<Body>
     private let continuation: AsyncStream<Body>.Continuation
     private let isExhausted = Lock(false)
+    private let started = Lock(0)
+
+    /// The number of threads that were asked for.
+    var count: Int { started.withLock { $0 } }
 
     init() { (bodies, continuation) = AsyncStream.makeStream(of: Body.self) }
 
@@ -25,6 +30,7 @@ private final class HeldThreads: Sendable {
     func pool() -> ThreadPool {
         ThreadPool(limit: 1) { body in
             guard !self.isExhausted.withLock({ $0 }) else { return false }
+            self.started.withLock { $0 += 1 }
             self.continuation.yield(Body(run: body))
             return true
         }
@@ -101,6 +107,30 @@ struct StoredBodyWriterTests {
         threads.exhaust()
         let isStored = await writer.finish()
         #expect(!isStored)
+        #expect(try names == [])
+    }
+
+    /// They could wait for a disk, and the threads of Swift's own pool are few.
+    @Test("Files are opened, read and removed on threads of the pool alone")
+    func blockingCalls() async throws {
+        let (store, threads) = (try Self.store(folder.path("cache")), HeldThreads())
+        let writer = store.writer(for: head([:]), store.beginFetch("http://one.test/"))
+        let isStorable = await writer.append([1, 2, 3])
+        let isStored = await writer.finish()
+        #expect(isStorable && isStored)
+        let entry = try #require(store.all.first)
+        let pool = threads.pool()
+        let reading = ThreadPool.$files.withValue(pool) {
+            Task { try await store.body(of: entry, 0..<3)?.collect(upTo: .kibibytes(1)) }
+        }
+        try await until { threads.count == 1 }
+        let removing = ThreadPool.$files.withValue(pool) { Task { await store.remove(entry) } }
+        try await until { store.count == 0 && pool.waitingCount == 2 }
+        #expect(try names.count == 1)
+        // The thread does both, one after the other.
+        try #require(await threads.next()).run()
+        #expect(try await reading.value == [1, 2, 3])
+        await removing.value
         #expect(try names == [])
     }
 }
