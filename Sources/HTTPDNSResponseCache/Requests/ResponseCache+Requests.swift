@@ -328,7 +328,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         // The answer may name other fields, and it is about this request.
         guard !isWithdrawn, let vary = place.vary(by: head.fields) else { return await store.remove(entry) }
         var (head, request) = (head, place.request)
-        head.vary = vary
+        head.vary = vary.keeping(head.vary)
         request.method = .get
         guard !place.policy.contains(.doNotWrite), isSentAsKnown(answer, place),
             Storability.mayStore(head, receivedFields: answer.headerFields, to: request, place.rules)

@@ -226,8 +226,8 @@ extension HTTPDNSClient.ResponseCache {
         /// The longest time that a request waits for another one that fetches the same response. Afterwards it is sent too.
         public var refreshWait = Duration.seconds(5)
         /// A closure that returns the same text for URLs with the same response, such as the URL without a parameter that has
-        /// no meaning. It gets the URL in canonical form. Nil means that each URL has a response of its own. It is called for each
-        /// request and must be fast.
+        /// no meaning. It gets the URL in canonical form. Nil means that each URL has a response of its own. It is called once
+        /// or twice for each request and must be fast.
         public var equivalentURL: (@Sendable (String) -> String)?
         /// A closure that may refuse to store a response that the rules permit to store; nil refuses none.
         public var mayStore: (@Sendable (HTTPDNSClient.Request, HTTPResponse) -> Bool)?

@@ -135,6 +135,13 @@ struct VaryFields: Hashable, Sendable {
 
     init(_ fields: [Field] = []) { self.fields = fields }
 
+    /// Returns these values with the credential of others: a validation by another request does not change whose response it is.
+    func keeping(_ others: VaryFields) -> VaryFields {
+        VaryFields(
+            fields.filter { $0.name != Self.credential } + others.fields.filter { $0.name == Self.credential }
+        )
+    }
+
     /// Returns the names in `Vary`, in lower case; nil for `*`, which no request matches.
     static func names(in fields: HTTPFields) -> [String]? {
         var names: Set<String> = []

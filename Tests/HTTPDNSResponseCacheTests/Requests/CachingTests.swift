@@ -21,8 +21,10 @@ struct CachingTests {
         let second = try await client.get()
         #expect(texts([first, second]) == ["miss one", "hit one"])
         #expect(second.fields[.age] == "7")
+        client.time.move(seconds: 2)
+        for _ in 0..<2 { #expect(try await client.get().fields[values: .age] == ["9"]) }
         #expect(client.origin.count == 1)
-        client.time.move(seconds: 53)
+        client.time.move(seconds: 51)
         #expect(texts([try await client.get()]) == ["miss two"])
     }
 

@@ -61,6 +61,22 @@ struct SharingTests {
         #expect(try await client.get().body == expected)
     }
 
+    @Test("A validation without a token does not give a response to another token")
+    func validatedByOther() async throws {
+        let origin = ScriptedOrigin { request, _ in
+            let user = request.headerFields[.authorization] ?? "nobody"
+            let isAsked = request.headerFields.contains(.ifNoneMatch)
+            let fields = ["cache-control": "public, max-age=60", "etag": "\"1\""]
+            return Scripted(isAsked ? "" : user, status: isAsked ? .notModified : .ok, fields).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        _ = try await client.get(fields: ["authorization": "alice"])
+        client.time.move(seconds: 61)
+        #expect(texts([try await client.get()]) == ["validated alice"])
+        #expect(texts([try await client.get(fields: ["authorization": "bob"])]) == ["miss bob"])
+        #expect(texts([try await client.get(fields: ["authorization": "alice"])]) == ["hit alice"])
+    }
+
     @Test("A response to a cookie is not shared, and private for this cookie alone")
     func cookies() async throws {
         for (mode, expected) in [
