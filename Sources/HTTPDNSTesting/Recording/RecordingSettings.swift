@@ -5,12 +5,6 @@ internal import HTTPDNS
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
 /// The identity of a request in a recording.
 struct RecordingKey: Hashable, Sendable {
     let method: String
@@ -78,7 +72,7 @@ struct RecordingSettings: Sendable {
         let resolve = exchange?.resolve
         let before = [connect, tls, resolve].reduce(0) { $0 + ($1?.inMilliseconds ?? 0) }
         return HTTPArchive.Entry(
-            startedDateTime: Self.text(of: date),
+            startedDateTime: HTTPArchive.dateText(of: date),
             time: wait.inMilliseconds,
             request: HTTPArchive.Request(
                 method: request.method.rawValue,
@@ -124,13 +118,6 @@ struct RecordingSettings: Sendable {
     /// Returns a URL in one spelling; other schemes than http and https stay as they are.
     private static func canonical(_ url: String) -> String {
         (try? HTTPDNSRewriter.Canonicalizer.canonicalize(url))?.description ?? url
-    }
-
-    /// Returns a time in ISO 8601, in UTC and with milliseconds.
-    private static func text(of date: Int64) -> String {
-        // The style cuts the fraction off, which a Double may have just below the millisecond.
-        Date(timeIntervalSince1970: (Double(date) + 0.5) / 1000)
-            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }
 

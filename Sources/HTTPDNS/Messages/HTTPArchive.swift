@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// A log of HTTP exchanges in the format HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/).
+///
+/// Members that the format permits and this type does not have are ignored when a file is read.
+package struct HTTPArchive: Hashable, Sendable, Codable {
+    package var log: Log
+
+    package init(entries: [Entry]) {
+        log = Log(version: "1.2", creator: .library, entries: entries)
+    }
+
+    /// Returns a time in ISO 8601, in UTC and with milliseconds.
+    /// - Parameter time: Milliseconds since 1970-01-01 00:00 UTC.
+    package static func dateText(of time: Int64) -> String {
+        // The style cuts the fraction off, which a Double may have just below the millisecond.
+        Date(timeIntervalSince1970: (Double(time) + 0.5) / 1000)
+            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+
+    package struct Log: Hashable, Sendable, Codable {
+        package var version: String
+        package var creator: Creator
+        package var entries: [Entry]
+    }
+
+    package struct Creator: Hashable, Sendable, Codable {
+        package var name: String
+        package var version: String
+
+        /// This library.
+        package static var library: Creator { Creator(name: "swift-httpdns", version: "0.1.0") }
+    }
+
+    /// One request and its response.
+    package struct Entry: Hashable, Sendable, Codable {
+        /// The time of the request in ISO 8601, with milliseconds.
+        package var startedDateTime: String
+        /// The whole time, in milliseconds.
+        package var time: Double
+        package var request: Request
+        package var response: Response
+        package var cache = Cache()
+        package var timings: Timings
+        /// The address of the server.
+        package var serverIPAddress: String?
+        /// The facts that the format has no member for; nil for a recording.
+        package var facts: Facts?
+
+        package enum CodingKeys: String, CodingKey {
+            case startedDateTime, time, request, response, cache, timings, serverIPAddress
+            // The format reserves names with an underscore for programs.
+            case facts = "_httpdns"
+        }
+
+        package init(
+            startedDateTime: String,
+            time: Double,
+            request: Request,
+            response: Response,
+            timings: Timings,
+            serverIPAddress: String? = nil
+        ) {
+            self.startedDateTime = startedDateTime
+            self.time = time
+            self.request = request
+            self.response = response
+            self.timings = timings
+            self.serverIPAddress = serverIPAddress
+        }
+    }
+
+    /// The call of an entry, the source of its address, and its failure.
+    package struct Facts: Hashable, Sendable, Codable {
+        package var callID: UInt64
+        package var hop: Int
+        package var route: String
+        package var source: String?
+        package var provider: String?
+        package var mapping: String?
+        /// The age of the address, in milliseconds.
+        package var age: Double?
+        package var candidates: [String]
+        /// The addresses that were tried and failed, each with its reason.
+        package var failedAttempts: [String]
+        package var endpoint: String?
+        package var reusedConnection: Bool
+        package var isAnsweredInProcess: Bool
+        /// The code, the phase and the message of the error.
+        package var failure: String?
+
+        package init(callID: UInt64, hop: Int, route: String) {
+            (self.callID, self.hop, self.route) = (callID, hop, route)
+            (candidates, failedAttempts) = ([], [])
+            (reusedConnection, isAnsweredInProcess) = (false, false)
+        }
+    }
+
+    /// The use of a cache. It is always empty.
+    package struct Cache: Hashable, Sendable, Codable {
+        package init() {}
+    }
+
+    /// A name and a value, of a header field or a query item.
+    package struct Pair: Hashable, Sendable, Codable {
+        package var name: String
+        package var value: String
+
+        package init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package struct Request: Hashable, Sendable, Codable {
+        package var method: String
+        package var url: String
+        package var httpVersion: String
+        /// Always empty: cookies are header fields.
+        package var cookies: [Pair] = []
+        package var headers: [Pair]
+        package var queryString: [Pair]
+        /// The body, if it is recorded and a text.
+        package var postData: PostData?
+        /// -1: not measured.
+        package var headersSize: Int64 = -1
+        /// The bytes of the body; -1 when not known.
+        package var bodySize: Int64
+
+        package init(
+            method: String,
+            url: String,
+            httpVersion: String,
+            headers: [Pair],
+            queryString: [Pair],
+            bodySize: Int64
+        ) {
+            self.method = method
+            self.url = url
+            self.httpVersion = httpVersion
+            self.headers = headers
+            self.queryString = queryString
+            self.bodySize = bodySize
+        }
+    }
+
+    /// The body of a request.
+    package struct PostData: Hashable, Sendable, Codable {
+        package var mimeType: String
+        package var text: String
+
+        package init(mimeType: String, text: String) { (self.mimeType, self.text) = (mimeType, text) }
+    }
+
+    package struct Response: Hashable, Sendable, Codable {
+        package var status: Int
+        package var statusText: String
+        package var httpVersion: String
+        /// Always empty: cookies are header fields.
+        package var cookies: [Pair] = []
+        package var headers: [Pair]
+        package var content: Content
+        package var redirectURL: String
+        /// -1: not measured.
+        package var headersSize: Int64 = -1
+        /// The bytes of the body as received; -1 when not known.
+        package var bodySize: Int64
+
+        package init(
+            status: Int,
+            statusText: String,
+            httpVersion: String,
+            headers: [Pair],
+            content: Content,
+            redirectURL: String,
+            bodySize: Int64
+        ) {
+            self.status = status
+            self.statusText = statusText
+            self.httpVersion = httpVersion
+            self.headers = headers
+            self.content = content
+            self.redirectURL = redirectURL
+            self.bodySize = bodySize
+        }
+    }
+
+    /// The body of a response, after decoding.
+    package struct Content: Hashable, Sendable, Codable {
+        package var size: Int64
+        package var mimeType: String
+        package var text: String?
+        /// `base64`; nil for a text.
+        package var encoding: String?
+        /// True when the body is only the start of what the server would have sent; nil otherwise.
+        package var isIncomplete: Bool?
+
+        package enum CodingKeys: String, CodingKey {
+            case size, mimeType, text, encoding
+            // The format reserves names with an underscore for programs.
+            case isIncomplete = "_incomplete"
+        }
+
+        package init(size: Int64, mimeType: String, text: String? = nil, encoding: String? = nil) {
+            (self.size, self.mimeType, self.text, self.encoding) = (size, mimeType, text, encoding)
+        }
+    }
+
+    /// The durations of the phases in milliseconds; -1 for a phase that did not happen or was not measured.
+    package struct Timings: Hashable, Sendable, Codable {
+        /// The time before the phases, such as the wait for a connection; nil when it was not measured.
+        package var blocked: Double?
+        package var dns: Double?
+        package var connect: Double?
+        package var ssl: Double?
+        package var send: Double
+        package var wait: Double
+        package var receive: Double
+
+        package init(
+            blocked: Double? = nil,
+            dns: Double?,
+            connect: Double?,
+            ssl: Double?,
+            send: Double,
+            wait: Double,
+            receive: Double
+        ) {
+            self.blocked = blocked
+            self.dns = dns
+            self.connect = connect
+            self.ssl = ssl
+            self.send = send
+            self.wait = wait
+            self.receive = receive
+        }
+
+        /// The sum of the phases: the time of TLS is part of ``connect``.
+        package var sum: Double {
+            [blocked, dns, connect, send, wait, receive].reduce(0) { $0 + max(0, $1 ?? 0) }
+        }
+    }
+}
