@@ -17,7 +17,7 @@ extension HTTPDNSClient.Request {
 
         let content: Content
         /// The `Content-Type` of a request that has none of its own.
-        let contentType: String?
+        package let contentType: String?
         /// The coding that compresses the body while it is sent; nil for none.
         var coding: HTTPDNSClient.ContentCoding?
         /// The closure for progress reports.

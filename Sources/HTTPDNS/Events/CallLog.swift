@@ -31,14 +31,20 @@ struct CallLog: Sendable {
         var notes: [TransferNotes] = []
         /// The number of transfers whose connections have made events.
         var reported = 0
-        /// The addresses of its last event ``Event/Kind/resolved``.
+        /// The addresses of its last event ``Event/Kind/resolved``, and their source.
         var addresses: [HTTPDNSEndpoint]?
+        var source: HTTPDNSResolver.Resolution.Source?
+        /// The request and the response head; nil without details.
+        var request: HTTPDNSClient.Request?
+        var response: HTTPResponse?
     }
 
     private struct OpenHop {
         let number: Int
         let request: RequestFacts
         let start: MonotonicTime
+        /// The request itself; nil without details.
+        let whole: HTTPDNSClient.Request?
     }
 
     /// The facts of a request that may be kept.
@@ -61,11 +67,24 @@ struct CallLog: Sendable {
     private var hop = 0
     private var lastTime: MonotonicTime
     private var isEnded = false
+    /// The parts that may have secrets, for recorders that get them; nil without such a recorder. They are whole at the end.
+    private(set) var details: CallDetails?
+    /// The most bytes of the response body in the details.
+    private let bodyLimit: Int
 
     /// - Parameters:
     ///   - start: The start of the call.
     ///   - makesEvents: Whether there is a subscriber; otherwise the log makes the record only.
-    init(_ id: UInt64, _ request: HTTPDNSClient.Request, at start: MonotonicTime, makesEvents: Bool) {
+    ///   - bodyLimit: The most bytes of the response body in the details; nil for no details.
+    init(
+        _ id: UInt64,
+        _ request: HTTPDNSClient.Request,
+        at start: MonotonicTime,
+        makesEvents: Bool,
+        bodyLimit: Int? = nil
+    ) {
+        details = bodyLimit == nil ? nil : CallDetails(request: request)
+        self.bodyLimit = bodyLimit ?? 0
         let facts = RequestFacts(request)
         record = HTTPDNSClient.CallRecord(callID: id, method: facts.method, url: facts.url, start: start)
         lastTime = start
@@ -105,16 +124,19 @@ struct CallLog: Sendable {
     mutating func beginHop(_ number: Int, _ request: HTTPDNSClient.Request, at now: MonotonicTime) {
         guard !isEnded else { return }
         hop = number
-        openHops.append(OpenHop(number: number, request: RequestFacts(request), start: now))
+        let whole = details == nil ? nil : request
+        openHops.append(OpenHop(number: number, request: RequestFacts(request), start: now, whole: whole))
     }
 
     /// - Parameters:
     ///   - outcome: The status of the response, or the error of the hop.
     ///   - source: The part that the response cache took in the response.
+    ///   - head: The response head, for details.
     mutating func endHop(
         _ number: Int,
         _ outcome: Result<HTTPResponse.Status, any Error>,
         _ source: HTTPDNSClient.CacheSource?,
+        _ head: HTTPResponse? = nil,
         at now: MonotonicTime
     ) {
         guard !isEnded, let index = openHops.firstIndex(where: { $0.number == number }) else { return }
@@ -122,6 +144,7 @@ struct CallLog: Sendable {
         switch outcome {
         case .success(let status):
             if let index = sendings.lastIndex(where: { $0.hop.number == number && $0.hop.status != nil }) {
+                sendings[index].response = head
                 // The cache has answered with a stored response instead of that of the server.
                 guard let source, source != .miss else { return }
                 sendings[index].hop.cacheSource = source
@@ -132,13 +155,13 @@ struct CallLog: Sendable {
             hop.isAnsweredInProcess = true
             hop.status = status
             hop.cacheSource = source
-            sendings.append(Sending(hop: hop))
+            sendings.append(Sending(hop: hop, request: open.whole, response: head))
             addHeadInProcess(status, source, hop: number, at: now)
         case .failure(let error):
             guard !sendings.contains(where: { $0.hop.number == number }) else { return }
             var hop = hop(of: open)
             CallLog.note(error, in: &hop, at: now)
-            sendings.append(Sending(hop: hop))
+            sendings.append(Sending(hop: hop, request: open.whole))
         }
     }
 
@@ -170,7 +193,8 @@ struct CallLog: Sendable {
     /// - Returns: The index of the sending.
     mutating func beginSending(_ number: Int, _ request: HTTPDNSClient.Request, at now: MonotonicTime) -> Int {
         let facts = RequestFacts(request)
-        sendings.append(Sending(hop: Hop(number: number, method: facts.method, url: facts.url, start: now)))
+        let hop = Hop(number: number, method: facts.method, url: facts.url, start: now)
+        sendings.append(Sending(hop: hop, request: details == nil ? nil : request))
         return sendings.count - 1
     }
 
@@ -184,6 +208,7 @@ struct CallLog: Sendable {
         reportConnections(of: index)
         guard sendings[index].addresses != addresses else { return }
         sendings[index].addresses = addresses
+        sendings[index].source = source
         add(.resolved, hop: sendings[index].hop.number, at: now) { event in
             event.source = source
             event.addresses = addresses
@@ -340,8 +365,10 @@ struct CallLog: Sendable {
     // MARK: the end
 
     /// Notes the response that the caller gets.
-    mutating func noteResponse(_ status: HTTPResponse.Status, at now: MonotonicTime) {
+    /// - Parameter head: The head of it, for details.
+    mutating func noteResponse(_ status: HTTPResponse.Status, _ head: HTTPResponse? = nil, at now: MonotonicTime) {
         guard !isEnded else { return }
+        details?.response = head
         record.timeToHead = now - record.start
         record.status = status
         // An application interceptor has answered: the call has no hop.
@@ -350,12 +377,17 @@ struct CallLog: Sendable {
         hop.duration = record.timeToHead
         hop.isAnsweredInProcess = true
         hop.status = status
-        sendings.append(Sending(hop: hop))
+        sendings.append(Sending(hop: hop, request: details?.request, response: head))
         addHeadInProcess(status, nil, hop: 0, at: now)
     }
 
-    mutating func noteBody(_ progress: HTTPDNSClient.Progress, at now: MonotonicTime) {
+    /// - Parameter chunk: The bytes that were read last, for details.
+    mutating func noteBody(_ progress: HTTPDNSClient.Progress, _ chunk: [UInt8] = [], at now: MonotonicTime) {
         guard !isEnded else { return }
+        if let count = details?.bodyStart.count, count < bodyLimit {
+            let start = chunk.prefix(bodyLimit - count)
+            details?.bodyStart += start
+        }
         record.bodyBytes = progress.bytes
         add(.bodyProgress, at: now) { $0.progress = progress }
     }
@@ -390,6 +422,16 @@ struct CallLog: Sendable {
             }
         }
         record.hops = sendings.map(\.hop)
+        if let request = details?.request {
+            details?.hops = sendings.map { sending in
+                CallDetails.Hop(
+                    request: sending.request ?? request,
+                    response: sending.response,
+                    source: sending.source,
+                    addresses: sending.addresses ?? []
+                )
+            }
+        }
         return record
     }
 }

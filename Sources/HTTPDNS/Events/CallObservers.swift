@@ -30,8 +30,12 @@ final class CallObservers: Sendable {
 
     // MARK: recorders and subscribers
 
-    func add(_ record: @escaping @Sendable (HTTPDNSClient.CallRecord) -> Void) -> HTTPDNSClient.CallRecording {
-        let recording = HTTPDNSClient.CallRecording(record) { [weak self] in self?.remove($0) }
+    /// - Parameter bodyLimit: The most bytes of a response body in the details of a call; nil for no details.
+    func add(
+        _ record: @escaping @Sendable (HTTPDNSClient.CallRecord, CallDetails?) -> Void,
+        bodyLimit: Int?
+    ) -> HTTPDNSClient.CallRecording {
+        let recording = HTTPDNSClient.CallRecording(record, bodyLimit: bodyLimit) { [weak self] in self?.remove($0) }
         change { $0.recordings.append(recording) }
         return recording
     }
@@ -90,7 +94,9 @@ final class CallObservers: Sendable {
             }
         }
         guard !feeds.isEmpty || !recordings.isEmpty else { return nil }
-        let call = ObservedCall(CallLog(id, request, at: start, makesEvents: !feeds.isEmpty), feeds, recordings)
+        let bodyLimit = recordings.compactMap(\.bodyLimit).max()
+        let log = CallLog(id, request, at: start, makesEvents: !feeds.isEmpty, bodyLimit: bodyLimit)
+        let call = ObservedCall(log, feeds, recordings, keepsDetails: bodyLimit != nil)
         call.begin()
         return call
     }

@@ -15,14 +15,18 @@ extension HTTPDNSClient {
         }
 
         private let state = Lock(State())
-        private let record: @Sendable (HTTPDNSClient.CallRecord) -> Void
+        private let record: @Sendable (HTTPDNSClient.CallRecord, CallDetails?) -> Void
+        /// The most bytes of a response body in the details of a call; nil for a recorder without details.
+        let bodyLimit: Int?
         private let leave: @Sendable (CallRecording) -> Void
 
         init(
-            _ record: @escaping @Sendable (HTTPDNSClient.CallRecord) -> Void,
+            _ record: @escaping @Sendable (HTTPDNSClient.CallRecord, CallDetails?) -> Void,
+            bodyLimit: Int?,
             leave: @escaping @Sendable (CallRecording) -> Void
         ) {
             self.record = record
+            self.bodyLimit = bodyLimit
             self.leave = leave
         }
 
@@ -37,13 +41,13 @@ extension HTTPDNSClient {
         public var counters: HTTPDNSClient.CallCounters { state.withLock { $0.counters } }
 
         /// Counts a call and passes its record to the closure, in the task that ends the call.
-        func deliver(_ call: HTTPDNSClient.CallRecord) {
+        func deliver(_ call: HTTPDNSClient.CallRecord, _ details: CallDetails?) {
             let isCounted = state.withLock { state in
                 guard !state.isStopped else { return false }
                 state.counters.add(call)
                 return true
             }
-            if isCounted { record(call) }
+            if isCounted { record(call, bodyLimit == nil ? nil : details) }
         }
     }
 
@@ -71,7 +75,8 @@ extension HTTPDNSClient {
         /// Creates counters of no calls.
         public init() {}
 
-        mutating func add(_ call: HTTPDNSClient.CallRecord) {
+        /// Adds a call.
+        package mutating func add(_ call: HTTPDNSClient.CallRecord) {
             calls += 1
             switch call.outcome {
             case .failed: failed += 1
@@ -107,6 +112,21 @@ extension HTTPDNSClient {
     /// - Returns: The handle that stops the recorder and has its counters.
     @discardableResult
     public func recordCalls(_ record: @escaping @Sendable (HTTPDNSClient.CallRecord) -> Void) -> CallRecording {
-        pipeline.observers.add(record)
+        pipeline.observers.add({ call, _ in record(call) }, bodyLimit: nil)
+    }
+
+    /// Adds a recorder that also gets the details of each call, as ``recordCalls(_:)`` does.
+    /// - Parameters:
+    ///   - bodyLimit: The most bytes of a response body in the details. With 0 there are none.
+    ///   - record: Receives the records.
+    package func recordCalls(
+        bodyLimit: Int,
+        _ record: @escaping @Sendable (HTTPDNSClient.CallRecord, CallDetails) -> Void
+    ) -> CallRecording {
+        // A call has details when such a recorder was there at its start, and only then it has this recorder.
+        pipeline.observers.add(
+            { call, details in if let details { record(call, details) } },
+            bodyLimit: max(0, bodyLimit)
+        )
     }
 }

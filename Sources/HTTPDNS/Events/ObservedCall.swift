@@ -18,8 +18,16 @@ final class ObservedCall: Sendable {
 
     private let state: Lock<State>
     private let recordings: [HTTPDNSClient.CallRecording]
+    /// Whether a recorder gets the heads and the start of the body.
+    private let keepsDetails: Bool
 
-    init(_ log: CallLog, _ feeds: [EventFeed], _ recordings: [HTTPDNSClient.CallRecording]) {
+    init(
+        _ log: CallLog,
+        _ feeds: [EventFeed],
+        _ recordings: [HTTPDNSClient.CallRecording],
+        keepsDetails: Bool = false
+    ) {
+        self.keepsDetails = keepsDetails
         state = Lock(State(log: log, feeds: feeds))
         self.recordings = recordings
     }
@@ -51,7 +59,9 @@ final class ObservedCall: Sendable {
     /// Ends a hop, which has a response. One that was not sent was answered in process.
     func endHop(_ number: Int, _ response: HTTPDNSClient.Response) {
         let (status, source) = (response.status, response.cacheSource)
-        note { log, now in log.endHop(number, .success(status), source, at: now) }
+        // The fields of a head are read on demand: nearly no recorder wants them.
+        let head = keepsDetails ? response.head : nil
+        note { log, now in log.endHop(number, .success(status), source, head, at: now) }
     }
 
     func endHop(_ number: Int, _ error: any Error) {
@@ -115,19 +125,22 @@ final class ObservedCall: Sendable {
     /// Returns a response whose body ends the call.
     func watching(_ response: HTTPDNSClient.Response) -> HTTPDNSClient.Response {
         let status = response.status
-        note { log, now in log.noteResponse(status, at: now) }
+        let head = keepsDetails ? response.head : nil
+        note { log, now in log.noteResponse(status, head, at: now) }
         var response = response
         response.body = response.body.watched(by: self)
         return response
     }
 
-    func noteBody(_ progress: HTTPDNSClient.Progress) {
-        note { log, now in log.noteBody(progress, at: now) }
+    /// - Parameter chunk: The bytes that were read last.
+    func noteBody(_ progress: HTTPDNSClient.Progress, _ chunk: [UInt8]) {
+        note { log, now in log.noteBody(progress, chunk, at: now) }
     }
 
     /// Ends the call. All later notes are ignored.
     func end(_ end: CallLog.End) {
-        guard let record = note({ log, now in log.end(end, at: now) }) else { return }
-        for recording in recordings { recording.deliver(record) }
+        let ended = note { log, now in log.end(end, at: now).map { (record: $0, details: log.details) } }
+        guard let ended else { return }
+        for recording in recordings { recording.deliver(ended.record, ended.details) }
     }
 }

@@ -37,9 +37,10 @@ struct WatchedBody: AsyncSequence, Sendable {
 
         deinit { call.end(.released(isCanceled: Task.isCancelled, isAsReceived: body.isAsReceived)) }
 
-        func note(_ bytes: Int64) {
+        func note(_ bytes: Int64, _ chunk: [UInt8]) {
             call.noteBody(
-                HTTPDNSClient.Progress(bytes: bytes, total: body.declaredLength, isComplete: false)
+                HTTPDNSClient.Progress(bytes: bytes, total: body.declaredLength, isComplete: false),
+                chunk
             )
         }
 
@@ -72,7 +73,7 @@ struct WatchedBody: AsyncSequence, Sendable {
                     return nil
                 }
                 bytes += Int64(chunk.count)
-                reader.note(bytes)
+                reader.note(bytes, chunk)
                 return chunk
             } catch {
                 reader.fail(error)

@@ -107,6 +107,21 @@ extension HTTPDNSClient {
             }
         }
 
+        /// Whether the head of a request decides, so that ``matchesHead(of:)`` can be used.
+        package var readsHeadOnly: Bool {
+            switch content {
+            case .head, .url: true
+            case .body, .closure: false
+            case .all(let left, let right), .any(let left, let right): left.readsHeadOnly && right.readsHeadOnly
+            case .not(let condition): condition.readsHeadOnly
+            }
+        }
+
+        /// Whether the head of the request fulfills the condition. It does not when a body or a closure decides.
+        package func matchesHead(of request: HTTPDNSClient.Request) -> Bool {
+            headTest(request, ReceivedURL(request.url)) ?? false
+        }
+
         /// Returns the conditions of a conjunction that the request does not fulfill; empty when it fulfills all.
         package func unfulfilled(by request: inout HTTPDNSClient.Request) async throws -> [RequestPredicate] {
             if case .all(let left, let right) = content {
@@ -324,22 +339,23 @@ extension ParsedURL {
 }
 
 /// The items of a form or a query (application/x-www-form-urlencoded, WHATWG URL section 5.1).
-enum FormItems {
-    struct Item: Hashable, Comparable {
-        let name: String
-        let value: String
+package enum FormItems {
+    package struct Item: Hashable, Comparable {
+        package let name: String
+        package let value: String
 
-        static func < (left: Item, right: Item) -> Bool { (left.name, left.value) < (right.name, right.value) }
+        package static func < (left: Item, right: Item) -> Bool { (left.name, left.value) < (right.name, right.value) }
     }
 
-    static func items(of text: String) -> [Item] {
+    package static func items(of text: String) -> [Item] {
         text.split(separator: "&").map { item in
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             return Item(name: decoded(parts[0]), value: parts.count > 1 ? decoded(parts[1]) : "")
         }
     }
 
-    private static func decoded(_ text: Substring) -> String {
+    /// Returns a name or a value without its percent-encoding. A percent sign without two digits stays.
+    package static func decoded(_ text: Substring) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
         while let byte = rest.popFirst() {

@@ -36,7 +36,7 @@ extension HTTPDNSClient {
 
         /// Whether content codings are requested and decoded. A part of a coded body cannot be decoded (RFC 9110
         /// section 14.2).
-        var isDecoded: Bool {
+        package var isDecoded: Bool {
             own?.options.decodesBody != false && !headerFields.contains { $0.name == .range }
         }
 

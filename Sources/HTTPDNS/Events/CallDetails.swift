@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+package import HTTPDNSCore
+package import HTTPDNSPrimitives
+package import HTTPTypes
+
+/// The parts of a call that its record leaves out, because they may have secrets: requests, response heads and bodies.
+///
+/// Only recorders of this package get them, see ``HTTPDNSClient/recordCalls(bodyLimit:_:)``. Such a recorder redacts them before
+/// it stores or prints anything.
+package struct CallDetails: Sendable {
+    /// The details of one hop of ``HTTPDNSClient/CallRecord/hops``.
+    package struct Hop: Sendable {
+        /// The request as it was sent, without the fields that the transport adds.
+        package var request: HTTPDNSClient.Request
+        /// The response head as the steps inside the call returned it; nil without a response.
+        package var response: HTTPResponse?
+        /// The source of the addresses; nil for a hop that was not resolved.
+        package var source: HTTPDNSResolver.Resolution.Source?
+        /// The addresses and ports in the order of the attempts.
+        package var addresses: [HTTPDNSEndpoint]
+    }
+
+    /// The caller's request.
+    package var request: HTTPDNSClient.Request
+    /// The details of the hops, in the order of the record.
+    package var hops: [Hop] = []
+    /// The response head that the caller got; nil when there was none.
+    package var response: HTTPResponse?
+    /// The first bytes of the body that the caller read, at most as many as the recorders ask for.
+    package var bodyStart: [UInt8] = []
+
+    init(request: HTTPDNSClient.Request) { self.request = request }
+}
+
+extension HTTPDNSClient.Request.Body {
+    /// Returns the first bytes of the body before compression, as far as they are in memory; nil for a stream.
+    package func startInMemory(upTo limit: Int) -> [UInt8]? {
+        switch content {
+        case .none: return []
+        case .bytes(let bytes): return Array(bytes.prefix(limit))
+        case .stream: return nil
+        case .pieces(let pieces):
+            var start: [UInt8] = []
+            for piece in pieces {
+                guard case .bytes(let bytes) = piece, start.count < limit else { break }
+                start += bytes.prefix(limit - start.count)
+            }
+            return start
+        }
+    }
+}
