@@ -24,6 +24,7 @@ let package = Package(
         .library(name: "HTTPDNSResponseCache", targets: ["HTTPDNSResponseCache"]),
         .library(name: "HTTPDNSServiceLifecycle", targets: ["HTTPDNSServiceLifecycle"]),
         .library(name: "HTTPDNSTesting", targets: ["HTTPDNSTesting"]),
+        .library(name: "HTTPDNSTrafficMonitor", targets: ["HTTPDNSTrafficMonitor"]),
         .library(name: "HTTPDNSVendors", targets: ["HTTPDNSVendors"]),
         .executable(name: "resolve-test", targets: ["resolve-test"]),
     ],
@@ -121,6 +122,17 @@ let package = Package(
                 "HTTPDNS",
                 "HTTPDNSPrimitives",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HTTPDNSTrafficMonitor",
+            dependencies: [
+                "HTTPDNSCore",
+                "HTTPDNS",
+                "HTTPDNSPrimitives",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),
@@ -370,6 +382,16 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             exclude: ["CacheSuite/cases.txt"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPDNSTrafficMonitorTests",
+            dependencies: [
+                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSResponseCache", "HTTPDNSTesting",
+                "HTTPDNSTrafficMonitor", "ServerRig",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNS
+import HTTPDNSTrafficMonitor
+
+enum MonitoringTraffic {
+    static func start(on client: HTTPDNSClient) -> HTTPDNSClient.TrafficMonitor {
+        let monitor = HTTPDNSClient.TrafficMonitor()
+        monitor.start(on: client)
+
+        return monitor
+    }
+
+    static func read(_ monitor: HTTPDNSClient.TrafficMonitor, of client: HTTPDNSClient) {
+        for record in monitor.records where record.outcome == "failed" {
+            print(record)
+            for hop in record.hops { print(hop.url, hop.addresses.source ?? "-", hop.addresses.endpoint ?? "-") }
+        }
+
+        for (host, traffic) in monitor.counters.hosts {
+            print("\(host): \(traffic.requests) requests, \(traffic.failureRate * 100) % failed")
+        }
+
+        monitor.stop(on: client)
+    }
+
+    /// A monitor of one part of the traffic, with the errors and a tenth of all other calls.
+    static func selective() throws -> HTTPDNSClient.TrafficMonitor {
+        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+        settings.includes = .host("*.shop.example")
+        settings.excludes = .path("/health")
+        settings.sampling = HTTPDNSClient.TrafficMonitor.Sampling(share: 0.1, seed: 7)
+
+        settings.redaction.headerFields.insert("X-Customer")
+        settings.redaction.jsonFields.insert("*number")
+        settings.redaction.withholdsBodies = .path(prefix: "/private/")
+
+        settings.requestBodyLimit = .kibibytes(64)
+        settings.responseBodyLimit = .kibibytes(64)
+        return try HTTPDNSClient.TrafficMonitor(settings)
+    }
+}

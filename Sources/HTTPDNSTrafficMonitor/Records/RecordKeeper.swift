@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+internal import HTTPDNSCore
+internal import HTTPDNSPrimitives
+
+/// The records and counters of a monitor. Calls reach it in the tasks that end them.
+final class RecordKeeper: Sendable {
+    private struct State {
+        var counters = HTTPDNSClient.TrafficMonitor.Counters()
+        var ring: RecordRing
+    }
+
+    private let settings: HTTPDNSClient.TrafficMonitor.Settings
+    private let maker: RecordMaker
+    private let time: any TimeSource
+    private let state: Lock<State>
+
+    init(_ settings: HTTPDNSClient.TrafficMonitor.Settings, time: any TimeSource, clock: WallClock) {
+        self.settings = settings
+        self.time = time
+        maker = RecordMaker(settings, clock: clock)
+        let limits = RecordRing.Limits(
+            records: settings.maximumRecords,
+            bytes: settings.maximumBytes.bytes,
+            age: settings.maximumAge
+        )
+        state = Lock(State(ring: RecordRing(limits)))
+    }
+
+    var counters: HTTPDNSClient.TrafficMonitor.Counters { state.withLock { $0.counters } }
+
+    var records: [HTTPDNSClient.TrafficMonitor.Record] {
+        let now = time.now()
+        return state.withLock { state in
+            state.ring.removeOld(at: now)
+            return state.ring.records
+        }
+    }
+
+    var storedBytes: Int { state.withLock { $0.ring.bytes } }
+
+    func removeAllRecords() { state.withLock { $0.ring.removeAll() } }
+
+    /// Counts a call, and stores its record if the settings include it.
+    func take(_ call: HTTPDNSClient.CallRecord, _ details: CallDetails, _ resolver: HTTPDNSResolver) {
+        guard settings.includes.matchesHead(of: details.request),
+            settings.excludes.map({ !$0.matchesHead(of: details.request) }) ?? true
+        else { return }
+        let targets = details.hops.map { HopTarget($0.request.url, resolver) }
+        let isChosen = state.withLock { [maximum = settings.maximumHosts, sampling = settings.sampling] state in
+            let number = UInt64(state.counters.calls.calls)
+            state.counters.add(call, targets, maximum: maximum)
+            guard sampling.includes(call, number: number) else { return false }
+            state.counters.records += 1
+            return true
+        }
+        guard isChosen else { return }
+        let record = maker.record(of: call, details, targets)
+        let (size, now) = (record.estimatedBytes, time.now())
+        state.withLock { $0.ring.append(record, bytes: size, at: now) }
+    }
+}
+
+/// The target of a hop: its URL in canonical form, and the labels that it is counted under.
+struct HopTarget: Sendable {
+    /// Nil for a text that is no http or https URL.
+    let url: HTTPDNSRewriter.CanonicalURL?
+    /// The host without its port; `-` for a text that is no http or https URL.
+    let host: String
+    /// The pattern of the host's route; `none` without one.
+    let route: String
+
+    init(_ text: String, _ resolver: HTTPDNSResolver?) {
+        url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(text)
+        host = url?.host.description ?? "-"
+        guard case .name(let name)? = url?.host, let route = resolver?.route(for: name) else {
+            route = "none"
+            return
+        }
+        self.route = route.pattern.description
+    }
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+/// The translation of calls into records, with redaction.
+struct RecordMaker: Sendable {
+    private typealias Monitor = HTTPDNSClient.TrafficMonitor
+
+    private let settings: HTTPDNSClient.TrafficMonitor.Settings
+    private let redactor: Redactor
+    private let clock: WallClock
+
+    init(_ settings: HTTPDNSClient.TrafficMonitor.Settings, clock: WallClock) {
+        self.settings = settings
+        self.clock = clock
+        redactor = Redactor(settings.redaction)
+    }
+
+    /// - Parameter targets: The targets of the hops.
+    func record(
+        of call: HTTPDNSClient.CallRecord,
+        _ details: CallDetails,
+        _ targets: [HopTarget]
+    ) -> HTTPDNSClient.TrafficMonitor.Record {
+        let elapsed = SystemTimeSource().now() - call.start
+        let bodies = bodies(of: call, details)
+        return Monitor.Record(
+            callID: call.callID,
+            startTime: clock.now() - elapsed.wholeNanoseconds / 1_000_000,
+            method: call.method.rawValue,
+            url: redactor.url(HopTarget(details.request.url, nil).url, details.request.url),
+            outcome: call.outcome.description,
+            status: call.status?.code,
+            failure: call.error.map(failure),
+            duration: call.duration,
+            timeToHead: call.timeToHead,
+            redirects: call.redirects,
+            retries: call.retries,
+            bodyBytes: call.bodyBytes,
+            isBodyComplete: call.isBodyComplete,
+            requestBody: bodies.request,
+            responseBody: bodies.response,
+            hops: zip(zip(call.hops, details.hops), targets).map { hops, target in
+                hop(hops.0, hops.1, target, of: call)
+            }
+        )
+    }
+
+    private func failure(_ error: HTTPDNSClientError) -> HTTPDNSClient.TrafficMonitor.Failure {
+        Monitor.Failure(
+            code: error.code.description,
+            phase: error.phase.description,
+            message: redactor.text(error.message.onOneLine(limit: 1000))
+        )
+    }
+
+    private func hop(
+        _ hop: HTTPDNSClient.CallRecord.Hop,
+        _ details: CallDetails.Hop,
+        _ target: HopTarget,
+        of call: HTTPDNSClient.CallRecord
+    ) -> HTTPDNSClient.TrafficMonitor.Hop {
+        Monitor.Hop(
+            number: hop.number,
+            offset: hop.start - call.start,
+            duration: hop.duration,
+            method: hop.method.rawValue,
+            url: redactor.url(target.url, details.request.url),
+            route: target.route,
+            requestFields: redactor.fields(details.request.headerFields),
+            isAnsweredInProcess: hop.isAnsweredInProcess,
+            status: hop.status?.code,
+            reason: redactor.text(hop.status?.reasonPhrase ?? ""),
+            responseFields: redactor.fields(details.response?.headerFields ?? [:]),
+            version: hop.isAnsweredInProcess ? nil : hop.version?.description,
+            addresses: addresses(of: hop, details),
+            reusedConnection: hop.destination?.reusedConnection ?? false,
+            isHedged: hop.isHedged,
+            phases: Monitor.Phases(
+                resolve: hop.resolve,
+                race: hop.timings.race,
+                connect: hop.timings.connect,
+                tls: hop.timings.tls,
+                firstByte: hop.timings.firstByte,
+                total: hop.timings.total
+            ),
+            bytes: Monitor.Bytes(
+                requestHead: hop.requestHeadBytes,
+                requestBody: hop.requestBodyBytes,
+                responseHead: hop.responseHeadBytes,
+                responseBody: hop.responseBodyBytes,
+                decodedBody: hop.decodedBodyBytes
+            ),
+            failure: hop.error.map(failure)
+        )
+    }
+
+    private func addresses(
+        of hop: HTTPDNSClient.CallRecord.Hop,
+        _ details: CallDetails.Hop
+    ) -> HTTPDNSClient.TrafficMonitor.AddressChoice {
+        let destination = hop.destination
+        return Monitor.AddressChoice(
+            source: (destination?.source ?? details.source)?.description,
+            provider: destination?.provider,
+            mapping: destination?.mapping?.key.description,
+            age: destination?.age,
+            timeLeft: destination?.timeLeft,
+            isStale: destination?.isStale ?? false,
+            candidates: details.addresses.map(\.description),
+            attempts: hop.attempts.map { attempt in
+                Monitor.Attempt(
+                    endpoint: attempt.endpoint.description,
+                    phase: attempt.phase.description,
+                    failure: attempt.failure,
+                    elapsed: attempt.elapsed
+                )
+            },
+            endpoint: destination?.endpoint?.description,
+            proxy: destination?.proxy
+        )
+    }
+
+    // MARK: bodies
+
+    private func bodies(
+        of call: HTTPDNSClient.CallRecord,
+        _ details: CallDetails
+    ) -> (request: HTTPDNSClient.TrafficMonitor.Body?, response: HTTPDNSClient.TrafficMonitor.Body?) {
+        let isWithheld = settings.redaction.withholdsBodies?.matchesHead(of: details.request) ?? false
+        return (
+            requestBody(details.request, isWithheld: isWithheld), responseBody(call, details, isWithheld: isWithheld)
+        )
+    }
+
+    private func requestBody(
+        _ request: HTTPDNSClient.Request,
+        isWithheld: Bool
+    ) -> HTTPDNSClient.TrafficMonitor.Body? {
+        let (limit, length) = (settings.requestBodyLimit.bytes, request.body.declaredLength)
+        guard limit > 0, length != 0, let start = request.body.startInMemory(upTo: limit) else { return nil }
+        return BodyText(
+            start: start,
+            length: length,
+            mediaType: request.headerFields[.contentType] ?? request.body.contentType,
+            // A body that the client compresses is read before that.
+            isCoded: request.headerFields.contains(.contentEncoding)
+        ).body(isWithheld: isWithheld, redactor)
+    }
+
+    private func responseBody(
+        _ call: HTTPDNSClient.CallRecord,
+        _ details: CallDetails,
+        isWithheld: Bool
+    ) -> HTTPDNSClient.TrafficMonitor.Body? {
+        guard settings.responseBodyLimit.bytes > 0, call.bodyBytes > 0, let response = details.response else {
+            return nil
+        }
+        let coding = response.headerFields[.contentEncoding]?.lowercased() ?? "identity"
+        return BodyText(
+            // Another monitor of the same client may ask for more.
+            start: Array(details.bodyStart.prefix(settings.responseBodyLimit.bytes)),
+            length: call.isBodyComplete ? call.bodyBytes : nil,
+            mediaType: response.headerFields[.contentType],
+            isCoded: coding != "identity" && !(details.hops.last?.request.isDecoded ?? true)
+        ).body(isWithheld: isWithheld, redactor)
+    }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+public import HTTPDNS
+internal import HTTPDNSPrimitives
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+extension HTTPDNSClient.TrafficMonitor {
+    /// The stored start of a body.
+    public struct Body: Hashable, Sendable, Codable {
+        /// The `Content-Type`; nil without one.
+        public var mediaType: String?
+        /// The bytes of the whole body; nil when they are not known.
+        public var length: Int64?
+        /// The redacted text; nil for a binary body, and for one that is withheld.
+        public var text: String?
+        /// The bytes of a binary body in base64; nil for a text, and for a body that is withheld.
+        public var base64: String?
+        /// Whether the stored bytes are only the start of the body.
+        public var isTruncated: Bool
+        /// The reason why nothing of the body is stored; nil for a stored body.
+        public var withheld: WithheldReason?
+    }
+
+    /// The reason why a body is not stored.
+    public struct WithheldReason: Hashable, Sendable, Codable, CustomStringConvertible {
+        /// A short text from a bounded set.
+        public let description: String
+
+        /// The call fulfills ``HTTPDNSClient/TrafficMonitor/Redaction/withholdsBodies``.
+        public static let rule = WithheldReason(description: "rule")
+        /// The bytes are in a content coding, so secrets in them cannot be found.
+        public static let coded = WithheldReason(description: "coded")
+        /// A part of the multipart form has the name of a secret.
+        public static let secretPart = WithheldReason(description: "secret-part")
+
+        private init(description: String) { self.description = description }
+
+        /// Creates a reason from its text.
+        public init(from decoder: any Decoder) throws {
+            description = try decoder.singleValueContainer().decode(String.self)
+        }
+
+        /// Writes the text.
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(description)
+        }
+    }
+}
+
+/// The start of a body on its way to a record: text or binary.
+struct BodyText: Sendable {
+    /// The stored bytes.
+    let start: [UInt8]
+    /// The bytes of the whole body; nil when they are not known.
+    let length: Int64?
+    let mediaType: String?
+    /// Whether the bytes are in a content coding.
+    let isCoded: Bool
+
+    /// Whether there are more bytes than ``start``.
+    private var isTruncated: Bool { length.map { $0 > Int64(start.count) } ?? true }
+
+    /// - Parameter isWithheld: Whether a rule withholds the body.
+    func body(isWithheld: Bool, _ redactor: Redactor) -> HTTPDNSClient.TrafficMonitor.Body {
+        var body = HTTPDNSClient.TrafficMonitor.Body(
+            mediaType: mediaType.map(redactor.text),
+            length: length,
+            isTruncated: isTruncated
+        )
+        if isWithheld {
+            body.withheld = .rule
+        } else if isCoded {
+            body.withheld = .coded
+        } else if let text {
+            body.text = redactor.body(text, mediaType: essence)
+            if body.text == nil { body.withheld = .secretPart }
+        } else if redactor.hasSecretPart(start, mediaType: essence) {
+            body.withheld = .secretPart
+        } else {
+            body.base64 = Data(start).base64EncodedString()
+        }
+        return body
+    }
+
+    /// The media type in lower case, without its parameters.
+    private var essence: String {
+        let essence = mediaType?.split(separator: ";").first ?? ""
+        return essence.lowercased().filter { $0 != " " }
+    }
+
+    /// The charset in lower case; nil when the media type has none.
+    private var charset: String? {
+        for parameter in (mediaType ?? "").split(separator: ";").dropFirst() {
+            let pair = parameter.split(separator: "=", maxSplits: 1)
+            guard pair.count == 2, pair[0].lowercased().filter({ $0 != " " }) == "charset" else { continue }
+            return pair[1].lowercased().filter { $0 != "\"" && $0 != " " }
+        }
+        return nil
+    }
+
+    /// The bytes as text; nil for binary bytes.
+    private var text: String? {
+        switch charset {
+        case "iso-8859-1", "latin1", "windows-1252":
+            return plain(String(String.UnicodeScalarView(start.map { Unicode.Scalar($0) })))
+        case "utf-16", "utf-16be", "utf-16le":
+            return plain(utf16Text)
+        default:
+            return plain(String(validating: isTruncated ? wholeCharacters : start[...], as: UTF8.self))
+        }
+    }
+
+    /// Returns nil for a text with control characters that no text has.
+    private func plain(_ text: String?) -> String? {
+        guard let text, text.utf8.allSatisfy({ $0 >= 0x20 || $0 == 0x09 || $0 == 0x0a || $0 == 0x0d }) else {
+            return nil
+        }
+        return text
+    }
+
+    /// The bytes without the start of a character whose other bytes are not stored.
+    private var wholeCharacters: ArraySlice<UInt8> {
+        // A character has four bytes at most.
+        guard let lead = start.indices.suffix(4).last(where: { start[$0] & 0xc0 != 0x80 }) else { return start[...] }
+        let length =
+            switch start[lead] {
+            case 0xc2...0xdf: 2
+            case 0xe0...0xef: 3
+            case 0xf0...0xf4: 4
+            default: 1
+            }
+        return lead + length > start.count ? start[..<lead] : start[...]
+    }
+
+    private var utf16Text: String? {
+        var bytes = start[...]
+        var isBigEndian = charset != "utf-16le"
+        if bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff]) {
+            isBigEndian = bytes.first == 0xfe
+            bytes = bytes.dropFirst(2)
+        }
+        var units: [UInt16] = []
+        while bytes.count >= 2, let first = bytes.popFirst(), let second = bytes.popFirst() {
+            units.append(isBigEndian ? UInt16(first) << 8 | UInt16(second) : UInt16(second) << 8 | UInt16(first))
+        }
+        if isTruncated, let last = units.last, UTF16.isLeadSurrogate(last) { units.removeLast() }
+        return String(validating: units, as: UTF16.self)
+    }
+}

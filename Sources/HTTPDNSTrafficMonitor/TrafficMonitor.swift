@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+public import HTTPDNS
+internal import HTTPDNSPrimitives
+
+extension HTTPDNSClient {
+    /// A monitor that keeps a redacted record of each call of one or several clients, and counts them.
+    ///
+    /// ```swift
+    /// let monitor = HTTPDNSClient.TrafficMonitor()
+    /// monitor.start(on: client)
+    /// ```
+    ///
+    /// It can be started and stopped at any time, and changes nothing else: interceptors, stubs, caches and other recorders stay.
+    /// A client without a monitor has no cost. A call is recorded when it begins after the start and ends before the stop; it
+    /// ends with its response body.
+    ///
+    /// Secrets are redacted before anything is stored (``Redaction``). Releasing the monitor stops it.
+    public final class TrafficMonitor: Sendable {
+        /// A client, and the recording of its calls. The monitor does not own the client.
+        private struct WatchedClient {
+            weak var client: HTTPDNSClient?
+            let recording: HTTPDNSClient.CallRecording
+        }
+
+        /// The settings.
+        public let settings: Settings
+        private let keeper: RecordKeeper
+        private let watched = Lock<[WatchedClient]>([])
+
+        /// Creates a stopped monitor with the default settings.
+        public convenience init() { self.init(checked: Settings(), time: SystemTimeSource(), clock: .system) }
+
+        /// Creates a stopped monitor.
+        /// - Throws: ``HTTPDNSClientError`` with code `configuration` for a condition that needs a body or a closure, and for a
+        ///   share of calls that is not between 0 and 1.
+        public convenience init(_ settings: Settings) throws {
+            try self.init(settings, time: SystemTimeSource(), clock: .system)
+        }
+
+        /// - Parameters:
+        ///   - time: The clock for the age of records.
+        ///   - clock: The clock for the times of calls.
+        package convenience init(_ settings: Settings, time: any TimeSource, clock: WallClock)
+            throws(HTTPDNSClientError)
+        {
+            try settings.check()
+            self.init(checked: settings, time: time, clock: clock)
+        }
+
+        private init(checked settings: Settings, time: any TimeSource, clock: WallClock) {
+            self.settings = settings
+            keeper = RecordKeeper(settings, time: time, clock: clock)
+        }
+
+        deinit { stop() }
+
+        /// Starts recording the calls of a client that begin from now on. A second start does nothing.
+        public func start(on client: HTTPDNSClient) {
+            watched.withLock { watched in
+                watched.removeAll { $0.client == nil }
+                guard !watched.contains(where: { $0.client === client }) else { return }
+                let recording = client.recordCalls(bodyLimit: settings.responseBodyLimit.bytes) {
+                    [keeper, resolver = client.resolver] call, details in
+                    keeper.take(call, details, resolver)
+                }
+                watched.append(WatchedClient(client: client, recording: recording))
+            }
+        }
+
+        /// Stops recording the calls of a client: those that end later are not recorded. Records and counters stay. A second stop
+        /// does nothing.
+        public func stop(on client: HTTPDNSClient) {
+            let recordings = watched.withLock { watched in
+                let stopped = watched.filter { $0.client === client }.map(\.recording)
+                watched.removeAll { $0.client === client }
+                return stopped
+            }
+            for recording in recordings { recording.stop() }
+        }
+
+        /// Stops recording the calls of all clients. Records and counters stay. A second stop does nothing.
+        public func stop() {
+            let recordings = watched.withLock { watched in
+                defer { watched = [] }
+                return watched.map(\.recording)
+            }
+            for recording in recordings { recording.stop() }
+        }
+
+        /// Whether the monitor records the calls of a client.
+        public func isStarted(on client: HTTPDNSClient) -> Bool {
+            watched.withLock { $0.contains { $0.client === client } }
+        }
+
+        /// The records in memory, in the order in which their calls ended.
+        public var records: [Record] { keeper.records }
+
+        /// The bytes of the records in memory, estimated.
+        public var storedBytes: HTTPDNSByteCount { .bytes(keeper.storedBytes) }
+
+        /// The counters of all calls that the monitor has seen, also of those without a record. They are exact at any time.
+        public var counters: Counters { keeper.counters }
+
+        /// Removes all records from memory. The counters stay.
+        public func removeAllRecords() { keeper.removeAllRecords() }
+    }
+}

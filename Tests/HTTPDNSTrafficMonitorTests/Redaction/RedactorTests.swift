@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNS
+import HTTPTypes
+import Testing
+
+@testable import HTTPDNSTrafficMonitor
+
+@Suite("Redaction")
+struct RedactorTests {
+    private static let redactor = Redactor(Monitor.Redaction())
+
+    /// A text and its redacted form.
+    struct Sample: Sendable, CustomTestStringConvertible {
+        var text: String
+        var expected: String
+        var testDescription: String { text }
+
+        init(_ text: String, _ expected: String? = nil) {
+            self.text = text
+            self.expected = expected ?? text
+        }
+    }
+
+    private static let urls = [
+        Sample("https://one.test/a?b=c&d"),
+        Sample("https://one.test/?"),
+        Sample("https://user:pass@one.test/a#token=x", "https://one.test/a"),
+        Sample("https://one.test/?token=x&b=c", "https://one.test/?token=(redacted)&b=c"),
+        Sample("https://one.test/?a=b&X-Amz-Signature=x", "https://one.test/?a=b&X-Amz-Signature=(redacted)"),
+        Sample("https://one.test/?refresh%5Ftoken=x,y;z", "https://one.test/?refresh%5Ftoken=(redacted)"),
+        Sample("https://one.test/?user[password]=x", "https://one.test/?user[password]=(redacted)"),
+        Sample("https://one.test/?q=token&monkey=1"),
+        Sample(
+            "https://one.test/?next=https%3A%2F%2Ftwo.test%2F%3Faccess_token%3Dx&b=c",
+            "https://one.test/?next=(redacted)&b=c"
+        ),
+        Sample("https://one.test/?j=%7B%22password%22%3A%22x%22%7D", "https://one.test/?j=(redacted)"),
+        Sample("https://one.test/a;jsessionid=x/b;v=1?c=d", "https://one.test/a;jsessionid=(redacted)/b;v=1?c=d"),
+        Sample("https://one.test:99999/?token=x", "https://one.test:99999/"),
+    ]
+
+    @Test("Secrets of URLs are replaced, and everything else stays", arguments: urls)
+    func url(_ sample: Sample) {
+        #expect(Self.redactor.url(HopTarget(sample.text, nil).url, sample.text) == sample.expected)
+    }
+
+    private static let jsons = [
+        Sample("{\"a\": [1, {\"b\": \"c=d\"}], \"e\": null}"),
+        Sample("{\"password\": \"x\", \"b\": 1}", "{\"password\": \"(redacted)\", \"b\": 1}"),
+        Sample(
+            "{\"a\":{\"Refresh-Token\":{\"x\":[1,\"}\"]}},\"b\":1}",
+            "{\"a\":{\"Refresh-Token\":\"(redacted)\"},\"b\":1}"
+        ),
+        Sample("{\"pin\":1234,\"b\":true}", "{\"pin\":\"(redacted)\",\"b\":true}"),
+        Sample("{\"pass\\u0077ord\":\"x\\\"y\"}", "{\"pass\\u0077ord\":\"(redacted)\"}"),
+        // Cut or broken texts.
+        Sample("{\"a\":1,\"secret\":\"xy", "{\"a\":1,\"secret\":\"(redacted)\""),
+        Sample("{\"secret\":[1,2", "{\"secret\":\"(redacted)\""),
+        Sample("{\"a\":\"b\\", "{\"a\":\"b\\"),
+        Sample("{\"secret\"", "{\"secret\""),
+        Sample("{\"secret\":", "{\"secret\":"),
+        // Texts inside strings.
+        Sample("[\"https://u:p@one.test/?sig=x\\u0026b=c\"]", "[\"https://one.test/?sig=(redacted)&b=c\"]"),
+        Sample("{\"a\":\"{\\\"otp\\\": 12}\"}", "{\"a\":\"{\\\"otp\\\": \\\"(redacted)\\\"}\"}"),
+        Sample("{\"a\":1}\n{\"jwt\":\"x\"}\n", "{\"a\":1}\n{\"jwt\":\"(redacted)\"}\n"),
+    ]
+
+    @Test("Secret members of JSON are replaced at any depth, also in cut texts", arguments: jsons)
+    func json(_ sample: Sample) {
+        #expect(Self.redactor.body(sample.text, mediaType: "application/problem+json") == sample.expected)
+    }
+
+    @Test("JSON is found without a media type, and nested texts beyond a depth are replaced")
+    func depth() {
+        #expect(Self.redactor.body(" {\"otp\":1}", mediaType: "") == " {\"otp\":\"(redacted)\"}")
+        var text = "{\"otp\":1}"
+        for _ in 0..<8 {
+            let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+            text = "{\"a\":\"\(escaped)\"}"
+        }
+        let redacted = Self.redactor.body(text, mediaType: "application/json")
+        #expect(redacted?.contains("otp") == false && redacted?.contains("(redacted)") == true)
+    }
+
+    private static let texts = [
+        Sample("no secret = here"),
+        Sample(
+            "<https://one.test/?access_token=x&page=2>; rel=\"next\"",
+            "<https://one.test/?access_token=(redacted)&page=2>; rel=\"next\""
+        ),
+        Sample("see https://u:p@one.test/ or mail a@b.test", "see https://one.test/ or mail a@b.test"),
+        Sample("/b?token=x", "/b?token=(redacted)"),
+    ]
+
+    @Test("Secrets in header values and free texts are replaced", arguments: texts)
+    func text(_ sample: Sample) throws {
+        #expect(Self.redactor.text(sample.text) == sample.expected)
+        let name = try #require(HTTPField.Name("X-Any"))
+        #expect(Self.redactor.fields([name: sample.text])[name] == sample.expected)
+    }
+
+    private static let secretFields = [
+        "Authorization", "PROXY-authorization", "Cookie", "Set-Cookie", "X-Api-Key", "X-Auth-Token", "Private-Token",
+        "X-Amz-Security-Token", "X-CSRF-Token", "X-Hub-Signature", "Authentication-Info", "Api_Key",
+    ]
+
+    @Test("Secret header fields are replaced whatever their case, and others stay", arguments: secretFields)
+    func fields(_ text: String) throws {
+        let name = try #require(HTTPField.Name(text))
+        var fields: HTTPFields = [.accept: "text/html", .eTag: "\"abc\""]
+        for value in ["first", "second"] { fields.append(HTTPField(name: name, value: value)) }
+        let redacted = Self.redactor.fields(fields)
+        #expect(redacted[values: name] == ["(redacted)", "(redacted)"])
+        #expect(redacted[.accept] == "text/html" && redacted[.eTag] == "\"abc\"")
+        #expect(redacted.map(\.name.rawName) == fields.map(\.name.rawName))
+    }
+
+    @Test("Secrets of forms are replaced, and a multipart form with one is not stored")
+    func forms() {
+        let type = "application/x-www-form-urlencoded"
+        let form = Self.redactor.body("user=a&pass%77ord=x%20y&b=c", mediaType: type)
+        #expect(form == "user=a&pass%77ord=(redacted)&b=c")
+        let part = "--b\r\nContent-Disposition: form-data; name=\"NAME\"; filename=\"a.txt\"\r\n\r\nx\r\n--b--\r\n"
+        func body(_ name: String) -> String? {
+            Self.redactor.body(part.replacing("NAME", with: name), mediaType: "multipart/form-data")
+        }
+        #expect(body("user[password]") == nil && body("api-key") == nil)
+        #expect(body("photo")?.contains("filename=\"a.txt\"") == true)
+    }
+
+    @Test("Names that a program adds are replaced, and names that it removes are not")
+    func ownNames() {
+        var redaction = Monitor.Redaction()
+        redaction.headerFields.insert("x-customer")
+        redaction.queryItems = ["customer"]
+        redaction.jsonFields = ["*number"]
+        let redactor = Redactor(redaction)
+        let url = "https://one.test/?customer=7&token=x"
+        #expect(redactor.url(HopTarget(url, nil).url, url) == "https://one.test/?customer=(redacted)&token=x")
+        let json = redactor.body("{\"card_number\":1,\"password\":2}", mediaType: "application/json")
+        #expect(json == "{\"card_number\":\"(redacted)\",\"password\":2}")
+    }
+
+    @Test("Redaction of any bytes ends, and has a length that grows with them")
+    func anyBytes() {
+        var state: UInt64 = 1
+        let alphabet = Array("{}[]\":\\,=&?%@/;.u0aé\n token".utf8)
+        for length in 0..<600 {
+            let bytes = (0..<length).map { _ in
+                state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                return alphabet[Int(state >> 33) % alphabet.count]
+            }
+            let text = String(decoding: bytes, as: UTF8.self)
+            for type in ["application/json", "application/x-www-form-urlencoded", "text/plain"] {
+                let redacted = Self.redactor.body(text, mediaType: type) ?? ""
+                #expect(redacted.utf8.count <= (text.utf8.count + 1) * 20)
+            }
+            _ = Self.redactor.url(HopTarget(text, nil).url, text)
+        }
+    }
+}
