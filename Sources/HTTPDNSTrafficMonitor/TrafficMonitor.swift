@@ -33,7 +33,7 @@ extension HTTPDNSClient {
         public convenience init() { self.init(checked: Settings(), time: SystemTimeSource(), clock: .system) }
 
         /// Creates a stopped monitor.
-        /// - Throws: ``HTTPDNSClientError`` with code `configuration` for a condition that needs a body or a closure, and for a
+        /// - Throws: `HTTPDNSClientError` with code `configuration` for a condition that needs a body or a closure, and for a
         ///   share of calls that is not between 0 and 1.
         public convenience init(_ settings: Settings) throws {
             try self.init(settings, time: SystemTimeSource(), clock: .system)

@@ -63,11 +63,11 @@ extension HTTPDNSClient.TrafficMonitor {
         public var failed = 0
         /// The requests that were canceled before their response head.
         public var canceled = 0
-        /// The bytes of request heads, see ``HTTPDNSClient/CallRecord/Hop/requestHeadBytes``.
+        /// The bytes of request heads, see `HTTPDNSClient.CallRecord.Hop.requestHeadBytes`.
         public var requestHeadBytes: Int64 = 0
         /// The bytes of request bodies, as sent.
         public var requestBodyBytes: Int64 = 0
-        /// The bytes of response heads, see ``HTTPDNSClient/CallRecord/Hop/responseHeadBytes``.
+        /// The bytes of response heads, see `HTTPDNSClient.CallRecord.Hop.responseHeadBytes`.
         public var responseHeadBytes: Int64 = 0
         /// The bytes of response bodies, as received.
         public var responseBodyBytes: Int64 = 0

@@ -10,7 +10,7 @@ extension HTTPDNSClient.TrafficMonitor {
     ///
     /// Durations are encoded as milliseconds.
     public struct Record: Hashable, Sendable, Codable, CustomStringConvertible {
-        /// The number of the call, unique in its process: ``HTTPDNSClient/InterceptionContext/callID``.
+        /// The number of the call, unique in its process: `HTTPDNSClient.InterceptionContext.callID`.
         public var callID: UInt64
         /// The start of the call, in milliseconds since 1970-01-01 00:00 UTC.
         public var startTime: Int64
@@ -53,9 +53,9 @@ extension HTTPDNSClient.TrafficMonitor {
 
     /// The error of a call or a hop.
     public struct Failure: Hashable, Sendable, Codable {
-        /// The code, see ``HTTPDNSClientError/Code``.
+        /// The code, see `HTTPDNSClientError.Code`.
         public var code: String
-        /// The phase, see ``HTTPDNSClientError/Phase``.
+        /// The phase, see `HTTPDNSClientError.Phase`.
         public var phase: String
         /// The message.
         public var message: String
@@ -92,7 +92,7 @@ extension HTTPDNSClient.TrafficMonitor {
         public var addresses: AddressChoice
         /// Whether the connection had been used before.
         public var reusedConnection: Bool
-        /// Whether the request was sent twice, see ``HTTPDNSClient/Exchange/isHedged``.
+        /// Whether the request was sent twice, see `HTTPDNSClient.Exchange.isHedged`.
         public var isHedged: Bool
         /// The durations of the phases.
         public var phases: Phases
@@ -130,7 +130,7 @@ extension HTTPDNSClient.TrafficMonitor {
     public struct Attempt: Hashable, Sendable, Codable {
         /// The address and port.
         public var endpoint: String
-        /// The phase that it reached, see ``HTTPDNSClientError/Phase``.
+        /// The phase that it reached, see `HTTPDNSClientError.Phase`.
         public var phase: String
         /// The reason for its end, in short.
         public var failure: String
@@ -157,11 +157,11 @@ extension HTTPDNSClient.TrafficMonitor {
 
     /// The bytes of a hop. A number that is not known is nil.
     public struct Bytes: Hashable, Sendable, Codable {
-        /// The bytes of the request head, see ``HTTPDNSClient/CallRecord/Hop/requestHeadBytes``.
+        /// The bytes of the request head, see `HTTPDNSClient.CallRecord.Hop.requestHeadBytes`.
         public var requestHead: Int64?
         /// The bytes of the request body, as sent.
         public var requestBody: Int64?
-        /// The bytes of the response head, see ``HTTPDNSClient/CallRecord/Hop/responseHeadBytes``.
+        /// The bytes of the response head, see `HTTPDNSClient.CallRecord.Hop.responseHeadBytes`.
         public var responseHead: Int64?
         /// The bytes of the response body as received, before decoding.
         public var responseBody: Int64?
