@@ -330,6 +330,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
+            name: "httpdns-monitor-probe",
+            dependencies: ["HTTPDNS", "HTTPDNSTrafficMonitor"],
+            path: "Tests/MonitorProbe",
+            swiftSettings: settings
+        ),
+        .executableTarget(
             name: "httpdns-cache-probe",
             dependencies: [
                 "HTTPDNS", "HTTPDNSResponseCache", .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -387,8 +393,8 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSTrafficMonitorTests",
             dependencies: [
-                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSResponseCache", "HTTPDNSTesting",
-                "HTTPDNSTrafficMonitor", "ServerRig",
+                "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSResponseCache", "HTTPDNSTesting",
+                "HTTPDNSTrafficMonitor", "ServerRig", "httpdns-monitor-probe",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -27,6 +27,8 @@ extension HTTPDNSClient.TrafficMonitor {
         public var maximumBytes = HTTPDNSByteCount.mebibytes(16)
         /// The time after which a record is removed from memory.
         public var maximumAge = Duration.seconds(3600)
+        /// The files that records are also written to; nil, the default, for none.
+        public var files: FileStore?
         /// The most hosts, and the most routes, with counters of their own. All others are counted together.
         public var maximumHosts = 256
 

@@ -40,4 +40,20 @@ enum MonitoringTraffic {
         settings.responseBodyLimit = .kibibytes(64)
         return try HTTPDNSClient.TrafficMonitor(settings)
     }
+
+    /// A monitor whose records survive the process.
+    static func lasting() async throws -> HTTPDNSClient.TrafficMonitor {
+        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+
+        let files = try await HTTPDNSClient.TrafficMonitor.FileStore.open("/var/lib/app/traffic")
+        settings.files = files
+
+        return try HTTPDNSClient.TrafficMonitor(settings)
+    }
+
+    /// Writes the newest records of the files as a HAR file.
+    static func export(_ files: HTTPDNSClient.TrafficMonitor.FileStore) async throws {
+        let newest = try await files.records(newest: 1000)
+        try HTTPDNSClient.TrafficMonitor.Archive(newest).write(to: "traffic.har")
+    }
 }

@@ -60,6 +60,7 @@ final class RecordKeeper: Sendable {
         let record = maker.record(of: call, details, targets)
         let (size, now) = (record.estimatedBytes, time.now())
         state.withLock { $0.ring.append(record, bytes: size, at: now) }
+        settings.files?.append(record, bytes: size)
     }
 }
 

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import Glibc
+internal import HTTPDNS
+
+/// The folder of a file store, which one process has at a time. All calls block; none follows a link in the folder.
+final class RecordFolder: Sendable {
+    private static let prefix = "traffic-"
+    private static let suffix = ".jsonl"
+
+    let path: String
+    private let descriptor: Int32
+
+    /// Opens a folder, and creates it when it is missing.
+    /// - Throws: ``HTTPDNSClient/TrafficMonitor/Error``.
+    init(_ path: String) throws(HTTPDNSClient.TrafficMonitor.Error) {
+        guard !path.isEmpty, !path.utf8.contains(0) else { throw Self.failure(path, "the path is empty or has a NUL") }
+        if mkdir(path, 0o700) != 0, errno != EEXIST {
+            throw Self.failure(path, "it cannot be created: \(Self.reason); create the folder above it")
+        }
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.failure(path, "it cannot be opened: \(Self.reason)") }
+        if let reason = Self.refusal(of: descriptor) {
+            close(descriptor)
+            throw Self.failure(path, reason)
+        }
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    /// Frees the folder for another process or store.
+    func unlock() { flock(descriptor, LOCK_UN) }
+
+    private static func refusal(of descriptor: Int32) -> String? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return reason }
+        guard status.st_uid == geteuid() else {
+            return "it belongs to user \(status.st_uid), and this process runs as user \(geteuid())"
+        }
+        guard status.st_mode & 0o077 == 0 else { return "other users may open it; set its permissions to 0700" }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            return errno == EWOULDBLOCK
+                ? "another process or store uses it; give each process a folder of its own" : reason
+        }
+        return nil
+    }
+
+    /// The text of the system's last error.
+    private static var reason: String { FileFault("", errno).reason }
+
+    private static func failure(_ path: String, _ reason: String) -> HTTPDNSClient.TrafficMonitor.Error {
+        HTTPDNSClient.TrafficMonitor.Error(path: path, "the folder cannot be used: \(reason)")
+    }
+
+    private static func name(_ number: UInt64) -> String {
+        let digits = String(number)
+        return prefix + String(repeating: "0", count: max(0, 10 - digits.count)) + digits + suffix
+    }
+
+    // MARK: files
+
+    /// Reads all files, and cuts off the unfinished last line of each, which a process left that was killed.
+    /// - Returns: The files, in no order.
+    func load() -> [SegmentList.Segment] {
+        names().compactMap { name in
+            guard name.hasPrefix(Self.prefix), name.hasSuffix(Self.suffix),
+                let number = UInt64(name.dropFirst(Self.prefix.count).dropLast(Self.suffix.count)),
+                name == Self.name(number)
+            else { return nil }
+            return load(number)
+        }
+    }
+
+    private func load(_ number: UInt64) -> SegmentList.Segment? {
+        guard let bytes = read(number), let status = status(of: number) else { return nil }
+        let end = bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        guard end > 0 else {
+            remove(number)
+            return nil
+        }
+        if end < bytes.count {
+            let file = openat(descriptor, Self.name(number), O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
+            if file >= 0 {
+                ftruncate(file, off_t(end))
+                close(file)
+            }
+        }
+        let time = Int64(status.st_mtim.tv_sec) * 1000 + Int64(status.st_mtim.tv_nsec) / 1_000_000
+        return SegmentList.Segment(
+            number: number,
+            bytes: Int64(end),
+            records: bytes[..<end].count { $0 == UInt8(ascii: "\n") },
+            firstTime: time,
+            lastTime: time
+        )
+    }
+
+    private func names() -> [String] {
+        // The stream of names owns its descriptor.
+        let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard copy >= 0, let stream = fdopendir(copy) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            names.append(name)
+        }
+        return names
+    }
+
+    private func status(of number: UInt64) -> stat? {
+        var status = stat()
+        guard fstatat(descriptor, Self.name(number), &status, AT_SYMLINK_NOFOLLOW) == 0,
+            status.st_mode & S_IFMT == S_IFREG
+        else { return nil }
+        return status
+    }
+
+    /// Returns the bytes of a file; nil when it cannot be read.
+    func read(_ number: UInt64) -> [UInt8]? {
+        let file = openat(descriptor, Self.name(number), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 256 * 1024)
+        while true {
+            let count = Glibc.read(file, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { return nil }
+            guard count > 0 else { return bytes }
+            bytes += chunk[..<count]
+        }
+    }
+
+    /// Appends a line to a file, which is created when it is missing. After an error the file has its earlier length.
+    /// - Throws: ``FileFault``.
+    func append(_ line: [UInt8], to number: UInt64, at offset: Int64) throws(FileFault) {
+        let flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC
+        let file = openat(descriptor, Self.name(number), flags, 0o600)
+        guard file >= 0 else { throw FileFault(path, errno) }
+        defer { close(file) }
+        var written = 0
+        while written < line.count {
+            let count = line.withUnsafeBytes { buffer in
+                write(file, buffer.baseAddress?.advanced(by: written), buffer.count - written)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                let fault = FileFault(path, errno)
+                ftruncate(file, off_t(offset))
+                throw fault
+            }
+            written += count
+        }
+    }
+
+    func remove(_ number: UInt64) { unlinkat(descriptor, Self.name(number), 0) }
+}

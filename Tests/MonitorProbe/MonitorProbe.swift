@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import Glibc
+import HTTPDNS
+import HTTPDNSTrafficMonitor
+
+/// A program for tests of the traffic monitor that need a process of their own.
+///
+/// `write FOLDER FIRST`: makes calls whose URLs are numbered from FIRST on, with a file store in the folder, until it is killed.
+/// It prints a number when the records up to it are written.
+@main
+struct MonitorProbe {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 4, arguments[1] == "write", var number = Int(arguments[3]) else { exit(64) }
+        var limits = HTTPDNSClient.TrafficMonitor.FileStore.Limits()
+        limits.bytes = .mebibytes(64)
+        let files = try await HTTPDNSClient.TrafficMonitor.FileStore.open(arguments[2], limits)
+        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+        settings.files = files
+        settings.responseBodyLimit = .kibibytes(8)
+        let monitor = try HTTPDNSClient.TrafficMonitor(settings)
+        var configuration = HTTPDNSClient.Configuration()
+        let body = Array(String(repeating: "body of a record ", count: 200).utf8)
+        configuration.schemeHandlers["app"] = { _ in
+            HTTPDNSClient.Response(head: HTTPResponse(status: .ok), body: .bytes(body))
+        }
+        let client = try await HTTPDNSClient(configuration: configuration)
+        monitor.start(on: client)
+        while true {
+            for _ in 0..<10 {
+                _ = try await client.get("app:\(number)").body.collect(upTo: .kibibytes(8))
+                number += 1
+            }
+            await files.flush()
+            print(number - 1)
+            fflush(nil)
+        }
+    }
+}
