@@ -72,6 +72,8 @@ struct RecordMaker: Sendable {
             route: target.route,
             requestFields: redactor.fields(details.request.headerFields),
             isAnsweredInProcess: hop.isAnsweredInProcess,
+            cacheSource: hop.cacheSource?.description,
+            isMerged: hop.isMerged,
             status: hop.status?.code,
             reason: redactor.text(hop.status?.reasonPhrase ?? ""),
             responseFields: redactor.fields(details.response?.headerFields ?? [:]),

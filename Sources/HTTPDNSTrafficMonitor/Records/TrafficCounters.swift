@@ -53,7 +53,8 @@ extension HTTPDNSClient.TrafficMonitor {
     public struct Traffic: Hashable, Sendable {
         /// The number of hops that were not answered in this process.
         public var requests = 0
-        /// The hops that an interceptor, the response cache, a stub or a handler of a scheme answered in this process.
+        /// The hops that an interceptor, the response cache, a stub or a handler of a scheme answered in this process, and those
+        /// that got the response to another call's identical request.
         public var answeredInProcess = 0
         /// The responses with a status from 400 to 499.
         public var clientErrors = 0
@@ -83,7 +84,7 @@ extension HTTPDNSClient.TrafficMonitor {
         private func rate(_ count: Int) -> Double { requests == 0 ? 0 : Double(count) / Double(requests) }
 
         fileprivate mutating func add(_ hop: HTTPDNSClient.CallRecord.Hop, isFailed: Bool) {
-            guard !hop.isAnsweredInProcess else {
+            guard !hop.isAnsweredInProcess, !hop.isMerged else {
                 answeredInProcess += 1
                 return
             }

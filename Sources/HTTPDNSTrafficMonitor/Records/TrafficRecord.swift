@@ -80,6 +80,10 @@ extension HTTPDNSClient.TrafficMonitor {
         public var requestFields: HTTPFields
         /// Whether the response was made in this process, by an interceptor, the response cache, a stub or a handler.
         public var isAnsweredInProcess: Bool
+        /// The part that the response cache took, such as `hit`; nil without one, see `HTTPDNSClient.CallRecord.Hop.cacheSource`.
+        public var cacheSource: String?
+        /// Whether the response is that to an identical request of another call, see `HTTPDNSClient.CallRecord.Hop.isMerged`.
+        public var isMerged: Bool
         /// The status; nil without a response.
         public var status: Int?
         /// The reason phrase; empty without a response.

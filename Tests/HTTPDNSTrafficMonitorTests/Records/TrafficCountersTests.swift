@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNS
 import HTTPDNSPrimitives
+import HTTPDNSResponseCache
 import HTTPDNSTrafficMonitor
 import ServerRig
 import Testing
+
+@testable import HTTPDNS
 
 @Suite("Counters of the traffic monitor", .timeLimit(.minutes(5)))
 struct TrafficCountersTests {
@@ -128,6 +130,30 @@ struct MonitorOverTheWireTests {
         #expect(slow >= .seconds(1) && slow < .seconds(10))
         #expect(hops[1].phases.connect == nil && hops[1].version == "HTTP/2")
         #expect(try #require(hops[0].phases.firstByte) < .seconds(10) && hops[0].phases.connect != nil)
+        try await monitored.client.shutdown()
+    }
+
+    @Test("Hits and shared responses are recorded as such, and are no requests of their host")
+    func sources() async throws {
+        let gate = Gate()
+        let stored = try RawServer(.serve("a", fields: "Cache-Control: max-age=60\r\n"))
+        let shared = try RawServer(.repeatForever([.readHead, .wait(gate), .respond("b")]))
+        let monitored = try await MonitoredClient(["stored.test": stored.port, "shared.test": shared.port]) {
+            $0.responseCache = .memory()
+            $0.mergesIdenticalReads = true
+        }
+        for _ in 0..<3 { await monitored.get("http://stored.test/") }
+        let calls = (0..<2).map { _ in Task { await monitored.get("http://shared.test/") } }
+        while monitored.client.pipeline.reads.waiting < calls.count { await Task.yield() }
+        gate.open()
+        for call in calls { #expect(await call.value == Array("b".utf8)) }
+        let hops = monitored.monitor.records.flatMap(\.hops)
+        #expect(hops.map(\.cacheSource).prefix(3) == ["miss", "hit", "hit"])
+        #expect(hops.map(\.isMerged).suffix(2).sorted { !$0 && $1 } == [false, true])
+        let counters = monitored.monitor.counters
+        let (one, other) = (counters.hosts["stored.test"], counters.hosts["shared.test"])
+        #expect(one?.requests == 1 && one?.answeredInProcess == 2)
+        #expect(other?.requests == 1 && other?.answeredInProcess == 1)
         try await monitored.client.shutdown()
     }
 }
