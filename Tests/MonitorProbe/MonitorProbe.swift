@@ -8,7 +8,8 @@ import HTTPDNSTrafficMonitor
 /// A program for tests of the traffic monitor that need a process of their own.
 ///
 /// `write FOLDER FIRST`: makes calls whose URLs are numbered from FIRST on, with a file store in the folder, until it is killed.
-/// It prints a number when the records up to it are written.
+/// It prints a number when the records up to it are written. After 200 records it waits: beside other tests the kill may come
+/// late, and what is written meanwhile would be read by all processes after it.
 @main
 struct MonitorProbe {
     static func main() async throws {
@@ -22,13 +23,13 @@ struct MonitorProbe {
         settings.responseBodyLimit = .kibibytes(8)
         let monitor = try HTTPDNSClient.TrafficMonitor(settings)
         var configuration = HTTPDNSClient.Configuration()
-        let body = Array(String(repeating: "body of a record ", count: 200).utf8)
+        let body = Array(String(repeating: "body of a record ", count: 50).utf8)
         configuration.schemeHandlers["app"] = { _ in
             HTTPDNSClient.Response(head: HTTPResponse(status: .ok), body: .bytes(body))
         }
         let client = try await HTTPDNSClient(configuration: configuration)
         monitor.start(on: client)
-        while true {
+        for _ in 0..<20 {
             for _ in 0..<10 {
                 _ = try await client.get("app:\(number)").body.collect(upTo: .kibibytes(8))
                 number += 1
@@ -37,5 +38,6 @@ struct MonitorProbe {
             print(number - 1)
             fflush(nil)
         }
+        while true { pause() }
     }
 }

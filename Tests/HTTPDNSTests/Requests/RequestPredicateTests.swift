@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-@testable import HTTPDNS
 import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPTypes
 import ServerRig
 import Testing
+
+@testable import HTTPDNS
 
 @Suite("Conditions on requests")
 struct RequestPredicateTests {

@@ -133,7 +133,7 @@ struct MonitorOverTheWireTests {
         try await monitored.client.shutdown()
     }
 
-    @Test("Hits and shared responses are recorded as such, and are no requests of their host")
+    @Test("Hits and shared responses are recorded as such, and are no requests")
     func sources() async throws {
         let gate = Gate()
         let stored = try RawServer(.serve("a", fields: "Cache-Control: max-age=60\r\n"))
