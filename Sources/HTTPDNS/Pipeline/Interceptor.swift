@@ -79,7 +79,7 @@ extension HTTPDNSClient {
         public internal(set) var hop: Int
         /// The moment at which the whole call ends, with its body, on `SystemTimeSource`; nil when the call as a whole
         /// has no limit.
-        public let deadline: MonotonicTime?
+        public internal(set) var deadline: MonotonicTime?
         /// The depth of this call inside other calls of the same client, from 0.
         public let depth: Int
 
@@ -173,9 +173,11 @@ extension HTTPDNSClient.InterceptionContext {
     }
 }
 
-/// A URL as an interceptor receives it. It is parsed once for all interceptors that receive it, and their predicates.
+/// A URL as an interceptor receives it. It is parsed once for all network interceptors that receive it, for their predicates,
+/// and for the rewriter.
 final class ReceivedURL: Sendable {
     let text: String
+    private let isASCII: Bool
     /// Nil for a text that is no URL.
     let parsed: ParsedURL?
     /// The canonical form, as far as a scan of the text finds it; nil when the parser of libcurl has to.
@@ -183,8 +185,15 @@ final class ReceivedURL: Sendable {
 
     init(_ text: String) {
         self.text = text
+        isASCII = text.utf8.allSatisfy { $0 < 0x80 }
         canonical = HTTPDNSRewriter.CanonicalURL(plain: text)
         parsed = canonical?.parsed ?? (try? ParsedURL(text))
+    }
+
+    /// Whether this is the URL of a text, byte for byte. Strings are also equal when they are canonically equivalent, and those
+    /// are other URLs. A text that is equivalent to ASCII and as long is the same one.
+    func isURL(of other: String) -> Bool {
+        text == other && text.utf8.count == other.utf8.count && (isASCII || text.utf8.elementsEqual(other.utf8))
     }
 }
 

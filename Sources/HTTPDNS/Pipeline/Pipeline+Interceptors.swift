@@ -64,7 +64,7 @@ extension Pipeline {
             return try await rewriteAndTransfer(request, context)
         }
         // Request and context are large, and a copy counts references to all of their parts: both are passed on as they are.
-        guard let url = context.received, url.text == request.url else {
+        guard let url = context.received, url.isURL(of: request.url) else {
             var context = context
             context.received = ReceivedURL(request.url)
             return try await hop(start, request, context)

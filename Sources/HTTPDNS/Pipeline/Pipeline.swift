@@ -286,7 +286,7 @@ final class Pipeline: Sendable {
     ) async throws -> HTTPDNSClient.Response {
         if let responseCache { return try await sendThroughCache(responseCache, request, context) }
         if context.frame?.chain.network.isEmpty ?? true { return try await rewriteAndTransfer(request, context) }
-        if context.received?.text != request.url { context.received = ReceivedURL(request.url) }
+        if context.received?.isURL(of: request.url) != true { context.received = ReceivedURL(request.url) }
         return try await hop(0, request, context)
     }
 }

@@ -74,7 +74,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         _ received: ReceivedURL? = nil
     ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest? {
         let url =
-            if let received, let canonical = received.canonical, received.text == request.url {
+            if let received, let canonical = received.canonical, received.isURL(of: request.url) {
                 canonical
             } else {
                 try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)

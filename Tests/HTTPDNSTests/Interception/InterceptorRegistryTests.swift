@@ -161,6 +161,28 @@ struct InterceptorRegistryTests {
         #expect(journal.all.dropFirst(2) == ["one in", "one out"])
     }
 
+    /// Swift compares strings by canonical equivalence.
+    @Test(
+        "A URL with other bytes is another one, also when the text is equal",
+        arguments: [("caf\u{E9}", "cafe\u{301}", "/cafe%cc%81"), ("K", "\u{212A}", "/%e2%84%aa")]
+    )
+    func equivalentURLs(from: String, to: String, path: String) async throws {
+        let journal = Journal<String>()
+        let rig = try Rig { configuration in
+            configuration.networkInterceptors = [
+                Around { request, context, next in
+                    var request = request
+                    request.url = "https://one.test/\(to)"
+                    return try await next(request, context)
+                },
+                Noting(name: "changed", journal: journal, predicate: .path(path)),
+            ]
+        }
+        _ = try await rig.client.get("https://one.test/\(from)")
+        #expect(journal.all == ["changed in", "changed out"])
+        #expect(rig.wire.requests.map { $0.url.description } == ["https://one.test\(path)"])
+    }
+
     @Test("A predicate reads the body, and the body arrives whole", arguments: [false, true])
     func bodies(isStream: Bool) async throws {
         let journal = Journal<String>()
