@@ -69,7 +69,8 @@ extension HTTPDNSClient {
         /// The header fields.
         public var headerFields: HTTPFields { content.headerFields }
 
-        /// The exchange of the last hop; nil when that hop was answered without sending.
+        /// The exchange of the last hop; nil when that hop was answered without sending after redirects. Where an earlier try of
+        /// the hop was sent, it is that one's.
         var lastExchange: HTTPDNSClient.Exchange? { finalURL == nil ? exchanges.last : nil }
     }
 }

@@ -75,7 +75,7 @@ extension Pipeline {
                 )
                 switch try await decision(of: hook, about: redirect).kind {
                 case .follow: break
-                case .refuse: return with(exchanges, response)
+                case .refuse: return with(exchanges, response, at: base, trail)
                 case .change(let request):
                     (next, dropped, isChanged) = (request, [], true)
                     // The rewriter refuses an unreadable URL, with its own message.
@@ -104,15 +104,19 @@ extension Pipeline {
             exchanges += response.exchanges
             base = try url(of: request, answeredBy: response, context)
         }
-        // An exchange has the URL of its own hop.
-        if trail.count > 0, response.exchanges.isEmpty { response.finalURL = base.description }
-        return with(exchanges, response)
+        return with(exchanges, response, at: base, trail)
     }
 
-    private func with(_ exchanges: [HTTPDNSClient.Exchange], _ response: HTTPDNSClient.Response)
-        -> HTTPDNSClient.Response
-    {
+    /// Returns the response of the last hop with the exchanges of all hops.
+    private func with(
+        _ exchanges: [HTTPDNSClient.Exchange],
+        _ response: HTTPDNSClient.Response,
+        at url: ParsedURL,
+        _ trail: RedirectTrail
+    ) -> HTTPDNSClient.Response {
         var response = response
+        // An exchange has the URL of its own hop.
+        if trail.count > 0, response.exchanges.isEmpty { response.finalURL = url.description }
         response.exchanges = exchanges
         return response
     }

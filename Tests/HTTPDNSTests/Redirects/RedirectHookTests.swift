@@ -48,6 +48,23 @@ struct RedirectHookTests {
         #expect(try await response.body.collect(upTo: .bytes(5)) == Array("hello".utf8))
     }
 
+    @Test("The URL of a refused redirect is that of its hop, also when answered in process")
+    func refusedInProcess() async throws {
+        let rig = try Rig(wire: wire()) { configuration in
+            configuration.redirectHook = { $0.number == 1 ? .follow : .refuse }
+            configuration.networkInterceptors = [
+                Around { request, context, next in
+                    guard request.url.hasPrefix("https://two.test/") else { return try await next(request, context) }
+                    let head = HTTPResponse(status: .found, headerFields: [.location: "https://map.test/"])
+                    return HTTPDNSClient.Response(head: head, body: .bytes([]))
+                }
+            ]
+        }
+        let response = try await rig.client.get("https://one.test/")
+        #expect(response.status.code == 302 && rig.wire.requests.count == 1)
+        #expect(response.finalURL == "https://two.test/new" && response.destination.endpoint == nil)
+    }
+
     @Test("A hook's changed request is sent, and the address policy still judges it")
     func changes() async throws {
         for (url, code) in [
