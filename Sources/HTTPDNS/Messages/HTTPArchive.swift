@@ -151,10 +151,10 @@ package struct HTTPArchive: Hashable, Sendable, Codable {
         }
     }
 
-    /// The body of a request.
+    /// The body of a request. Logs of other programs may have the parameters of a form in place of the text.
     package struct PostData: Hashable, Sendable, Codable {
-        package var mimeType: String
-        package var text: String
+        package var mimeType: String?
+        package var text: String?
 
         package init(mimeType: String, text: String) { (self.mimeType, self.text) = (mimeType, text) }
     }

@@ -287,6 +287,7 @@ struct RecordingTests {
         {"log": {"version": "1.2", "creator": {"name": "a", "version": "1"}, "entries": [{
           "startedDateTime": "2026-01-01T00:00:00Z", "time": 1, "cache": {}, "timings": {"send": 0, "wait": 1, "receive": 0},
           "request": {"method": "GET", "url": "https://shop.test/", "httpVersion": "h2", "cookies": [], "headers": [],
+                      "postData": {"params": [{"name": "password", "value": "canary-params"}], "comment": ""},
                       "queryString": [], "headersSize": -1, "bodySize": 0},
           "response": {\#(status), "statusText": "OK", "httpVersion": "h2", "cookies": [],
                        "headers": [{"name": ":status", "value": "200"}, {"name": "x-a", "value": "b"}],
@@ -311,6 +312,22 @@ struct RecordingTests {
             #expect(response.version == .http2 && response.headerFields.map(\.value) == ["b"])
             #expect(try await response.wholeText() == "hello")
         }
+    }
+
+    @Test("An update writes no request body of a browser's log")
+    func bodiesOfBrowser() async throws {
+        let text = Self.entry(#""status": 200"#).replacing(
+            #""postData": {"#,
+            with: #""postData": {"mimeType": "text/plain", "text": "canary-text", "#
+        )
+        try folder.write(text, to: "shop.har")
+        try await run(.update, server: { _ in .text("new") }) { client in
+            let text = try await client.get("https://shop.test/new").wholeText()
+            #expect(text == "new")
+        }
+        let written = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(written.contains("https://shop.test/new") && written.contains("\"https://shop.test/\""))
+        #expect(!written.contains("canary"))
     }
 
     @Test("A missing file and contradicting settings are refused, and a file that cannot be written too")
