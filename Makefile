@@ -45,8 +45,9 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '^HTTPDNSCurlTests\.'
 	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '^HTTPDNS(|Control)Tests\.'
 	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '^EndToEndTests\.'
+	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '^HTTPDNS(Foundation|ResponseCache|Testing|TrafficMonitor)Tests\.'
 	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build \
-		--skip '^(HTTPDNSCore|HTTPDNSCurl|HTTPDNS|HTTPDNSControl|EndToEnd)Tests\.'
+		--skip '^(HTTPDNS(|Control|Core|Curl|Foundation|ResponseCache|Testing|TrafficMonitor)|EndToEnd)Tests\.'
 	$(call step,tests that need the machine for themselves)
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'NeverWaitingTests|ProviderOutageTests|EmptyAnswerTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter RotatingAnswerTests

@@ -118,7 +118,8 @@ struct FollowedFileTests {
             #expect(await log.next() == "warning configuration file refused; what was in use before stays at 2:27")
             #expect(try await address(client) == "203.0.113.1")
             let time = try await ContinuousClock().measure { try await client.shutdown() }
-            #expect(time < .seconds(2), "\(time)")
+            // To read all aliases would take years.
+            #expect(time < .seconds(60), "\(time)")
         }
     }
 

@@ -128,7 +128,6 @@ struct MergedReadRaceTests {
             configuration.mergesIdenticalReads = true
             configuration.timeouts.responseHead = .seconds(10)
         }
-        let start = SystemTimeSource().now()
         // The limit of the other call has not passed when the failure arrives.
         let limits: [HTTPDNSClient.TimeLimit] = [.inherited, isStalled ? .seconds(200) : .inherited]
         var tasks: [Task<String, any Error>] = []
@@ -138,7 +137,7 @@ struct MergedReadRaceTests {
         }
         await head.passage()
         // The limit of the sender began before this moment.
-        try await SystemTimeSource().sleep(until: start + .seconds(12))
+        try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .seconds(12))
         end.open()
         for task in tasks {
             if isStalled {
