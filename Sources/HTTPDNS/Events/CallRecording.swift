@@ -117,7 +117,7 @@ extension HTTPDNSClient {
 
     /// Adds a recorder that also gets the details of each call, as ``recordCalls(_:)`` does.
     /// - Parameters:
-    ///   - bodyLimit: The most bytes of a response body in the details. With 0 there are none.
+    ///   - bodyLimit: The most bytes of a response body in the details. There may be more where another recorder asks for them.
     ///   - record: Receives the records.
     package func recordCalls(
         bodyLimit: Int,
