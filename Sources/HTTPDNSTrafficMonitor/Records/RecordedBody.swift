@@ -19,7 +19,7 @@ extension HTTPDNSClient.TrafficMonitor {
         public var length: Int64?
         /// The redacted text; nil for a binary body, and for one that is withheld.
         public var text: String?
-        /// The bytes of a binary body in base64; nil for a text, and for a body that is withheld.
+        /// The bytes of a binary body in base64; nil for a text, and for a body that is withheld. Secrets in them stay.
         public var base64: String?
         /// Whether the stored bytes are only the start of the body.
         public var isTruncated: Bool
@@ -36,6 +36,8 @@ extension HTTPDNSClient.TrafficMonitor {
         public static let rule = WithheldReason(description: "rule")
         /// The bytes are in a content coding, so secrets in them cannot be found.
         public static let coded = WithheldReason(description: "coded")
+        /// The bytes of a text are not valid in its charset, so secrets in them cannot be found.
+        public static let invalidText = WithheldReason(description: "invalid-text")
         /// A part of the multipart form has the name of a secret.
         public static let secretPart = WithheldReason(description: "secret-part")
 
@@ -81,6 +83,8 @@ struct BodyText: Sendable {
         } else if let text {
             body.text = redactor.body(text, mediaType: essence)
             if body.text == nil { body.withheld = .secretPart }
+        } else if isDeclaredText {
+            body.withheld = .invalidText
         } else if redactor.hasSecretPart(start, mediaType: essence) {
             body.withheld = .secretPart
         } else {
@@ -93,6 +97,12 @@ struct BodyText: Sendable {
     private var essence: String {
         let essence = mediaType?.split(separator: ";").first ?? ""
         return essence.lowercased().filter { $0 != " " }
+    }
+
+    /// Whether the media type is that of a text.
+    private var isDeclaredText: Bool {
+        essence == "application/x-www-form-urlencoded" || essence.hasPrefix("text/") || essence.contains("json")
+            || essence.contains("xml")
     }
 
     /// The charset in lower case; nil when the media type has none.

@@ -34,7 +34,7 @@ struct JSONSecretScan {
                 index += 1
                 continue
             }
-            let end = stringEnd(from: index)
+            let end = Self.stringEnd(bytes, from: index)
             let content = unescaped(index + 1, end)
             let colon = afterBlanks(end)
             guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else {
@@ -47,7 +47,7 @@ struct JSONSecretScan {
             index = value
             if names.contains(content), value < bytes.count {
                 result += "\"\(Redactor.mark)\"".utf8
-                index = valueEnd(from: value)
+                index = Self.valueEnd(bytes, from: value)
             }
         }
         return result
@@ -55,11 +55,11 @@ struct JSONSecretScan {
 
     /// Returns a string that is no name, with its quotation marks.
     private func string(_ start: Int, _ end: Int, _ content: [UInt8]) -> [UInt8] {
-        var redacted = content
+        let redacted: [UInt8]
         if let first = content.first(where: { $0 > 0x20 }), first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
             guard depth < Self.maximumDepth else { return Array("\"\(Redactor.mark)\"".utf8) }
             redacted = JSONSecretScan(content, names: names, texts: texts, depth: depth + 1).redacted()
-        } else if content.contains(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "@") }) {
+        } else {
             redacted = texts.redacted(content)
         }
         return redacted == content ? Array(bytes[start..<end]) : quoted(redacted)
@@ -72,7 +72,7 @@ struct JSONSecretScan {
     }
 
     /// Returns the index behind a string that begins at an index.
-    private func stringEnd(from start: Int) -> Int {
+    private static func stringEnd(_ bytes: [UInt8], from start: Int) -> Int {
         var index = start + 1
         while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
             index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1
@@ -81,16 +81,16 @@ struct JSONSecretScan {
     }
 
     /// Returns the index behind a value that begins at an index.
-    private func valueEnd(from start: Int) -> Int {
+    static func valueEnd(_ bytes: [UInt8], from start: Int) -> Int {
         switch bytes[start] {
-        case UInt8(ascii: "\""): return stringEnd(from: start)
+        case UInt8(ascii: "\""): return stringEnd(bytes, from: start)
         case UInt8(ascii: "{"), UInt8(ascii: "["):
             var index = start
             var open = 0
             repeat {
                 switch bytes[index] {
                 case UInt8(ascii: "\""):
-                    index = stringEnd(from: index)
+                    index = stringEnd(bytes, from: index)
                     continue
                 case UInt8(ascii: "{"), UInt8(ascii: "["): open += 1
                 case UInt8(ascii: "}"), UInt8(ascii: "]"): open -= 1

@@ -6,34 +6,34 @@ public import HTTPDNS
 extension HTTPDNSClient.TrafficMonitor {
     /// The secrets that are replaced by `(redacted)` before a record is stored.
     ///
-    /// The sets have names in any case; `-` and `_` do not count. With a star in front, a name stands for all names that end
-    /// with it: `*token` also means `X-Auth-Token` and `refreshToken`. A name in brackets or behind a dot counts by itself:
+    /// The sets have names in any case; `-` and `_` do not count. A star in front stands for any start, and one at the end for any
+    /// end: `*token*` also means `X-Auth-Token` and `id_token_hint`. A name in brackets or behind a dot counts by itself:
     /// `user[password]` is a password.
     ///
-    /// User information and fragments of URLs are never stored.
+    /// User information and fragments of the URLs of calls are never stored. User information is also removed from URLs in
+    /// header fields and texts, and the fragment from `Location`, `Content-Location` and `Referer`.
     public struct Redaction: Sendable {
         /// The names of common secrets, the default for query items, form fields and JSON fields.
         public static let commonSecrets: Set<String> = [
-            "*accesskey", "*accesskeyid", "*apikey", "*appkey", "*assertion", "*authorization", "*credential",
-            "*credentials",
-            "*passcode", "*passphrase", "*passwd", "*password", "*privatekey", "*pwd", "*secret", "*secretkey",
-            "*sessionid",
-            "*signature", "*token", "auth", "bearer", "codeverifier", "cookie", "csrf", "cvc", "cvv", "jwt", "otp",
-            "pass", "pin",
-            "samlrequest", "samlresponse", "secret", "session", "sid", "sig", "sign", "xsrf",
+            "*accesskey", "*accesskeyid", "*apikey", "*appkey", "*assertion", "*authkey", "*authorization",
+            "*credential", "*credentials", "*functionskey", "*passcode", "*passphrase", "*passwd*", "*password*",
+            "*privatekey", "*pwd", "*secret*", "*sessid", "*sessionid", "*signature", "*subscriptionkey", "*token*",
+            "auth", "bearer", "codeverifier", "cookie", "csrf", "cvc", "cvv", "jwt", "otp", "pass", "pin",
+            "samlrequest", "samlresponse", "session", "sid", "sig", "sign", "ticket", "xauth", "xsrf",
         ]
 
         /// The names of header fields of requests and responses whose values are replaced. Query items in all other values are
-        /// replaced as in a URL, such as those of `Location` and `Referer`.
+        /// replaced as in a URL, such as those of `Location` and `Referer`. Lines of text bodies that look like such a field count
+        /// too.
         public var headerFields: Set<String> = commonSecrets.union([
             "authentication-info", "proxy-authentication-info", "cookie2", "set-cookie", "set-cookie2",
         ])
-        /// The names of query items whose values are replaced. The defaults also have `code` and `key`.
+        /// The names of query items whose values are replaced, also in texts. The defaults also have `code` and `key`.
         public var queryItems: Set<String> = commonSecrets.union(["code", "key"])
         /// The names of fields of forms (`application/x-www-form-urlencoded`) whose values are replaced. A body of the type
         /// `multipart/form-data` with a part of such a name is not stored. The defaults also have `code`.
         public var formFields: Set<String> = commonSecrets.union(["code"])
-        /// The names of members of JSON objects, at any depth, whose values are replaced.
+        /// The names of members of JSON objects, at any depth, whose values are replaced, also in other texts.
         public var jsonFields: Set<String> = commonSecrets
         /// The condition on calls whose bodies are not stored; nil for none. The head of the caller's request must decide.
         public var withholdsBodies: HTTPDNSClient.RequestPredicate?
@@ -46,26 +46,53 @@ extension HTTPDNSClient.TrafficMonitor {
 /// A set of names of secrets, see ``HTTPDNSClient/TrafficMonitor/Redaction``.
 struct SecretNames: Sendable {
     private let names: Set<[UInt8]>
+    /// The names with a star in front, at the end, and at both ends.
     private let suffixes: [[UInt8]]
+    private let prefixes: [[UInt8]]
+    private let infixes: [[UInt8]]
 
     init(_ texts: Set<String>) {
-        names = Set(texts.filter { !$0.hasPrefix("*") }.map { Self.normalized($0.utf8) })
-        suffixes = texts.filter { $0.hasPrefix("*") }.map { Self.normalized($0.utf8) }.filter { !$0.isEmpty }
+        func patterns(_ start: Bool, _ end: Bool) -> [[UInt8]] {
+            texts.filter { $0.hasPrefix("*") == start && $0.hasSuffix("*") == end }
+                .map { Self.normalized($0.utf8) }.filter { !$0.isEmpty }
+        }
+        names = Set(patterns(false, false))
+        suffixes = patterns(true, false)
+        prefixes = patterns(false, true)
+        infixes = patterns(true, true)
     }
 
     /// Returns whether a name, or a part of it between brackets and dots, is that of a secret.
     /// - Parameter name: The name without percent-encoding.
     func contains(_ name: some Collection<UInt8>) -> Bool {
-        let whole = Self.normalized(name)
-        guard !whole.isEmpty else { return false }
-        if hasName(whole) { return true }
+        if containsWhole(name) { return true }
         let parts = name.split { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") || $0 == UInt8(ascii: ".") }
-        return parts.count > 1 && parts.contains { hasName(Self.normalized($0)) }
+        return parts.count > 1 && parts.contains { containsWhole($0) }
     }
 
-    private func hasName(_ name: [UInt8]) -> Bool {
-        names.contains(name)
-            || suffixes.contains { name.count >= $0.count && name[(name.count - $0.count)...].elementsEqual($0) }
+    /// Returns whether a name is that of a secret, as it is or behind percent-encoding.
+    func containsEncoded(_ name: some Collection<UInt8>) -> Bool {
+        if contains(name) { return true }
+        guard name.contains(UInt8(ascii: "%")) else { return false }
+        let text = String(decoding: name, as: UTF8.self)
+        let decoded = FormItems.decoded(text[...])
+        // Each layer is shorter.
+        return decoded != text && containsEncoded(Array(decoded.utf8))
+    }
+
+    /// Returns whether a name as a whole is that of a secret.
+    func containsWhole(_ name: some Collection<UInt8>) -> Bool {
+        let name = Self.normalized(name)
+        guard !name.isEmpty else { return false }
+        return names.contains(name)
+            || suffixes.contains { name.suffix($0.count).elementsEqual($0) }
+            || prefixes.contains { name.starts(with: $0) }
+            || infixes.contains { Self.contains($0, in: name) }
+    }
+
+    private static func contains(_ part: [UInt8], in name: [UInt8]) -> Bool {
+        guard part.count <= name.count else { return false }
+        return (0...(name.count - part.count)).contains { name[$0...].starts(with: part) }
     }
 
     /// Returns the letters and digits of a name, in lower case.

@@ -28,67 +28,63 @@ struct Redactor: Sendable {
         // It may be any text, with a password anywhere.
         guard let canonical else { return URLText.forErrors(text) }
         let target = canonical.target
-        guard target.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: ";") }) else {
+        guard
+            target.utf8.contains(where: {
+                $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "@")
+            })
+        else {
             return canonical.description
         }
         let path = target.prefix { $0 != "?" }
         let query = target.dropFirst(path.count)
         var result = "\(canonical.scheme)://\(canonical.authority)"
         // Path parameters, such as ";jsessionid=".
-        result += SecretScan(names: queryItems, ends: SecretScan.pathEnds).redacted(String(path))
+        result += SecretScan(names: queryItems, members: jsonFields, ends: SecretScan.pathEnds).redacted(String(path))
         if !query.isEmpty { result += "?" + items(query.dropFirst(), queryItems) }
         return result
     }
 
     /// Returns a query or a form.
     private func items(_ text: Substring, _ names: SecretNames) -> String {
-        text.split(separator: "&", omittingEmptySubsequences: false).map { item in
-            guard let sign = item.firstIndex(of: "=") else { return String(item) }
-            let isSecret = names.contains(Array(FormItems.decoded(item[..<sign]).utf8))
-            // A value may be a URL with secrets of its own, or JSON.
-            guard isSecret || hasSecret(FormItems.decoded(item[item.index(after: sign)...])) else {
-                return String(item)
+        let scan = SecretScan(names: queryItems, members: jsonFields)
+        return text.split(separator: "&", omittingEmptySubsequences: false).map { item in
+            guard let sign = item.firstIndex(of: "=") else {
+                return scan.hasSecret(String(item)) ? Self.mark : String(item)
             }
+            // A value may be a URL with secrets of its own, or JSON.
+            guard names.containsEncoded(item[..<sign].utf8) || scan.hasSecret(String(item[item.index(after: sign)...]))
+            else { return String(item) }
             return "\(item[...sign])\(Self.mark)"
         }.joined(separator: "&")
-    }
-
-    private func hasSecret(_ value: String) -> Bool {
-        guard value.utf8.contains(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") }) else { return false }
-        if text(value) != value { return true }
-        let bytes = Array(value.utf8)
-        return bytes.first == UInt8(ascii: "{") && json(bytes) != bytes
     }
 
     func fields(_ fields: HTTPFields) -> HTTPFields {
         var result = HTTPFields()
         for field in fields {
             let isSecret = headerFields.contains(field.name.rawName.utf8)
-            result.append(HTTPField(name: field.name, value: isSecret ? Self.mark : text(field.value)))
+            // A URL of a record has no fragment.
+            let value = Self.isURL(field.name) ? String(field.value.prefix { $0 != "#" }) : field.value
+            result.append(HTTPField(name: field.name, value: isSecret ? Self.mark : text(value)))
         }
         return result
     }
 
-    /// Returns a text without user information in URLs, and without the values of secret query items.
-    func text(_ text: String) -> String {
-        SecretScan(names: queryItems, ends: SecretScan.textEnds).redacted(text)
+    private static func isURL(_ name: HTTPField.Name) -> Bool {
+        name == .location || name == .contentLocation || name == .referer
     }
+
+    /// Returns a text without user information in URLs, and without the values of secret query items and of JSON members.
+    func text(_ text: String) -> String { SecretScan(names: queryItems, members: jsonFields).redacted(text) }
 
     /// Returns a body.
     /// - Returns: Nil for a body that must not be stored.
     func body(_ text: String, mediaType: String) -> String? {
-        let first = text.utf8.first { $0 > 0x20 }
         if mediaType == "application/x-www-form-urlencoded" { return items(text[...], formFields) }
-        if mediaType.contains("json") || first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
-            return String(decoding: json(Array(text.utf8)), as: UTF8.self)
-        }
-        if hasSecretPart(Array(text.utf8), mediaType: mediaType) { return nil }
-        return self.text(text)
-    }
-
-    private func json(_ bytes: [UInt8]) -> [UInt8] {
-        JSONSecretScan(bytes, names: jsonFields, texts: SecretScan(names: queryItems, ends: SecretScan.textEnds))
-            .redacted()
+        let bytes = Array(text.utf8)
+        if hasSecretPart(bytes, mediaType: mediaType) { return nil }
+        let texts = SecretScan(names: queryItems, members: jsonFields, lines: headerFields)
+        let redacted = texts.redacted(JSONSecretScan(bytes, names: jsonFields, texts: texts).redacted())
+        return redacted == bytes ? text : String(decoding: redacted, as: UTF8.self)
     }
 
     /// Returns whether a multipart form has a part with the name of a secret.

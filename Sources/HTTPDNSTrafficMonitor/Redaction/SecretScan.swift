@@ -3,53 +3,211 @@
 
 internal import HTTPDNS
 
-/// The replacement of secrets in free text: the values of `name=value` and the user information of URLs.
+/// The replacement of secrets in free text: the values of `name=value`, of `"name": value` and of header lines, and the user
+/// information of URLs.
 struct SecretScan: Sendable {
     /// The ends of a value in a text that may have several URLs. A comma or a semicolon may belong to a value.
     static let textEnds = Set("& \t\r\n\"'<>".utf8)
     /// The ends of a value in a path.
     static let pathEnds = Set("/;".utf8)
+    /// The most layers of percent-encoding that are read. A value with more of them counts as a secret.
+    private static let maximumDecodings = 3
 
+    /// The names of `name=value`.
     let names: SecretNames
+    /// The names in quotation marks before a colon.
+    let members: SecretNames
+    /// The names at the start of a line before a colon; nil for a text without header lines.
+    var lines: SecretNames?
     let ends: Set<UInt8>
+    private var decodesValues = true
+
+    init(names: SecretNames, members: SecretNames, lines: SecretNames? = nil, ends: Set<UInt8> = textEnds) {
+        self.names = names
+        self.members = members
+        self.lines = lines
+        self.ends = ends
+    }
 
     func redacted(_ text: String) -> String {
-        let isPlain = !text.utf8.contains { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "@") }
-        return isPlain ? text : String(decoding: redacted(Array(text.utf8)), as: UTF8.self)
+        let bytes = Array(text.utf8)
+        let redacted = redacted(bytes)
+        return redacted == bytes ? text : String(decoding: redacted, as: UTF8.self)
     }
 
     func redacted(_ bytes: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
-        result.reserveCapacity(bytes.count)
-        var index = 0
-        var nameStart = 0
+        // The bytes before the first index are in the result. The values before the second one have been decoded.
+        var (copied, decoded, index) = (0, 0, 0)
         while index < bytes.count {
-            let byte = bytes[index]
-            result.append(byte)
-            index += 1
-            if byte == UInt8(ascii: "=") {
-                if isSecret(bytes[nameStart..<(index - 1)]) {
-                    result += Redactor.mark.utf8
-                    index = bytes[index...].firstIndex(where: ends.contains) ?? bytes.count
+            let found: Finding? =
+                switch bytes[index] {
+                case UInt8(ascii: "="): valueOfItem(bytes, index, from: copied, &decoded)
+                case UInt8(ascii: ":"):
+                    valueOfMember(bytes, index, from: copied) ?? valueOfLine(bytes, index, from: copied)
+                case UInt8(ascii: "/"): userInformation(bytes, index)
+                default: nil
                 }
-                nameStart = index
-            } else if !isPartOfName(byte) {
-                nameStart = index
-            }
-            if byte == UInt8(ascii: "/"), result.suffix(3).elementsEqual("://".utf8) {
-                index = userInformationEnd(in: bytes, from: index)
-                nameStart = index
-            }
+            index += 1
+            guard let found else { continue }
+            result += bytes[copied..<found.range.lowerBound]
+            result += found.text.utf8
+            copied = found.range.upperBound
+            index = max(index, copied)
         }
-        return result
+        return result + bytes[copied...]
     }
 
-    private func isSecret(_ name: ArraySlice<UInt8>) -> Bool {
-        guard name.contains(UInt8(ascii: "%")) else { return names.contains(name) }
-        return names.contains(Array(FormItems.decoded(String(decoding: name, as: UTF8.self)[...]).utf8))
+    /// Returns whether a value has a secret, as it is or behind percent-encoding.
+    func hasSecret(_ value: String) -> Bool {
+        var scan = SecretScan(names: names, members: members)
+        scan.decodesValues = false
+        var text = value
+        for _ in 0...Self.maximumDecodings {
+            let bytes = Array(text.utf8)
+            if scan.redacted(bytes) != bytes { return true }
+            if bytes.contains(UInt8(ascii: "\"")) {
+                if JSONSecretScan(bytes, names: members, texts: scan).redacted() != bytes { return true }
+            }
+            let decoded = FormItems.decoded(text[...])
+            if decoded == text { return false }
+            text = decoded
+        }
+        return true
     }
 
-    private func isPartOfName(_ byte: UInt8) -> Bool {
+    // MARK: values
+
+    /// The bytes of a secret, and the text in their place.
+    private struct Finding {
+        var range: Range<Int>
+        var text = Redactor.mark
+    }
+
+    /// Returns the value of `name=value`, if it is or has a secret.
+    private func valueOfItem(_ bytes: [UInt8], _ sign: Int, from lower: Int, _ decoded: inout Int) -> Finding? {
+        if names.containsEncoded(bytes[Self.name(bytes, before: sign, from: lower)]) {
+            let start = Self.afterBlanks(bytes, sign + 1)
+            if let content = Self.quotedContent(bytes, start) { return Finding(range: content) }
+            let end = valueEnd(bytes, start)
+            return Self.isMarked(bytes, start) ? nil : Finding(range: start..<end)
+        }
+        guard decodesValues, sign >= decoded else { return nil }
+        let end = valueEnd(bytes, sign + 1)
+        // Its inner values are part of it.
+        decoded = end
+        let value = bytes[(sign + 1)..<end]
+        guard value.contains(UInt8(ascii: "%")), hasSecret(String(decoding: value, as: UTF8.self)) else { return nil }
+        return Finding(range: (sign + 1)..<end)
+    }
+
+    /// Returns the value of `"name": value` outside of JSON, also with escaped quotation marks.
+    private func valueOfMember(_ bytes: [UInt8], _ colon: Int, from lower: Int) -> Finding? {
+        let nameEnd = Self.beforeBlanks(bytes, colon, from: lower)
+        guard nameEnd > lower, Self.isQuote(bytes[nameEnd - 1]) else { return nil }
+        let quote = bytes[nameEnd - 1]
+        let closing = Self.beforeBackslashes(bytes, nameEnd - 1, from: lower)
+        let name = Self.name(bytes, before: closing, from: lower)
+        guard name.lowerBound > lower, bytes[name.lowerBound - 1] == quote, members.contains(bytes[name]) else {
+            return nil
+        }
+        let start = bytes[(colon + 1)...].firstIndex { $0 > 0x20 } ?? bytes.count
+        guard start < bytes.count else { return nil }
+        if let content = Self.quotedContent(bytes, start) { return Finding(range: content) }
+        let end = JSONSecretScan.valueEnd(bytes, from: start)
+        let mark = String(decoding: bytes[closing..<nameEnd], as: UTF8.self)
+        return end == start ? nil : Finding(range: start..<end, text: mark + Redactor.mark + mark)
+    }
+
+    /// Returns the value of a header line, which ends with the line. The line may be in quotation marks, and begin before the
+    /// name.
+    private func valueOfLine(_ bytes: [UInt8], _ colon: Int, from lower: Int) -> Finding? {
+        guard let lines else { return nil }
+        let name = Self.name(bytes, before: colon, from: lower)
+        guard !name.isEmpty, lines.containsWhole(bytes[name]) else { return nil }
+        let start = Self.afterBlanks(bytes, colon + 1)
+        if let content = Self.quotedContent(bytes, start) { return Finding(range: content) }
+        var end = bytes[start...].firstIndex { $0 == 0x0a || $0 == 0x0d } ?? bytes.count
+        if name.lowerBound > lower, Self.isQuote(bytes[name.lowerBound - 1]) {
+            let quote = name.lowerBound - 1
+            let escapes = quote - Self.beforeBackslashes(bytes, quote, from: lower)
+            end = min(end, Self.closing(bytes, bytes[quote], escapes: escapes, from: start))
+        } else if start == colon + 1 {
+            // Such as a member in a script, unless it is the first name of its line.
+            let before = bytes[lower..<name.lowerBound].last { $0 == 0x0a || $0 == 0x0d || Self.isPartOfName($0) }
+            guard before.map({ $0 < 0x20 }) ?? (lower == 0) else { return nil }
+        }
+        return end <= start || Self.isMarked(bytes, start) ? nil : Finding(range: start..<end)
+    }
+
+    /// Returns the user information of an authority behind two slashes, with its sign.
+    private func userInformation(_ bytes: [UInt8], _ slash: Int) -> Finding? {
+        guard slash > 0, bytes[slash - 1] == UInt8(ascii: "/") else { return nil }
+        let authority = bytes[(slash + 1)...].prefix { byte in
+            byte > 0x20 && byte != UInt8(ascii: "/") && byte != UInt8(ascii: "?") && byte != UInt8(ascii: "#")
+                && byte != UInt8(ascii: "\"")
+        }
+        return authority.lastIndex(of: UInt8(ascii: "@")).map { Finding(range: (slash + 1)..<($0 + 1), text: "") }
+    }
+
+    // MARK: bytes
+
+    /// Returns the end of a value without quotation marks. Backslashes before the mark that ends it belong to this mark.
+    private func valueEnd(_ bytes: [UInt8], _ start: Int) -> Int {
+        guard let end = bytes[start...].firstIndex(where: ends.contains) else { return bytes.count }
+        return Self.isQuote(bytes[end]) ? Self.beforeBackslashes(bytes, end, from: start) : end
+    }
+
+    /// Returns whether a value has been replaced before.
+    private static func isMarked(_ bytes: [UInt8], _ start: Int) -> Bool {
+        guard bytes[start...].starts(with: Redactor.mark.utf8) else { return false }
+        let next = start + Redactor.mark.utf8.count
+        return next == bytes.count || bytes[next] == UInt8(ascii: "\\") || textEnds.contains(bytes[next])
+    }
+
+    /// Returns the indices between quotation marks, of which the first is at an index, perhaps behind backslashes.
+    private static func quotedContent(_ bytes: [UInt8], _ start: Int) -> Range<Int>? {
+        guard let quote = bytes[start...].firstIndex(where: { $0 != UInt8(ascii: "\\") }), isQuote(bytes[quote]) else {
+            return nil
+        }
+        return (quote + 1)..<closing(bytes, bytes[quote], escapes: quote - start, from: quote + 1)
+    }
+
+    /// Returns the index of the end of a quoted text: that of its closing mark with its backslashes.
+    /// - Parameter escapes: The number of backslashes before the opening mark.
+    private static func closing(_ bytes: [UInt8], _ quote: UInt8, escapes: Int, from start: Int) -> Int {
+        var backslashes = 0
+        for index in start..<max(start, bytes.count) {
+            if bytes[index] == quote, backslashes <= escapes { return index - backslashes }
+            backslashes = bytes[index] == UInt8(ascii: "\\") ? backslashes + 1 : 0
+        }
+        return bytes.count
+    }
+
+    /// Returns the indices of the name before an index, which blanks may follow.
+    private static func name(_ bytes: [UInt8], before index: Int, from lower: Int) -> Range<Int> {
+        let end = beforeBlanks(bytes, index, from: lower)
+        var start = end
+        while start > lower, isPartOfName(bytes[start - 1]) { start -= 1 }
+        return start..<end
+    }
+
+    private static func afterBlanks(_ bytes: [UInt8], _ start: Int) -> Int {
+        bytes[start...].firstIndex { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") } ?? bytes.count
+    }
+
+    private static func beforeBlanks(_ bytes: [UInt8], _ end: Int, from lower: Int) -> Int {
+        let last = bytes[lower..<end].lastIndex { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+        return last.map { $0 + 1 } ?? lower
+    }
+
+    private static func beforeBackslashes(_ bytes: [UInt8], _ end: Int, from lower: Int) -> Int {
+        bytes[lower..<end].lastIndex { $0 != UInt8(ascii: "\\") }.map { $0 + 1 } ?? lower
+    }
+
+    private static func isQuote(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") }
+
+    private static func isPartOfName(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"):
@@ -60,14 +218,5 @@ struct SecretScan: Sendable {
             true
         default: false
         }
-    }
-
-    /// Returns the index behind the user information of an authority that begins at an index.
-    private func userInformationEnd(in bytes: [UInt8], from start: Int) -> Int {
-        let authority = bytes[start...].prefix { byte in
-            byte > 0x20 && byte != UInt8(ascii: "/") && byte != UInt8(ascii: "?") && byte != UInt8(ascii: "#")
-                && byte != UInt8(ascii: "\"")
-        }
-        return authority.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? start
     }
 }

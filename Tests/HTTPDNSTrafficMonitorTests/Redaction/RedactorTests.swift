@@ -39,6 +39,10 @@ struct RedactorTests {
         Sample("https://one.test/?j=%7B%22password%22%3A%22x%22%7D", "https://one.test/?j=(redacted)"),
         Sample("https://one.test/a;jsessionid=x/b;v=1?c=d", "https://one.test/a;jsessionid=(redacted)/b;v=1?c=d"),
         Sample("https://one.test:99999/?token=x", "https://one.test:99999/"),
+        Sample("https://one.test/?next=%252F%252Fu%253Ap%2540two.test%252F&b", "https://one.test/?next=(redacted)&b"),
+        Sample("https://one.test/?to%256Ben=x&a=%2541", "https://one.test/?to%256Ben=(redacted)&a=%2541"),
+        Sample("https://one.test/?x=a%7B%22password%22:1%7D&b", "https://one.test/?x=(redacted)&b"),
+        Sample("https://one.test/?b=c&token%3Dx", "https://one.test/?b=c&(redacted)"),
     ]
 
     @Test("Secrets of URLs are replaced, and everything else stays", arguments: urls)
@@ -85,7 +89,26 @@ struct RedactorTests {
     }
 
     private static let texts = [
-        Sample("no secret = here"),
+        Sample("no value = here, a: b, 12:30, C++ = 1"),
+        Sample("token=\"abc\" d", "token=\"(redacted)\" d"),
+        Sample("token='a b' c", "token='(redacted)' c"),
+        Sample("token= abc d", "token= (redacted) d"),
+        Sample("password = x", "password = (redacted)"),
+        Sample("password\t=\t\"x\"", "password\t=\t\"(redacted)\""),
+        Sample("token=\"b\\\"c\" d", "token=\"(redacted)\" d"),
+        Sample("\"token=\\\"a b\\\" c\"", "\"token=\\\"(redacted)\\\" c\""),
+        Sample("token=\"cut", "token=\"(redacted)"),
+        Sample("//u:p@one.test/a", "//one.test/a"),
+        Sample("{\"a\": {\"password\": \"x\"}, \"b\": 1}", "{\"a\": {\"password\": \"(redacted)\"}, \"b\": 1}"),
+        Sample(
+            "/login?next=https%3A%2F%2Fu%3Ap%40two.test%2F%3Faccess_token%3Dx&a=b",
+            "/login?next=(redacted)&a=b"
+        ),
+        Sample("/login?next=https%3A%2F%2Fu%3Ap%40two.test%2F c", "/login?next=(redacted) c"),
+        Sample("/login?next=https%253A%252F%252Ftwo.test%252F%253Faccess_token%253Dx", "/login?next=(redacted)"),
+        Sample("/login?next=https%3A%2F%2Ftwo.test%2Fa%3Fb%3Dc"),
+        // More layers than are read.
+        Sample("/login?next=%2525252541", "/login?next=(redacted)"),
         Sample(
             "<https://one.test/?access_token=x&page=2>; rel=\"next\"",
             "<https://one.test/?access_token=(redacted)&page=2>; rel=\"next\""
@@ -99,6 +122,55 @@ struct RedactorTests {
         #expect(Self.redactor.text(sample.text) == sample.expected)
         let name = try #require(HTTPField.Name("X-Any"))
         #expect(Self.redactor.fields([name: sample.text])[name] == sample.expected)
+    }
+
+    private static let bodies = [
+        Sample("see {\"password\":\"x\"} and token=y", "see {\"password\":\"(redacted)\"} and token=(redacted)"),
+        Sample("{\"password\":\"x\"} token=y", "{\"password\":\"(redacted)\"} token=(redacted)"),
+        Sample("[info] token=x", "[info] token=(redacted)"),
+        // The number of quotation marks is odd.
+        Sample("5\" {\"password\":\"x\",\"pin\":7}", "5\" {\"password\":\"(redacted)\",\"pin\":\"(redacted)\"}"),
+        Sample("sent {\\\"pin\\\": 7}", "sent {\\\"pin\\\": \\\"(redacted)\\\"}"),
+        Sample("{'password': 'x'}", "{'password': '(redacted)'}"),
+        Sample(
+            "GET / HTTP/1.1\r\nAuthorization: Bearer x\r\nHost: a\r\n",
+            "GET / HTTP/1.1\r\nAuthorization: (redacted)\r\nHost: a\r\n"
+        ),
+        Sample("> authorization:Basic x\nb", "> authorization:(redacted)\nb"),
+        Sample("12:00 Cookie: a=b; c=d\nok", "12:00 Cookie: (redacted)\nok"),
+        Sample("curl -H 'X-Api-Key: x y' http://one.test/", "curl -H 'X-Api-Key: (redacted)' http://one.test/"),
+        Sample("f({a:1,auth:b})"),
+        Sample("{\"a\":\"Cookie: x\\nb\"}", "{\"a\":\"Cookie: (redacted)\\u000ab\"}"),
+        Sample("{\"a\":\"token=b\\\"c\",\"d\":1}", "{\"a\":\"token=(redacted)\\\"c\",\"d\":1}"),
+    ]
+
+    @Test("JSON, header lines and items are found anywhere in a text", arguments: bodies)
+    func body(_ sample: Sample) {
+        #expect(Self.redactor.body(sample.text, mediaType: "text/plain") == sample.expected)
+        #expect(Self.redactor.body(sample.expected, mediaType: "text/plain") == sample.expected)
+    }
+
+    @Test("Fragments of Location, Content-Location and Referer are not stored")
+    func fragments() {
+        for name in [HTTPField.Name.location, .contentLocation, .referer] {
+            #expect(Self.redactor.fields([name: "/a?b=c#access_token=x"])[name] == "/a?b=c")
+        }
+    }
+
+    @Test("Names that contain one of a secret are those of secrets")
+    func names() {
+        let names = SecretNames(Monitor.Redaction.commonSecrets)
+        for name in [
+            "user[password_confirmation]", "password1", "id_token_hint", "X-Auth-Key", "X-Auth",
+            "Ocp-Apim-Subscription-Key", "X-Functions-Key", "PHPSESSID", "ticket", "client_secret_2", "old-passwd-1",
+        ] { #expect(names.contains(name.utf8), "\(name)") }
+        for name in [
+            "author", "authority", "monkey", "keyboard", "passenger", "compass", "design", "signal", "pins", "sidebar",
+            "tickets", "sessions", "key", "X-Author", "a.b", "",
+        ] { #expect(!names.contains(name.utf8), "\(name)") }
+        let own = SecretNames(["ab*", "*cd", "*ef*"])
+        #expect(["abx", "xcd", "xefx", "ef"].allSatisfy { own.contains($0.utf8) })
+        #expect(["xab", "cdx", "e-x-f"].allSatisfy { !own.contains($0.utf8) })
     }
 
     private static let secretFields = [
@@ -146,7 +218,7 @@ struct RedactorTests {
     @Test("Redaction of any bytes ends, and has a length that grows with them")
     func anyBytes() {
         var state: UInt64 = 1
-        let alphabet = Array("{}[]\":\\,=&?%@/;.u0aé\n token".utf8)
+        let alphabet = Array("{}[]\":\\,=&?%@/;.'u0aé\n token".utf8)
         for length in 0..<600 {
             let bytes = (0..<length).map { _ in
                 state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
