@@ -54,6 +54,6 @@ enum MonitoringTraffic {
     /// Writes the newest records of the files as a HAR file.
     static func export(_ files: HTTPDNSClient.TrafficMonitor.FileStore) async throws {
         let newest = try await files.records(newest: 1000)
-        try HTTPDNSClient.TrafficMonitor.Archive(newest).write(to: "traffic.har")
+        try await HTTPDNSClient.TrafficMonitor.Archive(newest).write(to: "traffic.har")
     }
 }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 public import HTTPDNS
+internal import HTTPDNSCore
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -43,9 +44,18 @@ extension HTTPDNSClient.TrafficMonitor {
         public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: ArchiveChunks(records)) }
 
         /// Writes the text into a file, which only this user can read. It is written beside its path, and renamed when it is on the
-        /// disk. It waits for the disk.
-        /// - Throws: ``HTTPDNSClient/TrafficMonitor/Error`` when the file cannot be written; an earlier file then stays.
-        public func write(to path: String) throws {
+        /// disk. A thread waits for the disk, and no thread of the runtime does.
+        /// - Throws: ``HTTPDNSClient/TrafficMonitor/Error`` when the file cannot be written, or the system gives no thread; an
+        ///   earlier file then stays. `CancellationError`: the file may still be written after it.
+        public func write(to path: String) async throws {
+            do {
+                try await SerialWork().run { try self.writeFile(to: path) }
+            } catch is SerialWork.NoThread {
+                throw Error(path: path, "the archive cannot be written: the system gave no thread")
+            }
+        }
+
+        private func writeFile(to path: String) throws {
             do {
                 let file = try ReplacedFile(path, isPrivate: true)
                 var chunks = ArchiveChunks(records)
@@ -61,8 +71,8 @@ extension HTTPDNSClient.TrafficMonitor {
     public var archive: Archive { Archive(records) }
 
     /// Writes the records in memory into a HAR file, see ``Archive/write(to:)``.
-    /// - Throws: ``HTTPDNSClient/TrafficMonitor/Error`` when the file cannot be written.
-    public func writeHAR(to path: String) throws { try archive.write(to: path) }
+    /// - Throws: ``HTTPDNSClient/TrafficMonitor/Error`` when the file cannot be written; `CancellationError`.
+    public func writeHAR(to path: String) async throws { try await archive.write(to: path) }
 }
 
 /// The chunks of a HAR text.

@@ -28,7 +28,7 @@ extension HTTPArchive.Entry {
             timings: timings,
             serverIPAddress: hop.addresses.endpoint.map(address)
         )
-        entry.facts = facts(of: hop, record)
+        entry.facts = facts(of: hop, isLast: isLast, record)
         return entry
     }
 
@@ -111,6 +111,7 @@ extension HTTPArchive.Entry {
 
     private static func facts(
         of hop: HTTPDNSClient.TrafficMonitor.Hop,
+        isLast: Bool,
         _ record: HTTPDNSClient.TrafficMonitor.Record
     ) -> HTTPArchive.Facts {
         var facts = HTTPArchive.Facts(callID: record.callID, hop: hop.number, route: hop.route)
@@ -123,7 +124,8 @@ extension HTTPArchive.Entry {
         facts.endpoint = hop.addresses.endpoint
         facts.reusedConnection = hop.reusedConnection
         facts.isAnsweredInProcess = hop.isAnsweredInProcess
-        facts.failure = (hop.failure ?? record.failure).map { "\($0.code)/\($0.phase): \($0.message)" }
+        // The error of a body is that of the call.
+        facts.failure = (hop.failure ?? (isLast ? record.failure : nil)).map { "\($0.code)/\($0.phase): \($0.message)" }
         return facts
     }
 

@@ -40,7 +40,7 @@ struct ArchiveTests {
             .send(Array(binary.utf8) + [0x89, 0x50, 0, 0xff]),
             .readHead,
             .read(3),
-            .respond("\u{1}\"\\\u{2028}", fields: "Content-Type: text/html\r\n"),
+            .respond("\u{1}\"\\\u{2028}", fields: "Content-Type: application/octet-stream\r\n"),
             .readHead,
             .sendText("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab")
         )
@@ -145,23 +145,42 @@ struct ArchiveTests {
         try await monitored.client.shutdown()
     }
 
+    @Test("Only the hop that failed has the error of a call")
+    func failedRedirect() async throws {
+        let gone = try RawServer(.hang)
+        try await gone.refuse()
+        let server = try RawServer(.serve("", status: "302 Found", fields: "Location: http://gone.test/\r\n"))
+        let monitored = try await MonitoredClient(["one.test": server.port, "gone.test": gone.port])
+        await monitored.get("http://one.test/")
+        let entries = try Self.entries(of: await Self.bytes(of: monitored.monitor.archive))
+        try #require(entries.map(\.response.status) == [302, 0])
+        #expect(entries[0].facts?.failure == nil)
+        #expect(entries[1].facts?.failure?.hasPrefix("connect-failed/connect") == true)
+        try await monitored.client.shutdown()
+    }
+
     @Test("A file is private, replaces an earlier one, and has the bytes of the stream")
     func file() async throws {
         let monitored = try await Self.variety()
         let folder = try TemporaryFolder()
         let path = folder.path + "/traffic.har"
         try Data("old".utf8).write(to: URL(fileURLWithPath: path))
-        try monitored.monitor.writeHAR(to: path)
+        try await monitored.monitor.writeHAR(to: path)
         #expect(
             try Array(Data(contentsOf: URL(fileURLWithPath: path))) == (await Self.bytes(of: monitored.monitor.archive))
         )
         let permissions = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(permissions == 0o600)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["traffic.har"])
-        let error = #expect(throws: Monitor.Error.self) {
-            try monitored.monitor.writeHAR(to: folder.path + "/none/a.har")
+        let error = await #expect(throws: Monitor.Error.self) {
+            try await monitored.monitor.writeHAR(to: folder.path + "/none/a.har")
         }
         #expect(error?.path == folder.path + "/none/a.har" && error?.message.contains("No such file") == true)
+        let canceled = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await monitored.monitor.writeHAR(to: folder.path + "/canceled.har")
+        }
+        await #expect(throws: CancellationError.self) { try await canceled.value }
         try await monitored.client.shutdown()
     }
 
