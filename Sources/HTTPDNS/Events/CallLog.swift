@@ -245,10 +245,12 @@ struct CallLog: Sendable {
     }
 
     /// Adds a hop for the response to the request of another call. It has none of that call's attempts, times and bytes.
+    /// - Parameter head: The response head, for details.
     mutating func noteMerged(
         _ number: Int,
         _ request: HTTPDNSClient.Request,
         _ response: HTTPDNSClient.Response,
+        _ head: HTTPResponse? = nil,
         since start: MonotonicTime,
         at now: MonotonicTime
     ) {
@@ -263,7 +265,7 @@ struct CallLog: Sendable {
         hop.destination = exchange.map { HTTPDNSClient.Response.Destination($0, $0.cacheSource) }
         hop.version = exchange?.version
         hop.status = response.status
-        sendings.append(Sending(hop: hop))
+        sendings.append(Sending(hop: hop, request: details == nil ? nil : request, response: head))
         add(.responseHead, at: now) { event in
             event.status = response.status
             event.isMerged = true

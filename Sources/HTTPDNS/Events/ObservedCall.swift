@@ -106,7 +106,8 @@ final class ObservedCall: Sendable {
         _ response: HTTPDNSClient.Response,
         since start: MonotonicTime
     ) {
-        note { log, now in log.noteMerged(number, request, response, since: start, at: now) }
+        let head = keepsDetails ? response.head : nil
+        note { log, now in log.noteMerged(number, request, response, head, since: start, at: now) }
     }
 
     // MARK: between hops

@@ -156,4 +156,39 @@ struct MonitorOverTheWireTests {
         #expect(other?.requests == 1 && other?.answeredInProcess == 1)
         try await monitored.client.shutdown()
     }
+
+    /// Moves all requests to another host.
+    private struct Moving: HTTPDNSClient.Interceptor {
+        func intercept(
+            _ request: HTTPDNSClient.Request,
+            context: HTTPDNSClient.InterceptionContext,
+            next: Next
+        ) async throws -> HTTPDNSClient.Response {
+            var request = request
+            request.url = "http://shared.test/a"
+            return try await next(request, context)
+        }
+    }
+
+    @Test("A shared response has the request of its hop, and the fields of the response")
+    func sharedFields() async throws {
+        let gate = Gate()
+        let server = try RawServer(.repeatForever([.readHead, .wait(gate), .respond("b", fields: "Server: s\r\n")]))
+        let monitored = try await MonitoredClient(["shared.test": server.port]) {
+            $0.mergesIdenticalReads = true
+            $0.applicationInterceptors = [Moving()]
+        }
+        let calls = (0..<2).map { _ in Task { await monitored.get("http://caller.test/") } }
+        while monitored.client.pipeline.reads.waiting < calls.count { await Task.yield() }
+        gate.open()
+        for call in calls { #expect(await call.value == Array("b".utf8)) }
+        let hops = monitored.monitor.records.flatMap(\.hops)
+        try #require(hops.count == 2 && hops.count { $0.isMerged } == 1)
+        #expect(hops.map(\.url) == ["http://shared.test/a", "http://shared.test/a"])
+        #expect(hops.map { $0.responseFields[.server] } == ["s", "s"])
+        let hosts = monitored.monitor.counters.hosts
+        #expect(hosts["shared.test"]?.requests == 1 && hosts["shared.test"]?.answeredInProcess == 1)
+        #expect(hosts["caller.test"] == nil)
+        try await monitored.client.shutdown()
+    }
 }
