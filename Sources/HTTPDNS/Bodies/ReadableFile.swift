@@ -110,7 +110,7 @@ package struct FileFault: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { "\(path.escaped(limit: 200)): \(reason)" }
 
-    init(_ path: String, _ reason: String) {
+    package init(_ path: String, _ reason: String) {
         self.path = path
         self.reason = reason
     }

@@ -64,25 +64,26 @@ extension HTTPDNSClient.TrafficMonitor {
         ///   - folder: A path whose parent folder exists. The folder belongs to this user, and no other user may open it.
         ///   - limits: The limits of all files together.
         ///   - logger: The logger of the warning; nil for none.
-        /// - Throws: ``HTTPDNSClient/TrafficMonitor/Error`` when the folder cannot be used, also when another process uses it;
-        ///   `CancellationError`.
+        /// - Throws: ``HTTPDNSClient/TrafficMonitor/Error`` when the folder cannot be used, also when another process uses it, and
+        ///   when a file of records cannot be read; `CancellationError`.
         public static func open(_ folder: String, _ limits: Limits = Limits(), logger: Logger? = nil) async throws
             -> FileStore
         {
             try await open(folder, limits, logger: logger, clock: .system)
         }
 
-        package static func open(
+        /// - Parameter work: The thread of the store.
+        static func open(
             _ path: String,
-            _ limits: Limits,
-            logger: Logger?,
-            clock: WallClock
+            _ limits: Limits = Limits(),
+            logger: Logger? = nil,
+            clock: WallClock,
+            work: SerialWork = SerialWork()
         ) async throws -> FileStore {
-            let work = SerialWork()
             do {
                 return try await work.run {
                     let folder = try RecordFolder(path)
-                    let segments = SegmentList(limits.ofSegments, folder.load())
+                    let segments = SegmentList(limits.ofSegments, try folder.load())
                     return FileStore(folder, segments, logger, clock, work)
                 }
             } catch is SerialWork.NoThread {
@@ -110,16 +111,35 @@ extension HTTPDNSClient.TrafficMonitor {
             }
         }
 
-        /// Returns when the records that wait have been written or dropped.
-        public func flush() async { _ = try? await work.run { self.writeWaiting() } }
+        /// Returns when the records that wait have been written or dropped, also in a canceled task. When the system gives no
+        /// thread, they wait for the next record.
+        public func flush() async { _ = await runUncanceled { self.writeWaiting() } }
 
-        /// Writes the records that wait, and frees the folder for another store. Later records are dropped. A second close does
-        /// nothing.
+        /// Writes the records that wait, and frees the folder for another store, also in a canceled task. Later records are
+        /// dropped, and so are those that wait when the system gives no thread. A second close does nothing.
         public func close() async {
-            _ = try? await work.run {
+            let isWritten = await runUncanceled {
                 self.writeWaiting()
                 self.state.withLock { $0.isClosed = true }
-                self.folder.unlock()
+            }
+            if !isWritten { dropWaiting() }
+            folder.unlock()
+        }
+
+        /// Runs work on the thread of the store, whether the present task is canceled or not.
+        /// - Returns: Whether there was a thread for it.
+        private func runUncanceled(_ body: @escaping @Sendable () -> Void) async -> Bool {
+            await Task.detached { [work] in (try? await work.run(body)) != nil }.value
+        }
+
+        /// Closes the store without a thread.
+        private func dropWaiting() {
+            state.withLock { state in
+                state.isClosed = true
+                state.counters.dropped += state.waiting.count
+                state.unwritten -= state.waiting.count
+                state.unwrittenBytes -= state.waiting.reduce(0) { $0 + $1.size }
+                state.waiting = []
             }
         }
 
@@ -212,7 +232,7 @@ extension HTTPDNSClient.TrafficMonitor {
             for number in removed { folder.remove(number) }
             var newestFirst: [Record] = []
             for segment in segments.reversed() where newestFirst.count < limit {
-                let lines = folder.read(segment.number)?.split(separator: UInt8(ascii: "\n")) ?? []
+                let lines = (try? folder.read(segment.number))?.split(separator: UInt8(ascii: "\n")) ?? []
                 for line in lines.reversed() where newestFirst.count < limit {
                     if let record = try? RecordJSON.record(line) { newestFirst.append(record) }
                 }

@@ -64,30 +64,35 @@ final class RecordFolder: Sendable {
 
     /// Reads all files, and cuts off the unfinished last line of each, which a process left that was killed.
     /// - Returns: The files, in no order.
-    func load() -> [SegmentList.Segment] {
-        names().compactMap { name in
+    /// - Throws: ``HTTPDNSClient/TrafficMonitor/Error`` for the folder, and for a file that cannot be read or cut.
+    func load() throws(HTTPDNSClient.TrafficMonitor.Error) -> [SegmentList.Segment] {
+        var segments: [SegmentList.Segment] = []
+        for name in try names() {
             guard name.hasPrefix(Self.prefix), name.hasSuffix(Self.suffix),
                 let number = UInt64(name.dropFirst(Self.prefix.count).dropLast(Self.suffix.count)),
                 name == Self.name(number)
-            else { return nil }
-            return load(number)
-        }
-    }
-
-    private func load(_ number: UInt64) -> SegmentList.Segment? {
-        guard let bytes = read(number), let status = status(of: number) else { return nil }
-        let end = bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-        guard end > 0 else {
-            remove(number)
-            return nil
-        }
-        if end < bytes.count {
-            let file = openat(descriptor, Self.name(number), O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
-            if file >= 0 {
-                ftruncate(file, off_t(end))
-                close(file)
+            else { continue }
+            do throws(FileFault) {
+                if let segment = try load(number) { segments.append(segment) }
+            } catch {
+                throw HTTPDNSClient.TrafficMonitor.Error(
+                    path: path + "/" + name,
+                    "the file of records cannot be used: \(error.reason); move it out of the folder, or change its permissions"
+                )
             }
         }
+        return segments
+    }
+
+    /// - Returns: Nil for a file without a whole line, which is removed.
+    private func load(_ number: UInt64) throws(FileFault) -> SegmentList.Segment? {
+        let (bytes, status) = (try read(number), try self.status(of: number))
+        let end = bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        guard end > 0 else {
+            guard unlinkat(descriptor, Self.name(number), 0) == 0 else { throw FileFault(path, errno) }
+            return nil
+        }
+        if end < bytes.count { try cut(number, to: end) }
         let time = Int64(status.st_mtim.tv_sec) * 1000 + Int64(status.st_mtim.tv_nsec) / 1_000_000
         return SegmentList.Segment(
             number: number,
@@ -98,10 +103,21 @@ final class RecordFolder: Sendable {
         )
     }
 
-    private func names() -> [String] {
+    private func cut(_ number: UInt64, to length: Int) throws(FileFault) {
+        let file = openat(descriptor, Self.name(number), O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard file >= 0 else { throw FileFault(path, errno) }
+        defer { close(file) }
+        guard ftruncate(file, off_t(length)) == 0 else { throw FileFault(path, errno) }
+    }
+
+    private func names() throws(HTTPDNSClient.TrafficMonitor.Error) -> [String] {
         // The stream of names owns its descriptor.
         let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard copy >= 0, let stream = fdopendir(copy) else { return [] }
+        guard copy >= 0, let stream = fdopendir(copy) else {
+            let failure = Self.failure(path, "its files cannot be listed: \(Self.reason)")
+            if copy >= 0 { close(copy) }
+            throw failure
+        }
         defer { closedir(stream) }
         var names: [String] = []
         while let entry = readdir(stream) {
@@ -113,25 +129,26 @@ final class RecordFolder: Sendable {
         return names
     }
 
-    private func status(of number: UInt64) -> stat? {
+    private func status(of number: UInt64) throws(FileFault) -> stat {
         var status = stat()
-        guard fstatat(descriptor, Self.name(number), &status, AT_SYMLINK_NOFOLLOW) == 0,
-            status.st_mode & S_IFMT == S_IFREG
-        else { return nil }
+        guard fstatat(descriptor, Self.name(number), &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+            throw FileFault(path, errno)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw FileFault(path, "it is no regular file") }
         return status
     }
 
-    /// Returns the bytes of a file; nil when it cannot be read.
-    func read(_ number: UInt64) -> [UInt8]? {
+    /// Returns the bytes of a file.
+    func read(_ number: UInt64) throws(FileFault) -> [UInt8] {
         let file = openat(descriptor, Self.name(number), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        guard file >= 0 else { return nil }
+        guard file >= 0 else { throw FileFault(path, errno) }
         defer { close(file) }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 256 * 1024)
         while true {
             let count = Glibc.read(file, &chunk, chunk.count)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { return nil }
+            guard count >= 0 else { throw FileFault(path, errno) }
             guard count > 0 else { return bytes }
             bytes += chunk[..<count]
         }

@@ -8,6 +8,7 @@ import Logging
 import ServerRig
 import Testing
 
+@testable import HTTPDNSCore
 @testable import HTTPDNSTrafficMonitor
 
 @Suite("Files of the traffic monitor", .timeLimit(.minutes(5)))
@@ -136,6 +137,72 @@ struct FileStoreTests {
         #expect(missing?.message.contains("create the folder above it") == true)
     }
 
+    @Test("A file that is no file of records fails the opening", arguments: ["folder", "link", "pipe"])
+    func unreadable(kind: String) async throws {
+        try await Store.open(path).close()
+        switch kind {
+        case "folder": try FileManager.default.createDirectory(atPath: first, withIntermediateDirectories: false)
+        case "link": #expect(symlink("/dev/null", first) == 0)
+        default: #expect(mkfifo(first, 0o600) == 0)
+        }
+        let error = await #expect(throws: Monitor.Error.self) { try await Store.open(path) }
+        #expect(error?.path == first && error?.message.contains("move it out of the folder") == true)
+        // The folder is free.
+        try FileManager.default.removeItem(atPath: first)
+        #expect(try await Store.open(path).recordCount == 0)
+    }
+
+    /// A program that runs cannot be cut, also not by the superuser.
+    @Test("A file that cannot be cut fails the opening")
+    func uncut() async throws {
+        try await Store.open(path).close()
+        try FileManager.default.copyItem(atPath: "/bin/sleep", toPath: first)
+        let process = Process()
+        process.executableURL = URL(filePath: first)
+        process.arguments = ["600"]
+        try process.run()
+        defer {
+            // A thread of the tests may have blocked other signals.
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+        let error = await #expect(throws: Monitor.Error.self) { try await Store.open(path) }
+        #expect(error?.path == first)
+    }
+
+    @Test("A canceled task writes what waits, and frees the folder")
+    func canceled() async throws {
+        let files = try await Store.open(path)
+        let monitored = try await monitored(files)
+        for number in 0..<20 { await monitored.get("app:\(number)") }
+        await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            await files.flush()
+            #expect(files.counters.written == 20)
+            await files.close()
+        }.value
+        #expect(try await Store.open(path).recordCount == 20)
+        await monitored.get("app:late")
+        await files.flush()
+        #expect(files.counters.written == 20 && files.counters.dropped == 1)
+        try await monitored.client.shutdown()
+    }
+
+    @Test("A store without a thread drops what waits, and frees its folder")
+    func noThread() async throws {
+        let hasThreads = Lock(true)
+        let work = SerialWork(startThread: { body in hasThreads.withLock { $0 } && DetachedThread.start(body) })
+        let files = try await Store.open(path, clock: .system, work: work)
+        let monitored = try await monitored(files)
+        hasThreads.withLock { $0 = false }
+        for number in 0..<5 { await monitored.get("app:\(number)") }
+        await files.close()
+        // The thread of the opening may have ended later.
+        #expect(files.counters.written + files.counters.dropped == 5)
+        #expect(try await Store.open(path).recordCount == files.counters.written)
+        try await monitored.client.shutdown()
+    }
+
     @Test("A store that cannot write costs one warning, and writes again later")
     func failing() async throws {
         let log = RecordedLog()
@@ -166,10 +233,11 @@ struct FileStoreTests {
         let counters = files.counters
         #expect(counters.written == 0 && counters.dropped == 100)
         #expect(monitored.monitor.counters.calls.calls == count && monitored.monitor.records.count == 1000)
-        let reader = open(first, O_RDONLY | O_NONBLOCK)
+        // The pipe gives way to a file, and what waited is written there. The writer has the pipe open.
+        let other = folder.path("pipe")
+        #expect(rename(first, other) == 0)
+        let reader = open(other, O_RDONLY | O_NONBLOCK)
         #expect(reader >= 0)
-        // The pipe gives way to a file, and what waited is written there.
-        unlink(first)
         await files.flush()
         close(reader)
         #expect(files.counters.written + files.counters.dropped == count)
