@@ -174,7 +174,37 @@ extension HTTPDNSClient.TrafficMonitor {
     }
 }
 
-// The synthesized conformances above use these for their durations.
+extension HTTPDNSClient.TrafficMonitor.Hop {
+    /// Reads a hop. A Boolean that is missing is false: files of earlier versions lack some of them.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        func isSet(_ key: CodingKeys) throws -> Bool { try members.decodeIfPresent(Bool.self, forKey: key) ?? false }
+        self.init(
+            number: try members.decode(Int.self, forKey: .number),
+            offset: try members.decode(Duration.self, forKey: .offset),
+            duration: try members.decodeIfPresent(Duration.self, forKey: .duration),
+            method: try members.decode(String.self, forKey: .method),
+            url: try members.decode(String.self, forKey: .url),
+            route: try members.decode(String.self, forKey: .route),
+            requestFields: try members.decode(HTTPFields.self, forKey: .requestFields),
+            isAnsweredInProcess: try isSet(.isAnsweredInProcess),
+            cacheSource: try members.decodeIfPresent(String.self, forKey: .cacheSource),
+            isMerged: try isSet(.isMerged),
+            status: try members.decodeIfPresent(Int.self, forKey: .status),
+            reason: try members.decode(String.self, forKey: .reason),
+            responseFields: try members.decode(HTTPFields.self, forKey: .responseFields),
+            version: try members.decodeIfPresent(String.self, forKey: .version),
+            addresses: try members.decode(HTTPDNSClient.TrafficMonitor.AddressChoice.self, forKey: .addresses),
+            reusedConnection: try isSet(.reusedConnection),
+            isHedged: try isSet(.isHedged),
+            phases: try members.decode(HTTPDNSClient.TrafficMonitor.Phases.self, forKey: .phases),
+            bytes: try members.decode(HTTPDNSClient.TrafficMonitor.Bytes.self, forKey: .bytes),
+            failure: try members.decodeIfPresent(HTTPDNSClient.TrafficMonitor.Failure.self, forKey: .failure)
+        )
+    }
+}
+
+// The conformances above use these for their durations.
 
 extension KeyedEncodingContainer {
     mutating func encode(_ value: Duration, forKey key: Key) throws { try encode(value.inMilliseconds, forKey: key) }

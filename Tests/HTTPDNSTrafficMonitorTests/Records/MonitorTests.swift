@@ -213,6 +213,29 @@ struct MonitorTests {
         #expect("\(record)".hasPrefix("GET http://one.test/a?b=c: finished 200 in "))
         try await monitored.client.shutdown()
     }
+
+    /// A line of a store as it was before `isMerged` was added.
+    private static let earlierLine = #"""
+        {"bodyBytes":5,"callID":1,"duration":12.5,"hops":[{"addresses":{"attempts":[],"candidates":["127.0.0.1:80"],\#
+        "endpoint":"127.0.0.1:80","isStale":false,"source":"mapping"},"bytes":{"requestHead":60,"responseBody":5},\#
+        "duration":10,"isAnsweredInProcess":false,"isHedged":false,"method":"GET","number":0,"offset":0.5,\#
+        "phases":{"firstByte":3},"reason":"OK","requestFields":[{"name":"accept","value":"*/*"}],"responseFields":[],\#
+        "reusedConnection":true,"route":"none","status":200,"url":"http://one.test/a","version":"HTTP/1.1"}],\#
+        "isBodyComplete":true,"method":"GET","outcome":"finished","redirects":0,"retries":0,"startTime":1760000000000,\#
+        "status":200,"timeToHead":10,"url":"http://one.test/a"}
+        """#
+
+    @Test("A line of an earlier version is read, and a Boolean that it lacks is false")
+    func earlierJSON() throws {
+        let record = try RecordJSON.record(Self.earlierLine.utf8)
+        let hop = try #require(record.hops.first)
+        #expect(!hop.isMerged && hop.reusedConnection && hop.cacheSource == nil)
+        #expect(
+            hop.offset == .microseconds(500) && hop.duration == .milliseconds(10) && hop.requestFields[.accept] == "*/*"
+        )
+        #expect(hop.addresses.source == "mapping" && hop.phases.firstByte == .milliseconds(3) && hop.status == 200)
+        #expect(try RecordJSON.record(RecordJSON.bytes(record)) == record)
+    }
 }
 
 /// An interceptor that reports each request.
