@@ -16,7 +16,8 @@ extension HTTPDNSClient {
     /// A client without a monitor has no cost. A call is recorded when it begins after the start and ends before the stop; it
     /// ends with its response body.
     ///
-    /// Secrets are redacted before anything is stored (``Redaction``). Releasing the monitor stops it.
+    /// The record of a call is made, and its secrets are redacted (``Redaction``), in the task that ends the call, before that
+    /// task gets the end of the body. Until then the start of the body is in memory as it was read. Releasing the monitor stops it.
     public final class TrafficMonitor: Sendable {
         /// A client, and the recording of its calls. The monitor does not own the client.
         private struct WatchedClient {
@@ -58,19 +59,22 @@ extension HTTPDNSClient {
 
         /// Starts recording the calls of a client that begin from now on. A second start does nothing.
         public func start(on client: HTTPDNSClient) {
-            watched.withLock { watched in
+            let released = watched.withLock { watched in
+                let released = watched.filter { $0.client == nil }.map(\.recording)
                 watched.removeAll { $0.client == nil }
-                guard !watched.contains(where: { $0.client === client }) else { return }
+                guard !watched.contains(where: { $0.client === client }) else { return released }
                 let recording = client.recordCalls(bodyLimit: settings.responseBodyLimit.bytes) {
                     [keeper, resolver = client.resolver] call, details in
                     keeper.take(call, details, resolver)
                 }
                 watched.append(WatchedClient(client: client, recording: recording))
+                return released
             }
+            for recording in released { recording.stop() }
         }
 
-        /// Stops recording the calls of a client: those that end later are not recorded. Records and counters stay. A second stop
-        /// does nothing.
+        /// Stops recording the calls of a client: those that end later are not recorded. A call that ends at the same time may be
+        /// recorded after this. Records and counters stay. A second stop does nothing.
         public func stop(on client: HTTPDNSClient) {
             let recordings = watched.withLock { watched in
                 let stopped = watched.filter { $0.client === client }.map(\.recording)
@@ -80,7 +84,7 @@ extension HTTPDNSClient {
             for recording in recordings { recording.stop() }
         }
 
-        /// Stops recording the calls of all clients. Records and counters stay. A second stop does nothing.
+        /// Stops recording the calls of all clients, as ``stop(on:)`` does.
         public func stop() {
             let recordings = watched.withLock { watched in
                 defer { watched = [] }
@@ -94,13 +98,14 @@ extension HTTPDNSClient {
             watched.withLock { $0.contains { $0.client === client } }
         }
 
-        /// The records in memory, in the order in which their calls ended.
+        /// The records in memory, the oldest first. Those of calls that end at the same time are in any order.
         public var records: [Record] { keeper.records }
 
         /// The bytes of the records in memory, estimated.
         public var storedBytes: HTTPDNSByteCount { .bytes(keeper.storedBytes) }
 
-        /// The counters of all calls that the monitor has seen, also of those without a record. They are exact at any time.
+        /// The counters of all calls that the monitor has seen, also of those without a record. A call is counted
+        /// once, when it ends, and before its record is in ``records``.
         public var counters: Counters { keeper.counters }
 
         /// Removes all records from memory. The counters stay.
