@@ -70,14 +70,18 @@ struct SecretNames: Sendable {
         return parts.count > 1 && parts.contains { containsWhole($0) }
     }
 
-    /// Returns whether a name is that of a secret, as it is or behind percent-encoding.
+    /// Returns whether a name is that of a secret, as it is or behind percent-encoding. A name with too many layers of it is one.
     func containsEncoded(_ name: some Collection<UInt8>) -> Bool {
         if contains(name) { return true }
         guard name.contains(UInt8(ascii: "%")) else { return false }
-        let text = String(decoding: name, as: UTF8.self)
-        let decoded = FormItems.decoded(text[...])
-        // Each layer is shorter.
-        return decoded != text && containsEncoded(Array(decoded.utf8))
+        var text = String(decoding: name, as: UTF8.self)
+        for _ in 0...SecretScan.maximumDecodings {
+            let decoded = FormItems.decoded(text[...])
+            if decoded == text { return false }
+            if contains(decoded.utf8) { return true }
+            text = decoded
+        }
+        return true
     }
 
     /// Returns whether a name as a whole is that of a secret.

@@ -10,8 +10,8 @@ struct SecretScan: Sendable {
     static let textEnds = Set("& \t\r\n\"'<>".utf8)
     /// The ends of a value in a path.
     static let pathEnds = Set("/;".utf8)
-    /// The most layers of percent-encoding that are read. A value with more of them counts as a secret.
-    private static let maximumDecodings = 3
+    /// The most layers of percent-encoding that are read. A name or value with more of them counts as a secret.
+    static let maximumDecodings = 3
 
     /// The names of `name=value`.
     let names: SecretNames
@@ -127,17 +127,20 @@ struct SecretScan: Sendable {
         guard !name.isEmpty, lines.containsWhole(bytes[name]) else { return nil }
         let start = Self.afterBlanks(bytes, colon + 1)
         if let content = Self.quotedContent(bytes, start) { return Finding(range: content) }
-        var end = bytes[start...].firstIndex { $0 == 0x0a || $0 == 0x0d } ?? bytes.count
+        guard !Self.isMarked(bytes, start) else { return nil }
+        var limit = bytes.count
         if name.lowerBound > lower, Self.isQuote(bytes[name.lowerBound - 1]) {
             let quote = name.lowerBound - 1
             let escapes = quote - Self.beforeBackslashes(bytes, quote, from: lower)
-            end = min(end, Self.closing(bytes, bytes[quote], escapes: escapes, from: start))
+            limit = Self.closing(bytes, bytes[quote], escapes: escapes, from: start)
         } else if start == colon + 1 {
             // Such as a member in a script, unless it is the first name of its line.
             let before = bytes[lower..<name.lowerBound].last { $0 == 0x0a || $0 == 0x0d || Self.isPartOfName($0) }
             guard before.map({ $0 < 0x20 }) ?? (lower == 0) else { return nil }
         }
-        return end <= start || Self.isMarked(bytes, start) ? nil : Finding(range: start..<end)
+        guard start < limit else { return nil }
+        let end = bytes[start..<limit].firstIndex { $0 == 0x0a || $0 == 0x0d } ?? limit
+        return end == start ? nil : Finding(range: start..<end)
     }
 
     /// Returns the user information of an authority behind two slashes, with its sign.

@@ -215,6 +215,24 @@ struct RedactorTests {
         #expect(json == "{\"card_number\":\"(redacted)\",\"password\":2}")
     }
 
+    /// One text after the other, so that tests beside this one keep a processor. The ceiling is for a debug build on a busy
+    /// machine; a quadratic scan takes longer.
+    @Test("A long text is redacted in a time that grows with its length")
+    func longTexts() {
+        let parts = [
+            "%25", "a=", "\"a\":", "\"a\" : ", "\\\"", "//a", "/", "auth:", "x auth:", "'auth: x'", "token=", "[", "\n",
+            "auth: (redacted)\" ", "token=(redacted) ", "= ", "\" ",
+        ]
+        for (part, length) in parts.map({ ($0, 1 << 17) }) + [("%2525=", 1 << 13), ("a=%25", 1 << 13)] {
+            let text = String(repeating: part, count: length / part.utf8.count)
+            let time = ContinuousClock().measure {
+                _ = Self.redactor.body(text, mediaType: "text/plain")
+                _ = Self.redactor.body(text, mediaType: "application/x-www-form-urlencoded")
+            }
+            #expect(time < .seconds(20), "\(part)")
+        }
+    }
+
     @Test("Redaction of any bytes ends, and has a length that grows with them")
     func anyBytes() {
         var state: UInt64 = 1
