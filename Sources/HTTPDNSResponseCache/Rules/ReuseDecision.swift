@@ -35,11 +35,11 @@ enum ReuseDecision: Hashable, Sendable {
         guard !own.isNoCache, !control.isNoCache, !head.facts.isPragmaNoCache else {
             return .validate(freshness)
         }
+        if policy.contains(.alwaysRevalidate) { return .validate(freshness) }
+        if let least = own.minimumFresh, freshness.lifetime - freshness.age < least { return .validate(freshness) }
         // An immutable response is not validated on a reload while it is fresh (RFC 8246 section 2).
         if freshness.isFresh, control.isImmutable { return .serve(freshness) }
-        if policy.contains(.alwaysRevalidate) { return .validate(freshness) }
         if let limit = own.maximumAge, freshness.age > limit { return .validate(freshness) }
-        if let least = own.minimumFresh, freshness.lifetime - freshness.age < least { return .validate(freshness) }
         if freshness.isFresh { return .serve(freshness) }
         guard mayBeStale(control, rules) else { return .validate(freshness) }
         if policy.contains(.preferStored) || policy.contains(.onlyStored) { return .serve(freshness) }
