@@ -88,12 +88,14 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
     /// The longest body that is stored, in bytes.
     private var maximumEntryBytes: Int { settings.maximumEntryBytes }
 
-    /// Returns the moment at which a request that waits for another one continues by itself.
+    /// Returns the moment at which a request that waits for another one continues by itself. Half of its time is left then
+    /// to be sent.
     private func waitLimit(of hop: CacheableHop) -> MonotonicTime {
-        let limit = time.now() + settings.refreshWait
+        let now = time.now()
+        let limit = now + settings.refreshWait
         // The call's time is that of the system, and a test may have put the cache on another clock.
         guard let deadline = hop.deadline, time is SystemTimeSource else { return limit }
-        return min(limit, deadline)
+        return min(limit, now + (deadline - now) / 2)
     }
 
     /// Returns the stored response for a request. A stored response must not lead where the request itself may not go.
