@@ -13,13 +13,20 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         let place = CachePlace(hop, self)
         if let response = responseAtOnce(place) { return response }
         count { $0.requests += 1 }
+        let response = try await answer(to: hop, place)
+        if let source = response.cacheSource { count { $0.note(source) } }
+        return response
+    }
+
+    /// Returns a stored response, or that of the server. It counts nothing but failures.
+    private func answer(to hop: CacheableHop, _ place: CachePlace) async throws -> HTTPDNSClient.Response {
         // The sum of all waits for others is limited. A request that takes nothing stored gains nothing by waiting.
         let mayUseStored = !place.policy.contains(.doNotRead) && !place.request.directives.isNoCache
         var (mayWait, waitEnd): (Bool, MonotonicTime?) = (mayUseStored, nil)
         while true {
             let entry = place.policy.contains(.doNotRead) ? nil : find(place, at: clock.now())
             if let entry, let response = try await stored(entry, place, hop) { return response }
-            // The file of an entry that is damaged is gone by now.
+            // An entry whose file is damaged is gone by now.
             let current = entry.flatMap { _ in find(place, at: clock.now()) }
             if isOffline { return try await offline(current, place, hop) }
             if place.request.directives.onlyIfCached || place.policy.contains(.onlyStored) { return unavailable() }
@@ -126,7 +133,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         guard !isOffline, case .leader(let lead)? = refreshes.join(place.refreshKey, mayWait: false) else { return }
         count { $0.backgroundRefreshes += 1 }
         hop.inBackground { hop in
-            guard let response = try? await self.fetch(entry, place, hop, lead, isCounted: false) else { return }
+            guard let response = try? await self.fetch(entry, place, hop, lead) else { return }
             // A body that is too long to be stored is not read to its end.
             var (body, left) = (response.body.makeAsyncIterator(), self.maximumEntryBytes)
             while left > 0, let chunk = try? await body.next(), !chunk.isEmpty { left -= chunk.count }
@@ -147,14 +154,13 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
     }
 
     private func unavailable() -> HTTPDNSClient.Response {
-        count { $0.unavailable += 1 }
         var response = HTTPDNSClient.Response(head: HTTPResponse(status: .gatewayTimeout), body: .bytes([]))
         response.cacheSource = .unavailable
         return response
     }
 
     /// Returns a stored response as the request wants it: whole, a part, or its head alone.
-    /// - Returns: Nil when the file of the body is damaged.
+    /// - Returns: Nil when the body cannot be read. The entry is removed if its file is damaged.
     private func response(
         from entry: ResponseIndex.Entry,
         _ source: HTTPDNSClient.CacheSource,
@@ -190,7 +196,6 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         }
         if place.request.method == .head { range = 0..<0 }
         guard let body = range.isEmpty ? .bytes([]) : try await store.body(of: entry, range) else { return nil }
-        count { $0.note(source) }
         return response(from: entry, head, source, body)
     }
 
@@ -215,8 +220,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         _ entry: ResponseIndex.Entry?,
         _ place: CachePlace,
         _ hop: CacheableHop,
-        _ lead: RefreshTable.Lead?,
-        isCounted: Bool = true
+        _ lead: RefreshTable.Lead?
     ) async throws -> HTTPDNSClient.Response {
         var request = hop.request
         let validated = place.isShareable && !place.policy.contains(.doNotRead) ? entry : nil
@@ -237,13 +241,12 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         let status = response.status.code
         if status == 304, let validated, !conditions.isEmpty {
             try? await response.body.discard()
-            if let fresh = try await revalidated(validated, by: response, times, place, isCounted: isCounted) {
+            if let fresh = try await revalidated(validated, by: response, times, place) {
                 lead?.end(.stored)
                 return fresh
             }
-            // The server means another representation, or the file is damaged.
-            await store.remove(validated)
-            return try await fetch(nil, place, hop, lead, isCounted: isCounted)
+            // The server means another representation, or the body cannot be read.
+            return try await fetch(nil, place, hop, lead)
         }
         if [500, 502, 503, 504].contains(status), let entry, place.isShareable,
             ReuseDecision.replacesError(entry.head, for: place.request, place.policy, at: clock.now(), place.rules),
@@ -259,7 +262,6 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             stored.exchanges = response.exchanges.map { $0.with(.stale) }
             return stored
         }
-        if isCounted { count { $0.note(.miss) } }
         response.cacheSource = .miss
         if request.method == .head {
             await noteHead(response, entry, times, place)
@@ -288,8 +290,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         _ entry: ResponseIndex.Entry,
         by answer: HTTPDNSClient.Response,
         _ times: (request: Int64, response: Int64),
-        _ place: CachePlace,
-        isCounted: Bool
+        _ place: CachePlace
     ) async throws -> HTTPDNSClient.Response? {
         guard
             let head = Validation.updated(
@@ -298,7 +299,10 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
                 requestTime: times.request,
                 responseTime: times.response
             )
-        else { return nil }
+        else {
+            await store.remove(entry)
+            return nil
+        }
         guard
             var response = try await response(
                 from: entry.with(head),
@@ -307,7 +311,6 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
                 place
             )
         else { return nil }
-        if !isCounted { count { $0.validated -= 1 } }
         await update(entry, head, by: answer, place)
         // The age of a response that was validated just now says nothing.
         if !answer.headerFields.contains(.age) { response.head.headerFields[.age] = nil }

@@ -286,6 +286,7 @@ extension HTTPDNSClient.ResponseCache {
             case .validated: validated += 1
             case .stale: stale += 1
             case .offline: offline += 1
+            case .unavailable: unavailable += 1
             default: misses += 1
             }
         }

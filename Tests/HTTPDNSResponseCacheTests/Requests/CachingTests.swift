@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import Foundation
 import HTTPDNS
 import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSResponseCache
 import HTTPDNSTesting
 import HTTPTypes
+import ServerRig
 import Testing
 
 @Suite("Responses from the cache", .timeLimit(.minutes(1)))
@@ -295,5 +297,27 @@ struct CachingTests {
         let counters = client.cache.counters
         #expect(counters.requests == 6 && counters.misses == 1 && counters.hits == 1 && counters.validated == 1)
         #expect(counters.stale == 2 && counters.offline == 1 && counters.stored == 1)
+    }
+
+    @Test("A refresh in the background and a damaged file have counters of their own")
+    func allCounters() async throws {
+        let folder = try TemporaryFolder()
+        let origin = ScriptedOrigin { request, number in
+            Scripted("v\(number)", ["cache-control": "max-age=60, stale-while-revalidate=60"]).answer(to: request)
+        }
+        let client = try await CachedClient(origin, folder: folder.path("cache"))
+        var sources: [HTTPDNSClient.CacheSource?] = [try await client.get().source]
+        client.time.move(seconds: 70)
+        sources.append(try await client.get().source)
+        try await until { client.cache.counters.stored == 2 }
+        sources.append(try await client.get().source)
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path("cache")) {
+            try #require(FileManager.default.createFile(atPath: folder.path("cache/\(name)"), contents: Data([1])))
+        }
+        sources.append(try await client.get().source)
+        #expect(sources == [.miss, .stale, .hit, .miss])
+        let counters = client.cache.counters
+        #expect(counters.requests == 4 && counters.misses == 2 && counters.stale == 1 && counters.hits == 1)
+        #expect(counters.backgroundRefreshes == 1 && counters.damaged == 1 && counters.stored == 3)
     }
 }

@@ -156,6 +156,33 @@ struct WaitingTests {
         #expect(read.withLock { $0 } < 80)
     }
 
+    /// Only the request that began it counts.
+    @Test(
+        "A refresh in the background adds nothing to the counters of requests",
+        arguments: [nil, 503, 304, 200] as [Int?]
+    )
+    func backgroundCounters(_ status: Int?) async throws {
+        let control = "max-age=60, stale-while-revalidate=60, stale-if-error=600"
+        let origin = ScriptedOrigin { request, number in
+            let fields = ["cache-control": control, "etag": "\"1\""]
+            guard number > 0 else { return Scripted("v0", fields).answer(to: request) }
+            guard let status else { throw TransferFailureSample.refused }
+            return Scripted("", status: HTTPResponse.Status(code: status), status == 503 ? [:] : fields).answer(
+                to: request
+            )
+        }
+        let client = try await CachedClient(origin)
+        _ = try await client.get()
+        client.time.move(seconds: 70)
+        #expect(texts([try await client.get()]) == ["stale v0"])
+        try await until { origin.count == 2 }
+        // It ends when the refresh has ended.
+        try await client.client.shutdown()
+        let counters = client.cache.counters
+        #expect(counters.requests == 2 && counters.misses == 1 && counters.stale == 1 && counters.validated == 0)
+        #expect(counters.hits == 0 && counters.backgroundRefreshes == 1 && counters.unavailable == 0)
+    }
+
     @Test("Another server under the same URL has stored responses of its own")
     func ownServers() async throws {
         let origin = ScriptedOrigin { request, _ in
