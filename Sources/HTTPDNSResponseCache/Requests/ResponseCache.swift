@@ -57,7 +57,8 @@ extension HTTPDNSClient {
                 settings.limits,
                 maximumEntry: settings.maximumEntryBytes,
                 folder: folder,
-                loaded: loaded
+                loaded: loaded,
+                clock: clock
             ) { evicted, damaged in
                 control.state.withLock { state in
                     state.counters.evicted += UInt64(evicted)
@@ -213,7 +214,9 @@ extension HTTPDNSClient.ResponseCache {
         var maximumEntryBytes: Int { maximumEntry?.bytes ?? max(limit.bytes / 2, 1) }
         /// The maximum number of stored responses.
         public var maximumEntries = 10_000
-        /// The time after which a response is removed that was not validated again.
+        /// The time since its arrival or its last validation after which a response is not used any more. It is removed when
+        /// it is looked for, when responses are counted or listed, and when a folder is opened. Each response that is stored
+        /// checks 16 others, so at most ``maximumEntries`` / 16 more responses are stored before it is removed.
         public var maximumAge = Duration.seconds(30 * 86_400)
         /// The longest lifetime that is guessed, from `Last-Modified`, for a response that declares none. Zero guesses none.
         public var maximumGuessedLifetime = Duration.seconds(86_400)

@@ -27,6 +27,9 @@ struct ResponseIndex: Sendable {
         var isUsed = false
     }
 
+    /// The number of slots whose age an insertion checks.
+    static let checkedSlots = 16
+
     /// The most variants of a URL in one partition. An insertion and a search look at all of them.
     static let maximumVariants = 64
 
@@ -34,6 +37,8 @@ struct ResponseIndex: Sendable {
     private var slots: [Slot?] = []
     private var free: [Int] = []
     private var hand = 0
+    /// The slot that is checked for its age next.
+    private var nextChecked = 0
     private var slotsByID: [UInt64: Int] = [:]
     /// The slots of the variants of a URL by partition, the oldest first.
     private var variants: [String: [String: [Int]]] = [:]
@@ -65,7 +70,7 @@ struct ResponseIndex: Sendable {
         var best: (place: Int, entry: Entry)?
         for place in places {
             guard let entry = slots[place]?.entry else { continue }
-            guard abs(now - entry.head.responseTime) <= limits.age else {
+            guard !isExpired(entry, at: now) else {
                 removed += remove(entry.id).map { [$0] } ?? []
                 continue
             }
@@ -83,15 +88,45 @@ struct ResponseIndex: Sendable {
         head.responseTime <= now ? head.responseTime : .min
     }
 
+    /// Whether an entry is too old, or too far in the future after the clock was set back.
+    private func isExpired(_ entry: Entry, at now: Int64) -> Bool {
+        let (age, isOverflow) = now.subtractingReportingOverflow(entry.head.responseTime)
+        return isOverflow || age.magnitude > limits.age.magnitude
+    }
+
+    /// Removes all entries that are too old.
+    mutating func removeExpired(at now: Int64) -> [Entry] {
+        all.filter { isExpired($0, at: now) }.compactMap { remove($0.id) }
+    }
+
+    /// Removes the entries in the next slots that are too old.
+    private mutating func removeSomeExpired(at now: Int64) -> [Entry] {
+        var removed: [Entry] = []
+        for _ in 0..<min(Self.checkedSlots, slots.count) {
+            nextChecked = nextChecked + 1 < slots.count ? nextChecked + 1 : 0
+            guard let entry = slots[nextChecked]?.entry, isExpired(entry, at: now) else { continue }
+            removed += remove(entry.id).map { [$0] } ?? []
+        }
+        return removed
+    }
+
     /// Adds a response in place of the one for the same requests, and evicts others until the bounds hold.
-    /// - Returns: The entries that were removed, which include the new one when it is longer than the limit.
-    mutating func insert(_ entry: Entry) -> [Entry] {
+    /// - Parameter now: Milliseconds since 1970.
+    /// - Returns: The entries that were removed. They include the new one when it is longer than the limit, and when the
+    ///   request of the stored one was sent later.
+    mutating func insert(_ entry: Entry, at now: Int64) -> [Entry] {
         let (head, cost) = (entry.head, entry.cost)
         guard cost <= limits.bytes, limits.entries > 0 else { return [entry] }
-        var removed: [Entry] = []
-        let others = (variants[head.url]?[head.partition] ?? []).compactMap { slots[$0]?.entry }
+        var removed = removeSomeExpired(at: now)
+        var others = (variants[head.url]?[head.partition] ?? []).compactMap { slots[$0]?.entry }
+        let isOutdated = others.contains { other in
+            let sent = other.head.requestTime
+            return other.head.vary == head.vary && sent > head.requestTime && sent <= now
+        }
+        guard !isOutdated else { return removed + [entry] }
         for other in others where other.head.vary == head.vary { removed += remove(other.id).map { [$0] } ?? [] }
-        if others.count - removed.count >= Self.maximumVariants, let oldest = others.first {
+        others.removeAll { $0.head.vary == head.vary }
+        if others.count >= Self.maximumVariants, let oldest = others.first {
             removed += remove(oldest.id).map { [$0] } ?? []
         }
         while count >= limits.entries || bytes + reserved + cost > limits.bytes {

@@ -14,6 +14,7 @@ final class ResponseStore: Sendable {
     private static let shortLength = Int64(StoredFile.blockLength)
 
     private let index: Lock<ResponseIndex>
+    private let clock: WallClock
     let folder: CacheFolder?
     /// The longest response that is stored, in bytes.
     private let maximumEntry: Int
@@ -26,24 +27,41 @@ final class ResponseStore: Sendable {
         maximumEntry: Int,
         folder: CacheFolder? = nil,
         loaded: [(head: StoredHead, file: StoredFile)] = [],
+        clock: WallClock,
         onLoss: @escaping @Sendable (_ evicted: Int, _ damaged: Int) -> Void = { _, _ in }
     ) {
         var (index, removed) = (ResponseIndex(limits), [ResponseIndex.Entry]())
         for (head, file) in loaded {
             removed += index.insert(
-                ResponseIndex.Entry(head, .file(file), bodyLength: file.bodyLength, cost: Int(file.length))
+                ResponseIndex.Entry(head, .file(file), bodyLength: file.bodyLength, cost: Int(file.length)),
+                at: clock.now()
             )
         }
         self.index = Lock(index)
+        self.clock = clock
         self.folder = folder
         self.maximumEntry = maximumEntry
         self.onLoss = onLoss
         for case .file(let file) in removed.map(\.body) { folder?.remove(file.name) }
     }
 
-    var bytes: Int { index.withLock { $0.bytes } }
-    var count: Int { index.withLock { $0.count } }
-    var all: [ResponseIndex.Entry] { index.withLock { $0.all } }
+    var bytes: Int { current(\.bytes) }
+    var count: Int { current(\.count) }
+    var all: [ResponseIndex.Entry] { current(\.all) }
+
+    /// Returns a value of the index after the entries that are too old were removed.
+    private func current<Value: Sendable>(_ value: (ResponseIndex) -> Value) -> Value {
+        let now = clock.now()
+        let (removed, result) = index.withLock { index in (index.removeExpired(at: now), value(index)) }
+        dropLater(removed)
+        return result
+    }
+
+    private func dropLater(_ entries: [ResponseIndex.Entry]) {
+        guard !entries.isEmpty else { return }
+        onLoss(entries.count, 0)
+        deleteLater(names(of: entries))
+    }
 
     /// Notes that a request is sent whose response may be stored.
     func beginFetch(_ url: String) -> FetchTicket {
@@ -55,10 +73,7 @@ final class ResponseStore: Sendable {
     func find(_ url: String, _ partition: String, for request: CacheRequest, at now: Int64) -> ResponseIndex.Entry? {
         var removed: [ResponseIndex.Entry] = []
         let found = index.withLock { $0.find(url, partition, for: request, at: now, removed: &removed) }
-        if !removed.isEmpty {
-            onLoss(removed.count, 0)
-            deleteLater(names(of: removed))
-        }
+        dropLater(removed)
         return found
     }
 
@@ -139,16 +154,22 @@ final class ResponseStore: Sendable {
     /// Adds a response whose bytes are reserved, unless it was invalidated since its request was sent.
     /// - Returns: Whether it is stored.
     fileprivate func insert(_ entry: ResponseIndex.Entry, reserved: Int, _ ticket: FetchTicket) async -> Bool {
+        let now = clock.now()
         let removed = index.withLock { index -> [ResponseIndex.Entry]? in
             index.release(reserved)
-            return index.isCurrent(ticket.url, ticket.invalidations) ? index.insert(entry) : nil
+            return index.isCurrent(ticket.url, ticket.invalidations) ? index.insert(entry, at: now) : nil
         }
         guard let removed else {
             await delete(names(of: [entry]))
             return false
         }
-        await drop(removed)
-        return !removed.contains { $0.id == entry.id }
+        let others = removed.filter { $0.id != entry.id }
+        await drop(others)
+        guard others.count == removed.count else {
+            await delete(names(of: [entry]))
+            return false
+        }
+        return true
     }
 
     private func drop(_ entries: [ResponseIndex.Entry]) async {

@@ -29,6 +29,42 @@ struct ResponseIndexTests {
         return index.find("http://one.test/\(number)", "", for: request, at: now, removed: &removed)
     }
 
+    @Test("An older response that arrives late does not replace a newer one")
+    func overtaken() {
+        var index = index()
+        func sent(_ time: Int64, _ byte: UInt8) -> ResponseIndex.Entry {
+            var head = stored(1)
+            head.requestTime = arrival + time
+            return entry(head, .memory([byte]), cost: 10)
+        }
+        _ = index.insert(sent(5, 1), at: arrival + 6)
+        #expect(index.insert(sent(4, 2), at: arrival + 6).map(\.body) == [.memory([2])])
+        #expect(find(1, in: &index)?.body == .memory([1]) && index.bytes == 10 && index.count == 1)
+        // After the clock was set back, the stored one is from the future.
+        #expect(index.insert(sent(4, 3), at: arrival + 4).map(\.body) == [.memory([1])])
+        #expect(find(1, in: &index)?.body == .memory([3]))
+        // Another variant is another response.
+        var variant = stored(1)
+        (variant.requestTime, variant.vary) = (arrival, VaryFields([VaryFields.Field(name: "accept", value: "x")]))
+        #expect(index.insert(entry(variant, cost: 10), at: arrival + 6).isEmpty)
+    }
+
+    @Test("Entries that are too old are removed after a bounded number of insertions")
+    func expiry() {
+        var index = index(bytes: 1 << 20, entries: 1000)
+        for number in 0..<100 { _ = index.insert(entry(stored(number), cost: 1)) }
+        let insertions = (100 + ResponseIndex.checkedSlots - 1) / ResponseIndex.checkedSlots
+        var removed: [ResponseIndex.Entry] = []
+        for number in 0..<insertions {
+            var new = stored(1000 + number)
+            new.responseTime = arrival + 1001
+            removed += index.insert(entry(new, cost: 1), at: arrival + 1001)
+        }
+        #expect(removed.count == 100 && index.count == insertions && index.bytes == insertions)
+        #expect(index.removeExpired(at: arrival + 2001).isEmpty)
+        #expect(index.removeExpired(at: arrival + 2002).count == insertions && index.count == 0 && index.bytes == 0)
+    }
+
     @Test("Bytes and entries stay within their limits, and used entries stay longer")
     func eviction() {
         var index = index()
@@ -126,4 +162,9 @@ struct ResponseIndexTests {
         index.release(250)
         #expect(index.reserved == 0 && index.bytes == 700)
     }
+}
+
+extension ResponseIndex {
+    /// Inserts an entry at the time of the tests' responses.
+    fileprivate mutating func insert(_ entry: Entry) -> [Entry] { insert(entry, at: arrival) }
 }

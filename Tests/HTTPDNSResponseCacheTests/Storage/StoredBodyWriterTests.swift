@@ -54,7 +54,12 @@ struct StoredBodyWriterTests {
 
     private static func store(_ path: String) throws -> ResponseStore {
         let limits = ResponseIndex.Limits(bytes: 1 << 20, entries: 10, age: 1000)
-        return ResponseStore(limits, maximumEntry: 1 << 20, folder: try CacheFolder(path))
+        return ResponseStore(
+            limits,
+            maximumEntry: 1 << 20,
+            folder: try CacheFolder(path),
+            clock: WallClock { arrival }
+        )
     }
 
     private func writer(_ threads: HeldThreads) throws -> StoredBodyWriter {
