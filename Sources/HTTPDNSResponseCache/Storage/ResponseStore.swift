@@ -364,12 +364,15 @@ final class StoredBodyWriter: Sendable {
             return state
         }
         guard let ended else { return false }
+        var bytes = ended.waiting
+        // An array that has grown may have room for twice its bytes, which would not count towards the limit.
+        if bytes.capacity - bytes.count > bytes.count / 8 { bytes = bytes.withUnsafeBufferPointer { Array($0) } }
         return await store.insert(
             ResponseIndex.Entry(
                 ended.head,
-                .memory(ended.waiting),
+                .memory(bytes),
                 bodyLength: ended.length,
-                cost: room + ended.waiting.count
+                cost: room + bytes.count
             ),
             reserved: ended.reserved,
             ticket
