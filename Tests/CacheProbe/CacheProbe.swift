@@ -10,6 +10,7 @@ import HTTPTypes
 ///
 /// - `write FOLDER`: checks all responses of the folder, prints `ready`, and stores responses until it is killed. It exits
 ///   with 3 when a response has wrong bytes.
+/// - `check FOLDER`: checks all responses of the folder, prints `ready`, and ends.
 /// - `large FOLDER BYTES`: stores a body of this length and reads it again from the cache, and prints by how many bytes the
 ///   peak of its memory grew.
 /// - `hits FOLDER COUNT`: prints the nanoseconds of a hit of 1 KiB; with `-` as the folder in memory.
@@ -30,7 +31,10 @@ struct CacheProbe {
         switch (arguments[1], number) {
         case ("hits", let count?): try await hits(client, count)
         case ("large", let length?): try await large(client, length)
-        case ("write", nil): try await write(client, cache)
+        case ("write", nil):
+            try await check(client, cache)
+            try await write(client)
+        case ("check", nil): try await check(client, cache)
         default: exit(64)
         }
     }
@@ -51,13 +55,16 @@ struct CacheProbe {
         print(Int(time / .nanoseconds(1)) / count)
     }
 
-    private static func write(_ client: HTTPDNSClient, _ cache: HTTPDNSClient.ResponseCache) async throws {
+    private static func check(_ client: HTTPDNSClient, _ cache: HTTPDNSClient.ResponseCache) async throws {
         for stored in cache.storedResponses {
             let response = try await client.get(stored.url)
-            guard try await Origin.isRight(response) else { exit(3) }
+            guard try await Origin.isRight(response, for: stored.url) else { exit(3) }
         }
         print("ready \(cache.entryCount) \(cache.byteCount.bytes)")
         fflush(nil)
+    }
+
+    private static func write(_ client: HTTPDNSClient) async throws {
         var number = Int.random(in: 0..<1_000_000)
         while true {
             number += 1
@@ -72,8 +79,9 @@ struct CacheProbe {
         let before = peak()
         var sources: [String] = []
         for _ in 0..<2 {
-            let response = try await client.get("http://probe.test/1")
-            guard try await Origin.isRight(response) else { exit(3) }
+            let url = "http://probe.test/1"
+            let response = try await client.get(url)
+            guard try await Origin.isRight(response, for: url) else { exit(3) }
             sources.append(response.cacheSource?.description ?? "-")
         }
         print("\(sources.joined(separator: " ")) \(peak() - before)")
@@ -113,11 +121,11 @@ struct Origin: HTTPDNSClient.Interceptor {
 
     private static func number(of url: String) -> Int { url.split(separator: "/").last.flatMap { Int($0) } ?? 0 }
 
-    /// Whether the body is the one of the head.
-    static func isRight(_ response: HTTPDNSClient.Response) async throws -> Bool {
+    /// Whether the head is that of the URL, and the body that of the head.
+    static func isRight(_ response: HTTPDNSClient.Response, for url: String) async throws -> Bool {
         guard let name = HTTPField.Name("x-body"), let field = response.headerFields[name] else { return false }
         let facts = field.split(separator: " ").compactMap { Int($0) }
-        guard facts.count == 2 else { return false }
+        guard facts.count == 2, facts[0] == number(of: url) else { return false }
         var offset = 0
         for try await chunk in response.body {
             guard bytes(facts[0], offset, chunk.count) == chunk else { return false }

@@ -23,6 +23,15 @@ struct CrashTests {
         return (process, output)
     }
 
+    /// Returns the number of responses in a folder, all of which have right bytes.
+    private static func checkedCount(_ path: String) throws -> Int {
+        let (process, output) = try probe(["check", path])
+        let line = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationReason == .exit && process.terminationStatus == 0 && line.hasPrefix("ready"))
+        return try #require(line.split(separator: " ").dropFirst().first.flatMap { Int($0) })
+    }
+
     private static func size(of folder: String) throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: folder).reduce(0) { sum, name in
             // A file may be removed meanwhile.
@@ -56,6 +65,8 @@ struct CrashTests {
             if FileManager.default.fileExists(atPath: path) { #expect(try Self.size(of: path) <= 1 << 20 + 210_000) }
         }
         #expect(entries > 0)
+        // No process has opened the folder since the last kill.
+        #expect(try Self.checkedCount(path) > 0)
     }
 
     @Test("Memory does not grow with the length of a body that is stored and replayed")
