@@ -101,7 +101,7 @@ extension HTTPDNSClient {
                 return try await SerialWork(on: ThreadPool.files).run {
                     let folder = try CacheFolder(path)
                     // A clock that was ahead is no reason to drop all: such entries are validated before use.
-                    let loaded = folder.load(oldest ... .max)
+                    let loaded = try folder.load(oldest ... .max)
                     return ResponseCache(
                         settings,
                         folder: folder,

@@ -8,6 +8,14 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
+/// The reason that the file of a response cannot be read.
+enum CacheFileError: Error {
+    /// The file is missing, is a link, or has other content than was written.
+    case damaged
+    /// The system refused, such as for want of a descriptor. The value is its error number. The file may be readable later.
+    case unavailable(Int32)
+}
+
 /// The folder of a cache on disk, which one process has at a time. All calls block; none follows a link in the folder.
 final class CacheFolder: Sendable {
     private static let suffix = ".response"
@@ -69,63 +77,109 @@ final class CacheFolder: Sendable {
 
     // MARK: all files
 
-    /// Reads the heads of all files, and removes those that are unfinished, damaged or for an earlier session.
+    /// Reads the heads of all files, and removes those that are unfinished, damaged or for an earlier session. Files under
+    /// other names than the cache gives are left alone.
     /// - Parameter times: The times of arrival of the responses to keep, in milliseconds since 1970. The files of the
     ///   others are removed: they are too old, or from the future of a clock that was set back.
     /// - Returns: The stored responses, the oldest first.
-    func load(_ times: ClosedRange<Int64> = .min ... .max) -> [(head: StoredHead, file: StoredFile)] {
+    /// - Throws: ``HTTPDNSClient/ResponseCache/Error`` when the system refuses to read a file. No file is removed for that.
+    func load(_ times: ClosedRange<Int64> = .min ... .max) throws(HTTPDNSClient.ResponseCache.Error)
+        -> [(head: StoredHead, file: StoredFile)]
+    {
         var found: [(head: StoredHead, file: StoredFile)] = []
-        for name in names() {
-            if name.hasSuffix(Self.partSuffix) {
+        for name in try names() {
+            if Self.isPart(name) {
                 remove(name)
-            } else if name.hasSuffix(Self.suffix) {
-                if let stored = read(name), !stored.head.isForSession, times.contains(stored.head.responseTime) {
+            } else if Self.isResponse(name) {
+                do throws(CacheFileError) {
+                    let stored = try read(name)
+                    guard !stored.head.isForSession, times.contains(stored.head.responseTime) else { throw .damaged }
                     found.append(stored)
-                } else {
-                    remove(name)
+                } catch {
+                    guard case .unavailable(let number) = error else {
+                        remove(name)
+                        continue
+                    }
+                    throw Self.failure(path, "\(name) cannot be read: \(systemErrorText(number))")
                 }
             }
         }
         return found.sorted { $0.head.responseTime < $1.head.responseTime }
     }
 
+    /// Whether a name is that of an unfinished file of a cache: digits and the suffix.
+    private static func isPart(_ name: String) -> Bool {
+        guard name.hasSuffix(partSuffix) else { return false }
+        let number = name.utf8.dropLast(partSuffix.utf8.count)
+        return !number.isEmpty && number.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+
+    /// Whether a name is that of a stored response: a digest, a number and the suffix.
+    private static func isResponse(_ name: String) -> Bool {
+        guard name.hasSuffix(suffix) else { return false }
+        let parts = name.utf8.dropLast(suffix.utf8.count).split(
+            separator: UInt8(ascii: "-"),
+            omittingEmptySubsequences: false
+        )
+        return parts.count == 2 && parts[0].count == 64 && (1...16).contains(parts[1].count)
+            && parts.joined().allSatisfy { digits.contains($0) }
+    }
+
+    private static let digits = Set("0123456789abcdef".utf8)
+
     /// Returns the names of all files in the folder.
-    private func names() -> [String] {
+    private func names() throws(HTTPDNSClient.ResponseCache.Error) -> [String] {
         // The stream of names owns its descriptor.
         let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard copy >= 0, let stream = fdopendir(copy) else { return [] }
+        guard copy >= 0 else { throw Self.failure(path, "it cannot be listed: \(systemErrorText(errno))") }
+        guard let stream = fdopendir(copy) else {
+            let reason = systemErrorText(errno)
+            close(copy)
+            throw Self.failure(path, "it cannot be listed: \(reason)")
+        }
         defer { closedir(stream) }
         var names: [String] = []
+        errno = 0
         while let entry = readdir(stream) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
             names.append(name)
+            errno = 0
         }
+        guard errno == 0 else { throw Self.failure(path, "it cannot be listed: \(systemErrorText(errno))") }
         return names
     }
 
-    private func read(_ name: String) -> (head: StoredHead, file: StoredFile)? {
-        guard let file = OpenCacheFile(openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)) else {
-            return nil
-        }
-        guard let prefix = file.read(at: 0, count: StoredFile.prefixLength), let lengths = StoredFile.lengths(prefix),
-            let bytes = file.read(at: Int64(StoredFile.prefixLength), count: lengths.head),
-            let head = StoredFile.head(prefix: prefix, bytes, checksum: lengths.checksum)
-        else { return nil }
+    private func read(_ name: String) throws(CacheFileError) -> (head: StoredHead, file: StoredFile) {
+        let file = try openFile(name, O_RDONLY)
+        let prefix = try file.read(at: 0, count: StoredFile.prefixLength)
+        guard let lengths = StoredFile.lengths(prefix) else { throw .damaged }
+        let bytes = try file.read(at: Int64(StoredFile.prefixLength), count: lengths.head)
         let stored = StoredFile(name: name, room: lengths.room, bodyLength: lengths.body)
-        return file.ownedLength == stored.length ? (head, stored) : nil
+        guard let head = StoredFile.head(prefix: prefix, bytes, checksum: lengths.checksum),
+            try file.ownedLength() == stored.length
+        else { throw .damaged }
+        return (head, stored)
+    }
+
+    private func openFile(_ name: String, _ access: Int32) throws(CacheFileError) -> OpenCacheFile {
+        let result = openat(descriptor, name, access | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        let number = errno
+        guard let file = OpenCacheFile(result) else {
+            throw number == ENOENT || number == ELOOP ? CacheFileError.damaged : .unavailable(number)
+        }
+        return file
     }
 
     func remove(_ name: String) { unlinkat(descriptor, name, 0) }
 
     // MARK: one file
 
-    /// Opens a file for reading; nil when it is gone or is no longer as long as it was.
-    func open(_ file: StoredFile) -> OpenCacheFile? {
-        guard let open = OpenCacheFile(openat(descriptor, file.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)),
-            open.ownedLength == file.length
-        else { return nil }
+    /// Opens a file for reading. It is damaged when it is no longer as long as it was.
+    func open(_ file: StoredFile) throws(CacheFileError) -> OpenCacheFile {
+        let open = try openFile(file.name, O_RDONLY)
+        guard try open.ownedLength() == file.length else { throw .damaged }
         return open
     }
 
@@ -155,14 +209,14 @@ final class CacheFolder: Sendable {
         return stored
     }
 
-    /// Writes another head into a file.
-    /// - Returns: Whether it has room for it, and was written.
-    func update(_ file: StoredFile, _ head: StoredHead) -> Bool {
+    /// Writes another head into a file. It is damaged when it has no room for the head, or when the head was not written
+    /// whole.
+    func update(_ file: StoredFile, _ head: StoredHead) throws(CacheFileError) {
         let encoded = head.encoded
         guard encoded.count <= file.room,
-            let open = OpenCacheFile(openat(descriptor, file.name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC))
-        else { return false }
-        return open.write(StoredFile.start(encoded, room: file.room, bodyLength: file.bodyLength), at: 0)
+            try openFile(file.name, O_RDWR)
+                .write(StoredFile.start(encoded, room: file.room, bodyLength: file.bodyLength), at: 0)
+        else { throw .damaged }
     }
 }
 
@@ -178,27 +232,32 @@ final class OpenCacheFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The length of a regular file of this user with one name; nil for anything else.
-    var ownedLength: Int64? {
+    /// Returns the length of a regular file of this user with one name; nil for anything else.
+    func ownedLength() throws(CacheFileError) -> Int64? {
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+        guard fstat(descriptor, &status) == 0 else { throw .unavailable(errno) }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
             status.st_nlink <= 1
         else { return nil }
         return Int64(status.st_size)
     }
 
-    /// Reads exactly `count` bytes; nil when there are fewer, and after an error.
-    func read(at offset: Int64, count: Int) -> [UInt8]? {
+    /// Reads exactly `count` bytes. With fewer the file is damaged.
+    func read(at offset: Int64, count: Int) throws(CacheFileError) -> [UInt8] {
+        var failure: Int32?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             while initialized < count {
                 let start = UnsafeMutableRawPointer(buffer.baseAddress)?.advanced(by: initialized)
                 let got = pread(descriptor, start, count - initialized, off_t(offset) + off_t(initialized))
                 if got < 0, errno == EINTR { continue }
+                if got < 0 { failure = errno }
                 guard got > 0 else { return }
                 initialized += got
             }
         }
-        return bytes.count == count ? bytes : nil
+        if let failure { throw .unavailable(failure) }
+        guard bytes.count == count else { throw .damaged }
+        return bytes
     }
 
     /// Writes all bytes.

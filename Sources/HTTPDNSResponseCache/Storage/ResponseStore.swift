@@ -80,7 +80,8 @@ final class ResponseStore: Sendable {
     // MARK: reading
 
     /// Returns the body of a stored response, or a part of it.
-    /// - Returns: Nil when its file is gone or damaged, and the entry is removed then; nil too when the system has no thread.
+    /// - Returns: Nil when its file is gone or damaged, and the entry is removed then; nil too when the system has no thread or
+    ///   cannot read the file now, and the entry stays.
     /// - Throws: `CancellationError`.
     func body(of entry: ResponseIndex.Entry, _ range: Range<Int64>) async throws -> HTTPDNSClient.Response.Body? {
         switch entry.body {
@@ -93,19 +94,18 @@ final class ResponseStore: Sendable {
             guard !range.isEmpty else { return .bytes([]) }
             let id = entry.id
             let onDamage: @Sendable () async -> Void = { [weak self] in await self?.removeDamaged(id) }
-            let opened: (body: StoredBody, bytes: [UInt8]?)?
+            let opened: (body: StoredBody, bytes: [UInt8]?)
             do {
                 opened = try await run {
-                    guard let open = folder.open(file) else { return nil }
-                    let body = StoredBody(open: open, file: file, range: range, onDamage: onDamage)
-                    if range.count <= Self.shortLength { return body.readAll().map { (body, $0) } }
-                    return range.count > Self.checkedLength || body.isIntact() ? (body, nil) : nil
+                    let body = StoredBody(open: try folder.open(file), file: file, range: range, onDamage: onDamage)
+                    if range.count <= Self.shortLength { return (body, try body.readAll()) }
+                    if range.count <= Self.checkedLength { try body.check() }
+                    return (body, nil)
                 }
-            } catch is SerialWork.NoThread {
-                return nil
-            }
-            guard let opened else {
+            } catch CacheFileError.damaged {
                 await removeDamaged(id)
+                return nil
+            } catch is CacheFileError, is SerialWork.NoThread {
                 return nil
             }
             return opened.bytes.map { .bytes($0) } ?? .stream(opened.body, length: Int64(range.count))
@@ -125,12 +125,18 @@ final class ResponseStore: Sendable {
         StoredBodyWriter(head, self, ticket)
     }
 
-    /// Replaces the head of a stored response. One that does not fit into its file is removed from the store.
+    /// Replaces the head of a stored response. One that does not fit into its file is removed from the store. The old head
+    /// stays when the file cannot be opened now.
     func update(_ entry: ResponseIndex.Entry, _ head: StoredHead) async {
         guard index.withLock({ $0.update(entry.id, head) }) else { return }
         guard case .file(let file) = entry.body, let folder else { return }
-        let isWritten = try? await Task { try await self.run { folder.update(file, head) } }.value
-        if isWritten != .some(true) { await remove(entry) }
+        do {
+            try await Task { try await self.run { try folder.update(file, head) } }.value
+        } catch CacheFileError.damaged {
+            await remove(entry)
+        } catch {
+            _ = index.withLock { $0.update(entry.id, entry.head) }
+        }
     }
 
     func remove(_ entry: ResponseIndex.Entry) async {

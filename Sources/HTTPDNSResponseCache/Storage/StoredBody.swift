@@ -3,6 +3,7 @@
 
 internal import HTTPDNS
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
@@ -34,10 +35,13 @@ struct StoredBody: AsyncSequence, Sendable {
         mutating func next() async throws -> [UInt8]? {
             if ready.isEmpty, next < body.range.upperBound {
                 let (body, start) = (self.body, next)
-                guard let blocks = try await work.run({ body.read(from: start) }) else {
-                    await body.onDamage()
+                let blocks: [[UInt8]]
+                do {
+                    blocks = try await work.run { try body.read(from: start) }
+                } catch let error as CacheFileError {
+                    if case .damaged = error { await body.onDamage() }
                     next = body.range.upperBound
-                    throw HTTPDNSClientError.damagedStoredBody
+                    throw HTTPDNSClientError.storedBody(error)
                 }
                 next += blocks.reduce(0) { $0 + Int64($1.count) }
                 ready = blocks.reversed()
@@ -50,13 +54,13 @@ struct StoredBody: AsyncSequence, Sendable {
 
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self, next: range.lowerBound) }
 
-    /// Reads some blocks from a byte of the body on; nil when one is damaged.
-    private func read(from start: Int64) -> [[UInt8]]? {
+    /// Reads some blocks from a byte of the body on.
+    private func read(from start: Int64) throws(CacheFileError) -> [[UInt8]] {
         let size = Int64(StoredFile.blockLength)
         var blocks: [[UInt8]] = []
         var number = start / size
         while blocks.count < Self.blocksPerRead, number * size < range.upperBound {
-            guard let content = block(number) else { return nil }
+            let content = try block(number)
             let first = Swift.max(range.lowerBound, start) - number * size
             let last = Swift.min(range.upperBound - number * size, Int64(content.count))
             let lower = content.startIndex + Int(Swift.max(0, first))
@@ -66,30 +70,32 @@ struct StoredBody: AsyncSequence, Sendable {
         return blocks
     }
 
-    private func block(_ number: Int64) -> ArraySlice<UInt8>? {
+    private func block(_ number: Int64) throws(CacheFileError) -> ArraySlice<UInt8> {
         let size = Int64(StoredFile.blockLength)
         let count = Swift.min(size, file.bodyLength - number * size)
         let (offset, length) = (file.offset(ofBlock: number), Int(count) + 4)
-        guard let bytes = open.read(at: offset, count: length) else { return nil }
-        return StoredFile.content(ofBlock: bytes[...])
+        guard let content = StoredFile.content(ofBlock: try open.read(at: offset, count: length)[...]) else {
+            throw .damaged
+        }
+        return content
     }
 
-    /// Whether all blocks of the range are as they were written.
-    func isIntact() -> Bool {
+    /// Checks that all blocks of the range are as they were written.
+    func check() throws(CacheFileError) {
         let size = Int64(StoredFile.blockLength)
         var number = range.lowerBound / size
         while number * size < range.upperBound {
-            guard block(number) != nil else { return false }
+            _ = try block(number)
             number += 1
         }
-        return true
     }
 
-    /// Returns the whole body at once; nil when it is damaged.
-    func readAll() -> [UInt8]? {
+    /// Returns the whole body at once.
+    func readAll() throws(CacheFileError) -> [UInt8] {
         var bytes: [UInt8] = []
         while Int64(bytes.count) < Int64(range.count) {
-            guard let blocks = read(from: range.lowerBound + Int64(bytes.count)), !blocks.isEmpty else { return nil }
+            let blocks = try read(from: range.lowerBound + Int64(bytes.count))
+            guard !blocks.isEmpty else { throw .damaged }
             for block in blocks { bytes += block }
         }
         return bytes
@@ -97,12 +103,17 @@ struct StoredBody: AsyncSequence, Sendable {
 }
 
 extension HTTPDNSClientError {
-    fileprivate static var damagedStoredBody: HTTPDNSClientError {
-        HTTPDNSClientError(
+    fileprivate static func storedBody(_ error: CacheFileError) -> HTTPDNSClientError {
+        let reason =
+            switch error {
+            case .damaged: "its file is damaged, and was removed from the cache"
+            case .unavailable(let number): systemErrorText(number)
+            }
+        return HTTPDNSClientError(
             code: .fileFailed,
             phase: .body,
-            message: "a stored response cannot be read on: its file is damaged, and was removed from the cache",
-            hint: "send the request again; it goes to the server"
+            message: "a stored response cannot be read on: \(reason)",
+            hint: "send the request again"
         )
     }
 }

@@ -76,38 +76,88 @@ struct CacheFolderTests {
         #expect(texts([try await again.get()]) == ["hit one"])
     }
 
-    /// Half of the files are cut, and half have one flipped bit. The short ones are read at once, the long ones in blocks.
-    @Test("A truncated or altered file is a miss and never wrong bytes", arguments: [(900, 100), (200_000, 12)])
-    func damage(_ length: Int, _ count: Int) async throws {
-        let (folder, time) = (try TemporaryFolder(), TestTime())
-        var generator = SystemRandomNumberGenerator()
-        let client = try await CachedClient(Self.origin(length: length), folder: folder.path("cache"), time: time) {
-            $0.limit = .mebibytes(256)
-        }
-        for number in 0..<count { _ = try await read(client, number) }
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path("cache"))
-        #expect(names.count == count)
-        for (index, name) in names.enumerated() {
-            let path = folder.path("cache/\(name)")
-            var bytes = [UInt8](try #require(FileManager.default.contents(atPath: path)))
-            if index.isMultiple(of: 2) {
-                bytes.removeLast(Int.random(in: 1...bytes.count, using: &generator))
-            } else {
-                // The zeros behind the head have no meaning.
-                let room = Int(bytes[16]) | Int(bytes[17]) << 8
-                let head = Int(bytes[12]) | Int(bytes[13]) << 8
-                let offsets = Array(0..<32 + head) + Array(32 + room..<bytes.count)
-                let offset = try #require(offsets.randomElement(using: &generator))
-                bytes[offset] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+    /// Half of the files are cut, and half have one flipped bit. The short ones are read at once, the long ones in blocks. An
+    /// open cache knows the heads and reads the bodies alone, so a flipped bit of a head does no harm.
+    @Test(
+        "A truncated or altered file is a miss and never wrong bytes",
+        arguments: [(900, 100), (200_000, 12)] as [(length: Int, count: Int)],
+        [false, true]
+    )
+    func damage(_ size: (length: Int, count: Int), _ isReopened: Bool) async throws {
+        let (folder, time, path) = (try TemporaryFolder(), TestTime(), "cache")
+        func open() async throws -> CachedClient {
+            try await CachedClient(Self.origin(length: size.length), folder: folder.path(path), time: time) {
+                $0.limit = .mebibytes(256)
             }
-            try #require(FileManager.default.createFile(atPath: path, contents: Data(bytes)))
         }
-        // The cache that knows the heads reads the bodies alone: a flipped bit of a head does no harm.
-        for number in 0..<count {
-            let (_, bytes) = try await read(client, number)
-            #expect(bytes == Self.body(number, length: length))
+        var client: CachedClient? = try await open()
+        for number in 0..<size.count { _ = try await read(try #require(client), number) }
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(path))
+        #expect(names.count == size.count)
+        if isReopened { client = nil }
+        for (index, name) in names.enumerated() {
+            try Self.damage(folder.path("\(path)/\(name)"), isCut: index.isMultiple(of: 2))
         }
-        #expect(client.cache.counters.damaged >= count / 2)
+        if isReopened { client = try await open() }
+        let damaged = try #require(client)
+        for number in 0..<size.count {
+            let (source, bytes) = try await read(damaged, number)
+            #expect(bytes == Self.body(number, length: size.length))
+            if isReopened { #expect(source == .miss) }
+        }
+        if !isReopened { #expect(damaged.cache.counters.damaged >= size.count / 2) }
+        for number in 0..<size.count { #expect(try await read(damaged, number).0 == .hit) }
+    }
+
+    private static func damage(_ path: String, isCut: Bool) throws {
+        var bytes = [UInt8](try #require(FileManager.default.contents(atPath: path)))
+        if isCut {
+            bytes.removeLast(Int.random(in: 1...bytes.count))
+        } else {
+            // The zeros behind the head have no meaning.
+            let room = Int(bytes[16]) | Int(bytes[17]) << 8
+            let head = Int(bytes[12]) | Int(bytes[13]) << 8
+            // As often in the body as before it, however long it is.
+            let offset = Bool.random() ? Int.random(in: 0..<32 + head) : Int.random(in: 32 + room..<bytes.count)
+            bytes[offset] ^= 1 << UInt8.random(in: 0..<8)
+        }
+        try #require(FileManager.default.createFile(atPath: path, contents: Data(bytes)))
+    }
+
+    @Test("The files of others in the folder are left alone")
+    func foreignFiles() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("cache")
+        let cache = try CacheFolder(path)
+        let digest = String(repeating: "0123456789abcdef", count: 4)
+        let foreign = [
+            "notes", "notes.response", "download.part", ".part", ".response", "\(digest).response",
+            "\(digest)-.response",
+            "\(digest)-xyz.response", "\(digest)-1-2.response", "\(digest.uppercased())-1.response", "-1.part",
+            "\(digest)0-1.response", "\(digest)-11112222333344445.response",
+        ]
+        let own = ["7.part", "\(digest)-1.response", "\(digest)-1111222233334444.response"]
+        for name in foreign + own {
+            try #require(FileManager.default.createFile(atPath: "\(path)/\(name)", contents: Data([1])))
+        }
+        #expect(try cache.load().isEmpty)
+        #expect(Set(try FileManager.default.contentsOfDirectory(atPath: path)) == Set(foreign))
+    }
+
+    @Test("A response that is too old is removed with its file when responses are counted")
+    func age() async throws {
+        let (folder, time) = (try TemporaryFolder(), TestTime())
+        let path = folder.path("cache")
+        let client = try await CachedClient(Self.origin(length: 900), folder: path, time: time) {
+            $0.maximumAge = .seconds(100)
+        }
+        _ = try await read(client, 1)
+        time.move(seconds: 100)
+        #expect(client.cache.entryCount == 1 && client.cache.byteCount > .bytes(900))
+        time.move(seconds: 1)
+        #expect(client.cache.entryCount == 0 && client.cache.byteCount == .bytes(0))
+        #expect(client.cache.storedResponses.isEmpty && client.cache.counters.evicted == 1)
+        try await until { try FileManager.default.contentsOfDirectory(atPath: path).isEmpty }
     }
 
     @Test("A folder that is damaged in every file opens, and has no response")
@@ -144,7 +194,7 @@ struct CacheFolderTests {
             let file = cache.finish(created.file, created.name, stored, room: room, bodyLength: 0)
             #expect(file != nil)
         }
-        let loaded = cache.load(arrival - 1000...arrival)
+        let loaded = try cache.load(arrival - 1000...arrival)
         #expect(loaded.map { $0.head.responseTime } == [arrival - 1000, arrival])
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("cache")).count == 2)
     }

@@ -86,6 +86,56 @@ struct StoredBodyWriterTests {
         #expect(try names == [])
     }
 
+    /// The limit of descriptors is that of a process of its own.
+    @Test("Without a descriptor no folder opens, and no stored response is removed")
+    func noDescriptor() async throws {
+        await #expect(processExitsWith: .success) { [path = folder.path("cache") as String] in
+            let store = try Self.store(path)
+            let writer = store.writer(for: head([:]), store.beginFetch("http://one.test/"))
+            let (isStorable, isStored) = (await writer.append([1, 2, 3]), await writer.finish())
+            #expect(isStorable && isStored)
+            let entry = try #require(store.all.first)
+            // The threads of the pool have started.
+            #expect(try await store.body(of: entry, 0..<3)?.collect(upTo: .kibibytes(1)) == [1, 2, 3])
+            var limit = rlimit()
+            let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+            guard getrlimit(kind, &limit) == 0 else { exit(3) }
+            var none = limit
+            none.rlim_cur = 0
+            guard setrlimit(kind, &none) == 0 else { exit(3) }
+            let body = try await store.body(of: entry, 0..<3)
+            var changed = entry.head
+            changed.reason = "changed"
+            await store.update(entry, changed)
+            let loading = #expect(throws: HTTPDNSClient.ResponseCache.Error.self) { try store.folder?.load() }
+            let opening = #expect(throws: HTTPDNSClient.ResponseCache.Error.self) { try CacheFolder(path + "2") }
+            guard setrlimit(kind, &limit) == 0 else { exit(3) }
+            #expect(body == nil && store.count == 1 && store.all.first?.head == entry.head)
+            #expect(loading?.message.contains("Too many open files") == true)
+            #expect(opening?.message.contains("Too many open files") == true)
+            #expect(try await store.body(of: entry, 0..<3)?.collect(upTo: .kibibytes(1)) == [1, 2, 3])
+            // A file that is gone is damage.
+            store.folder?.remove(try #require(try FileManager.default.contentsOfDirectory(atPath: path).first))
+            let gone = try await store.body(of: entry, 0..<3)
+            #expect(gone == nil && store.count == 0)
+        }
+    }
+
+    @Test("A body in memory takes little more than the bytes that count towards the limit")
+    func memory() async throws {
+        let limits = ResponseIndex.Limits(bytes: 1 << 20, entries: 10, age: 1000)
+        let store = ResponseStore(limits, maximumEntry: 1 << 20, clock: WallClock { arrival })
+        let writer = store.writer(for: head([:]), store.beginFetch("http://one.test/"))
+        for _ in 0..<70 { _ = await writer.append([UInt8](repeating: 1, count: 1000)) }
+        let isStored = await writer.finish()
+        #expect(isStored)
+        guard case .memory(let bytes)? = store.all.first?.body else {
+            Issue.record("nothing is stored")
+            return
+        }
+        #expect(bytes.count == 70_000 && bytes.capacity < 80_000)
+    }
+
     @Test("A file that is created after its body was canceled is removed")
     func canceled() async throws {
         let threads = HeldThreads()
