@@ -12,6 +12,8 @@ struct CachePlace: Sendable {
     let url: String
     /// The group of requests that may get the response.
     let partition: String
+    /// Whether the request names its partition.
+    private let isNamed: Bool
     let rules: CacheRules
     let request: CacheRequest
     let policy: HTTPDNSClient.CachePolicy
@@ -21,7 +23,7 @@ struct CachePlace: Sendable {
 
     init(_ hop: CacheableHop, _ cache: HTTPDNSClient.ResponseCache) {
         let options = hop.request.cache
-        let credential = hop.url.parsed.credential.map { SHA256.hexadecimal(of: "\($0.user)\n\($0.password)") }
+        let credential = hop.url.parsed.credential.map { SHA256.hexadecimal(of: Self.part($0.user) + $0.password) }
         let request = CacheRequest(
             method: hop.request.method,
             fields: hop.request.headerFields,
@@ -30,6 +32,7 @@ struct CachePlace: Sendable {
             urlCredential: credential
         )
         self.request = request
+        isNamed = options.partition != nil
         policy = options.policy
         lifetime = options.lifetime
         maximumScope = hop.maximumScope
@@ -47,13 +50,16 @@ struct CachePlace: Sendable {
         _ mode: CacheRules.Mode
     ) -> String {
         var parts = ""
-        func add(_ kind: String, _ value: String) { parts += parts.isEmpty ? "\(kind) \(value)" : "\n\(kind) \(value)" }
+        func add(_ kind: String, _ value: String) { parts += "\(kind) \(part(value))" }
         if let name {
             add("partition", name)
         } else if mode == .private, request.hasAuthorization || request.kinds.contains(.cookie) {
-            let fields = request.fields
-            let secrets = fields[values: .authorization] + [request.urlCredential ?? ""] + fields[values: .cookie]
-            add("credential", SHA256.hexadecimal(of: secrets.joined(separator: "\n")))
+            let (fields, url) = (request.fields, [request.urlCredential].compactMap(\.self))
+            let secrets = [
+                ("field", fields[values: .authorization]), ("url", url), ("cookie", fields[values: .cookie]),
+            ]
+            let texts = secrets.flatMap { kind, values in values.map { "\(kind) \(part($0))" } }
+            add("credential", SHA256.hexadecimal(of: texts.joined()))
         }
         // Another Host field selects another resource.
         if let host = hop.hostHeader { add("host", host) }
@@ -61,6 +67,16 @@ struct CachePlace: Sendable {
         if let socket = hop.unixSocket { add("socket", socket) }
         if let addresses = hop.addresses { add("addresses", addresses) }
         return parts
+    }
+
+    /// Returns a text after its length, so that no text looks like two.
+    private static func part(_ text: String) -> String { "\(text.utf8.count) \(text)" }
+
+    /// Whether the request has a credential that no other request has: each Digest answer counts (RFC 7616 section 3.4).
+    /// Without a partition its response would be stored under this credential, for no later request.
+    var hasCountedCredential: Bool {
+        guard !isNamed, request.kinds.contains(.authorization) else { return false }
+        return request.fields[values: .authorization].contains { $0.lowercased().hasPrefix("digest ") }
     }
 
     /// Whether the request's response is the same for the requests that wait for it: it wants no part, and has no conditions

@@ -335,17 +335,22 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         var (head, request) = (head, place.request)
         head.vary = vary.keeping(head.vary)
         request.method = .get
-        guard !place.policy.contains(.doNotWrite), isSentAsKnown(answer, place),
-            Storability.mayStore(head, receivedFields: answer.headerFields, to: request, place.rules)
+        // What the answer does not say stays as it was (RFC 9111 section 4.3.4). Cookies are not stored.
+        var fields = head.fields
+        for field in answer.headerFields where field.name == .setCookie { fields.append(field) }
+        guard !place.policy.contains(.doNotWrite), isSentAsKnown(answer, varyingBy: fields, place),
+            Storability.mayStore(head, receivedFields: fields, to: request, place.rules)
         else { return }
         await store.update(entry, head)
     }
 
     /// Whether the request was sent with the fields that the key and the rules were made with. A network interceptor may have
     /// added another user's credential or a field that the response varies by.
-    private func isSentAsKnown(_ response: HTTPDNSClient.Response, _ place: CachePlace) -> Bool {
+    private func isSentAsKnown(_ response: HTTPDNSClient.Response, varyingBy fields: HTTPFields, _ place: CachePlace)
+        -> Bool
+    {
         guard let sent = response.sentFields else { return true }
-        let varying = (VaryFields.names(in: response.headerFields) ?? []).compactMap { HTTPField.Name($0) }
+        let varying = (VaryFields.names(in: fields) ?? []).compactMap { HTTPField.Name($0) }
         let names: [HTTPField.Name] = [.authorization, .cookie] + varying
         return names.allSatisfy { sent[values: $0] == place.request.fields[values: $0] }
     }
@@ -394,7 +399,8 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             scope: response.serverScope
         )
         let mayStore =
-            !place.policy.contains(.doNotWrite) && hop.isCurrent && isSentAsKnown(response, place)
+            !place.policy.contains(.doNotWrite) && hop.isCurrent && !place.hasCountedCredential
+            && isSentAsKnown(response, varyingBy: fields, place)
             && response.body.declaredLength.map { $0 <= Int64(maximumEntryBytes) } ?? true
             && Storability.mayStore(head, receivedFields: fields, to: place.request, place.rules)
             && settings.mayStore?(hop.request, response.head) ?? true

@@ -50,6 +50,64 @@ struct SharingTests {
         }
     }
 
+    /// The server validates any response with this tag, so a request with the other user's tag would get the other's body.
+    @Test(
+        "Two tokens at once get their own responses, in a folder and validated too",
+        arguments: forms,
+        ["", "Authorization", "Accept"]
+    )
+    func tokensTogether(_ control: String, _ vary: String) async throws {
+        var fields = ["cache-control": control, "etag": "\"1\""]
+        if !vary.isEmpty { fields["vary"] = vary }
+        let origin = fields
+        for (mode, isFile) in [
+            (HTTPDNSClient.ResponseCache.Mode.shared, false), (.shared, true), (.private, false), (.private, true),
+        ] {
+            let folder = try TemporaryFolder()
+            let server = ScriptedOrigin { request, _ in
+                let isAsked = request.headerFields.contains(.ifNoneMatch)
+                let user = request.headerFields[.authorization] ?? "nobody"
+                return Scripted(isAsked ? "" : user, status: isAsked ? .notModified : .ok, origin).answer(to: request)
+            }
+            let client = try await CachedClient(server, folder: isFile ? folder.path("cache") : nil) { $0.mode = mode }
+            var sources: Set<String> = []
+            for round in 0..<4 {
+                if round == 2 { client.time.move(seconds: 61) }
+                async let alice = client.get(fields: ["authorization": "alice"])
+                async let bob = client.get(fields: ["authorization": "bob"])
+                let replies = try await [alice, bob]
+                #expect(replies.map(\.body) == ["alice", "bob"], "\(mode), \(isFile), round \(round)")
+                sources.formUnion(replies.map { $0.source?.description ?? "-" })
+            }
+            if mode == .private, control != "s-maxage=60" { #expect(sources.contains("validated")) }
+        }
+    }
+
+    @Test("A name of a partition with the form of two parts is not two parts")
+    func partitionForm() async throws {
+        let client = try await CachedClient(Self.origin(CachingTests.maxAge))
+        let one = try await client.get { $0.cache.partition = "a\nhost two.test" }
+        let two = try await client.get {
+            $0.cache.partition = "a"
+            $0.options.hostHeader = "two.test"
+        }
+        #expect([one.source, two.source] == [.miss, .miss])
+    }
+
+    /// Each answer counts the uses of a nonce, so no later request has the same field.
+    @Test("A response to a Digest answer is stored only in a partition of the request")
+    func digest() async throws {
+        for mode in [HTTPDNSClient.ResponseCache.Mode.shared, .private] {
+            let client = try await CachedClient(Self.origin(["cache-control": "public, max-age=60"])) { $0.mode = mode }
+            let field = ["authorization": "Digest username=\"a\", nc=00000001"]
+            for _ in 0..<2 { #expect(try await client.get(fields: field).source == .miss) }
+            #expect(client.cache.entryCount == 0)
+            for source in [HTTPDNSClient.CacheSource.miss, .hit] {
+                #expect(try await client.get(fields: field) { $0.cache.partition = "a" }.source == source)
+            }
+        }
+    }
+
     /// RFC 9111 section 3.5: these directives declare the response to be for all.
     @Test(
         "A response to a token that is declared shared is for requests without a token",

@@ -54,6 +54,45 @@ struct UpdateTests {
         #expect(texts([try await client.get()]) == [then])
     }
 
+    /// What a 304 response does not say stays as it was. A cookie is not for the next reader.
+    @Test(
+        "A 304 response renews the shared response to a token unless it has a cookie",
+        arguments: [
+            ([:], "hit v0"), (["set-cookie": "a=1"], "validated v0"), (["cache-control": "max-age=60"], "validated v0"),
+        ] as [([String: String], String)]
+    )
+    func sharedByToken(_ fields: [String: String], _ then: String) async throws {
+        let stored = ["cache-control": "public, max-age=60", "etag": "\"1\""]
+        let client = try await CachedClient(Self.origin(Scripted("", status: .notModified, fields), stored: stored))
+        let token = ["authorization": "Bearer alice"]
+        _ = try await client.get(fields: token)
+        client.time.move(seconds: 61)
+        #expect(texts([try await client.get(fields: token)]) == ["validated v0"])
+        client.time.move(seconds: 1)
+        #expect(texts([try await client.get(fields: token)]) == [then])
+    }
+
+    @Test("A slow response to an older request does not replace a newer one")
+    func slow() async throws {
+        let (arrived, gate) = (Gate(), Gate())
+        let origin = ScriptedOrigin { request, number in
+            if number == 0 {
+                arrived.open()
+                await gate.passage()
+            }
+            return Scripted("v\(number)", Self.stored).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        let slow = Task { try await client.get() }
+        await arrived.passage()
+        client.time.move(seconds: 1)
+        #expect(texts([try await client.get { $0.cache.policy = .doNotRead }]) == ["miss v1"])
+        gate.open()
+        #expect(texts([try await slow.value]) == ["miss v0"])
+        #expect(texts([try await client.get()]) == ["hit v1"])
+        #expect(client.cache.counters.stored == 1)
+    }
+
     @Test(
         "A response to HEAD renews the stored response, or ends one of another version",
         arguments: [
