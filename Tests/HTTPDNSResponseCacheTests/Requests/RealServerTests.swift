@@ -3,6 +3,7 @@
 
 import HTTPDNS
 import HTTPDNSResponseCache
+import HTTPDNSTesting
 import HTTPTypes
 import ServerRig
 import Testing
@@ -112,5 +113,33 @@ struct RealServerTests {
             #expect(ContinuousClock.now - start < .seconds(1))
         }
         try await client.shutdown()
+        // The same cache for clients whose name has no address, and whose server does not answer.
+        let hole = try BlackHole()
+        for (address, code) in [
+            (nil, HTTPDNSClientError.Code.resolveFailed), ("\(hole.address):\(hole.port)", .timedOut),
+        ] as [(String?, HTTPDNSClientError.Code)] {
+            var configuration = HTTPDNSClient.Configuration()
+            configuration.responseCache = cache
+            configuration.timeouts.connect = .milliseconds(200)
+            configuration.resolver.providers = [ScriptedProvider()]
+            configuration.resolver.routes = [HTTPDNSRoute(try .init(host), .providers(["scripted"], fallback: .none))]
+            if let address {
+                configuration.resolver.mappings = [try HTTPDNSMapping.Key(host): .addresses([address])]
+            }
+            let client = try await HTTPDNSClient(configuration: configuration)
+            for path in paths {
+                var request = HTTPDNSClient.Request(url: base + path)
+                request.cache.policy = .alwaysRevalidate
+                let response = try await client.execute(request)
+                #expect(response.cacheSource == .offline && response.status == .ok, "\(code)")
+                #expect(!(try await response.body.collect(upTo: .mebibytes(1)).isEmpty))
+            }
+            let start = ContinuousClock.now
+            let error = await #expect(throws: HTTPDNSClientError.self) { try await client.get(base + "/unknown") }
+            #expect(error?.code == code)
+            // Ten times the limit.
+            #expect(ContinuousClock.now - start < .seconds(2))
+            try await client.shutdown()
+        }
     }
 }
