@@ -180,6 +180,35 @@ struct CacheFolderTests {
         for number in 0..<50 { #expect(try await read(client, number).1 == Self.body(number, length: 900)) }
     }
 
+    /// The limit of descriptors is that of a process of its own.
+    @Test("A response whose file cannot be opened now is fetched, and stays stored")
+    func unreadable() async throws {
+        let folder = try TemporaryFolder()
+        await #expect(processExitsWith: .success) { [path = folder.path("cache") as String] in
+            let origin = ScriptedOrigin { request, number in
+                let isAsked = request.headerFields.contains(.ifNoneMatch)
+                let fields = ["cache-control": "max-age=60", "etag": "\"1\""]
+                return Scripted(isAsked ? "" : "v\(number)", status: isAsked ? .notModified : .ok, fields)
+                    .answer(to: request)
+            }
+            let client = try await CachedClient(origin, folder: path)
+            #expect(texts([try await client.get(), try await client.get()]) == ["miss v0", "hit v0"])
+            client.time.move(seconds: 61)
+            var limit = rlimit()
+            let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+            guard getrlimit(kind, &limit) == 0 else { exit(3) }
+            var none = limit
+            none.rlim_cur = 0
+            guard setrlimit(kind, &none) == 0 else { exit(3) }
+            // The 304 response is of no use without the body.
+            let reply = try? await client.get()
+            guard setrlimit(kind, &limit) == 0 else { exit(3) }
+            #expect(reply.map { texts([$0]) } == ["miss v2"])
+            #expect(client.cache.entryCount == 1 && client.cache.counters.damaged == 0)
+            #expect(texts([try await client.get(), try await client.get()]) == ["validated v0", "hit v0"])
+        }
+    }
+
     @Test("Files of responses that are too old or from the future are removed on opening")
     func times() throws {
         let folder = try TemporaryFolder()
