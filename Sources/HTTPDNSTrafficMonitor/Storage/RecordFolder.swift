@@ -16,6 +16,7 @@ final class RecordFolder: Sendable {
     /// - Throws: ``HTTPDNSClient/TrafficMonitor/Error``.
     init(_ path: String) throws(HTTPDNSClient.TrafficMonitor.Error) {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw Self.failure(path, "the path is empty or has a NUL") }
+        let path = Self.withoutEnd(path)
         if mkdir(path, 0o700) != 0, errno != EEXIST {
             throw Self.failure(path, "it cannot be created: \(Self.reason); create the folder above it")
         }
@@ -46,6 +47,13 @@ final class RecordFolder: Sendable {
                 ? "another process or store uses it; give each process a folder of its own" : reason
         }
         return nil
+    }
+
+    /// Returns a path without slashes and dots at its end: before them the system follows a link.
+    private static func withoutEnd(_ path: String) -> String {
+        var rest = path[...]
+        while rest.utf8.count > 1, rest.hasSuffix("/") || rest.hasSuffix("/.") { rest.removeLast() }
+        return String(rest)
     }
 
     /// The text of the system's last error.

@@ -135,6 +135,11 @@ struct FileStoreTests {
         #expect(wide?.message.contains("0700") == true)
         let missing = await #expect(throws: Monitor.Error.self) { try await Store.open(folder.path("a/b")) }
         #expect(missing?.message.contains("create the folder above it") == true)
+        #expect(symlink(path, folder.path("link")) == 0)
+        for link in ["link", "link/", "link//", "link/.", "link/./"] {
+            let error = await #expect(throws: Monitor.Error.self) { try await Store.open(folder.path(link)) }
+            #expect(error?.message.contains("it cannot be opened") == true, "\(link)")
+        }
     }
 
     @Test("A file that is no file of records fails the opening", arguments: ["folder", "link", "pipe"])
