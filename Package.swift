@@ -41,6 +41,11 @@ let package = Package(
             description: "A client's life in a service group (brings swift-service-lifecycle)"
         ),
         .trait(name: "Signing", description: "Accounts of vendors that sign their queries (brings swift-crypto)"),
+        .trait(
+            name: "SwiftConfiguration",
+            description: "A client's settings from a ConfigReader (brings swift-configuration)"
+        ),
+        .trait(name: "Tracing", description: "Spans of calls and requests (brings swift-distributed-tracing)"),
         .trait(name: "YAML", description: "Configuration files in YAML and JSON (brings Yams and full Foundation)"),
         .trait(name: "Metrics", description: "What a resolver does, as swift-metrics (brings swift-metrics)"),
         .default(enabledTraits: ["YAML", "Metrics"]),
@@ -49,12 +54,15 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -110,6 +118,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Digest"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
             ],
             swiftSettings: settings
         ),
@@ -132,6 +141,7 @@ let package = Package(
                 "HTTPDNS",
                 "HTTPDNSPrimitives",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
@@ -144,6 +154,11 @@ let package = Package(
                 "HTTPDNSPrimitives",
                 "HTTPDNSResponseCache",
                 "HTTPDNSVendors",
+                .product(
+                    name: "Configuration",
+                    package: "swift-configuration",
+                    condition: .when(traits: ["SwiftConfiguration"])
+                ),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),
             ],
@@ -199,7 +214,9 @@ let package = Package(
             name: "HTTPDNSMetrics",
             dependencies: [
                 "HTTPDNSCore",
+                "HTTPDNS",
                 "HTTPDNSPrimitives",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
             ],
             swiftSettings: settings
@@ -240,7 +257,9 @@ let package = Package(
                 "HTTPDNSLocalProvider",
                 "HTTPDNSPrimitives",
                 "HTTPDNSResponseCache",
+                "HTTPDNSTrafficMonitor",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -367,7 +386,8 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSMetricsTests",
             dependencies: [
-                "HTTPDNSCore", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSTesting", "HTTPDNSVendors", "ServerRig",
+                "HTTPDNSCore", "HTTPDNS", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSTesting", "HTTPDNSVendors",
+                "ServerRig",
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
             ],
@@ -377,6 +397,12 @@ let package = Package(
             name: "HTTPDNSTests",
             dependencies: [
                 "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
+                .product(
+                    name: "InMemoryTracing",
+                    package: "swift-distributed-tracing",
+                    condition: .when(traits: ["Tracing"])
+                ),
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
             ],
             swiftSettings: settings
         ),
@@ -405,6 +431,11 @@ let package = Package(
             dependencies: [
                 "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSPrimitives", "HTTPDNSResponseCache",
                 "HTTPDNSTesting", "HTTPDNSVendors", "ServerRig",
+                .product(
+                    name: "Configuration",
+                    package: "swift-configuration",
+                    condition: .when(traits: ["SwiftConfiguration"])
+                ),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
