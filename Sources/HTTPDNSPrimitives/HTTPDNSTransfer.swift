@@ -22,6 +22,45 @@ extension HTTPDNSTransfer {
 }
 
 extension HTTPDNSTransfer {
+    /// The result of the TLS handshake of a connection.
+    public struct TLSParameters: Hashable, Sendable, CustomStringConvertible {
+        /// A class, because the value passes through many hands.
+        private final class Names: Sendable {
+            let version: String
+            let cipherSuite: String
+
+            init(_ version: String, _ cipherSuite: String) {
+                self.version = version
+                self.cipherSuite = cipherSuite
+            }
+        }
+
+        private let names: Names
+
+        /// The version as OpenSSL names it, such as `TLSv1.3`.
+        public var version: String { names.version }
+        /// The cipher suite as OpenSSL names it, such as `TLS_AES_256_GCM_SHA384`.
+        public var cipherSuite: String { names.cipherSuite }
+        /// The version and the cipher suite: `TLSv1.3 TLS_AES_256_GCM_SHA384`.
+        public var description: String { "\(version) \(cipherSuite)" }
+
+        /// Creates parameters, such as for a test.
+        public init(version: String, cipherSuite: String) { names = Names(version, cipherSuite) }
+
+        /// Returns whether both name the same version and cipher suite.
+        public static func == (a: HTTPDNSTransfer.TLSParameters, b: HTTPDNSTransfer.TLSParameters) -> Bool {
+            a.names === b.names || a.version == b.version && a.cipherSuite == b.cipherSuite
+        }
+
+        /// Hashes the version and the cipher suite.
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(version)
+            hasher.combine(cipherSuite)
+        }
+    }
+}
+
+extension HTTPDNSTransfer {
     /// The HTTP versions that a transfer may use.
     public struct AllowedVersions: Hashable, Sendable, CustomStringConvertible {
         /// The choices. A transfer treats `inherited` as `automatic`: the client replaces it before.

@@ -264,6 +264,7 @@ struct CallLog: Sendable {
         hop.isAnsweredInProcess = exchange == nil
         hop.destination = exchange.map { HTTPDNSClient.Response.Destination($0, $0.cacheSource) }
         hop.version = exchange?.version
+        hop.tls = exchange?.tls
         hop.status = response.status
         sendings.append(Sending(hop: hop, request: details == nil ? nil : request, response: head))
         add(.responseHead, at: now) { event in
@@ -445,6 +446,7 @@ extension HTTPDNSClient.CallRecord.Hop {
         status = exchange.status
         cacheSource = exchange.cacheSource
         version = exchange.version
+        tls = exchange.tls
         resolve = exchange.resolve
         timings = exchange.timings
         isHedged = exchange.isHedged

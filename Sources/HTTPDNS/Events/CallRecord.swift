@@ -116,6 +116,8 @@ extension HTTPDNSClient.CallRecord {
         public var status: HTTPResponse.Status?
         /// The HTTP version; nil without a response of a server.
         public var version: HTTPDNSClient.HTTPVersion?
+        /// The version and the cipher suite of TLS; nil in clear text, and without a response of a server.
+        public var tls: HTTPDNSClient.Exchange.TLSParameters?
         /// The time that resolving took; nil when the request had its own addresses, and without a response.
         public var resolve: Duration?
         /// The durations of the phases that had ended: `total` is known when the body had arrived whole. Those of making

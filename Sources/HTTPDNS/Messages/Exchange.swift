@@ -37,6 +37,9 @@ extension HTTPDNSClient {
         /// The certificates that the server sent when the connection was made, in its order, its own first. Empty in
         /// clear text, and unless ``HTTPDNSClient/Configuration/Connections/keepsPeerCertificates`` is true.
         public var peerCertificates: [HTTPDNSClient.Exchange.PeerCertificate] = []
+        /// The version and the cipher suite of TLS, also on a connection that had been used before; nil in clear text. Of a
+        /// request through a proxy with TLS of its own they are those of the server.
+        public var tls: HTTPDNSClient.Exchange.TLSParameters?
         /// The HTTP version.
         public var version: HTTPDNSClient.HTTPVersion
         /// The status.
@@ -71,6 +74,8 @@ extension HTTPDNSClient {
 extension HTTPDNSClient.Exchange {
     /// The durations of the phases of one exchange.
     public typealias Timings = HTTPDNSTransfer.Timings
+    /// The result of the TLS handshake of a connection.
+    public typealias TLSParameters = HTTPDNSTransfer.TLSParameters
     /// A certificate that a server sent.
     public typealias PeerCertificate = HTTPDNSTransfer.PeerCertificate
 }

@@ -91,6 +91,8 @@ package struct HTTPArchive: Hashable, Sendable, Codable {
         /// The addresses that were tried and failed, each with its reason.
         package var failedAttempts: [String]
         package var endpoint: String?
+        /// The version and the cipher suite of TLS.
+        package var tls: String?
         package var reusedConnection: Bool
         package var isAnsweredInProcess: Bool
         /// The code, the phase and the message of the error.

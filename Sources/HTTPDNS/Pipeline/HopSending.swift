@@ -68,6 +68,7 @@ package struct HopAnswer: Sendable {
     /// The number of additional copies that were sent, because there was no response in time.
     package var hedges = 0
     package var peerCertificates: [HTTPDNSClient.Exchange.PeerCertificate] = []
+    package var tls: HTTPDNSClient.Exchange.TLSParameters?
     package var timings: HTTPDNSClient.Exchange.Timings
     package var body: Body
 
@@ -101,6 +102,7 @@ extension HopAnswer {
         failedAttempts = response.failedAttempts
         hedges = response.hedges
         peerCertificates = response.peerCertificates
+        tls = response.tls
     }
 }
 

@@ -177,6 +177,7 @@ extension Pipeline {
             reusedConnection: answer.reusedConnection,
             isHedged: answer.hedges > 0,
             peerCertificates: answer.peerCertificates,
+            tls: answer.tls,
             version: answer.version,
             status: answer.head.status,
             resolve: rewritten.source == .request || rewritten.isUnresolved ? nil : rewritten.resolution.elapsed,

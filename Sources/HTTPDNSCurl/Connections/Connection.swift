@@ -25,6 +25,8 @@ final class Connection: HeapMember {
     fileprivate(set) var version: HTTPDNSTransfer.HTTPVersion? { didSet { recount() } }
     /// The server's certificates, as far as they are kept.
     fileprivate(set) var chain: [HTTPDNSTransfer.PeerCertificate] = []
+    /// The result of the TLS handshake; `nil` in clear text, and until a request reaches the connection.
+    var tls: HTTPDNSTransfer.TLSParameters?
     /// Whether the connection was shut down. libcurl finds it dead at its next check, and closes it.
     var isShut = false { didSet { recount() } }
     /// The socket's TCP_USER_TIMEOUT; `nil` for the kernel's default.

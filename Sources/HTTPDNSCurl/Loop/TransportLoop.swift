@@ -400,6 +400,7 @@ final class TransportLoop {
                 declaresCoding: handle.declaresCoding,
                 hedges: transfer.hedges,
                 peerCertificates: configuration.keepsPeerCertificates ? handle.connection?.chain ?? [] : [],
+                tls: handle.connection?.tls,
                 timings: timings
             )
             handle.isHeadDelivered = true

@@ -321,6 +321,9 @@ extension EasyHandle {
             return false
         }
         if hasOpenedConnection, let negotiated { noteVersion(negotiated) }
+        if transfer.request.url.scheme == .https, let connection, connection.tls == nil {
+            connection.tls = ccurl_get_openssl(curl).flatMap(TLSConnection.parameters(of:))
+        }
         if pin.key.versions == .http2Only, transfer.request.url.scheme == .http { noteVersion(.http2) }
         if pin.key.versions == .http2Only, let version = connection?.version, version != .http2 {
             failure = TransferFailure(code: .tlsFailed, phase: .tls, message: "the server does not speak HTTP/2 (ALPN)")

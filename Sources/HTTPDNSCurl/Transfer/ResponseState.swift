@@ -17,6 +17,7 @@ final class RawHead: Sendable {
     let hedges: Int
     /// The server's certificates from the handshake, as far as they are kept.
     let peerCertificates: [HTTPDNSTransfer.PeerCertificate]
+    let tls: HTTPDNSTransfer.TLSParameters?
     let timings: HTTPDNSTransfer.Timings
 
     init(
@@ -27,6 +28,7 @@ final class RawHead: Sendable {
         declaresCoding: Bool = false,
         hedges: Int = 0,
         peerCertificates: [HTTPDNSTransfer.PeerCertificate] = [],
+        tls: HTTPDNSTransfer.TLSParameters? = nil,
         timings: HTTPDNSTransfer.Timings
     ) {
         self.bytes = bytes
@@ -36,6 +38,7 @@ final class RawHead: Sendable {
         self.declaresCoding = declaresCoding
         self.hedges = hedges
         self.peerCertificates = peerCertificates
+        self.tls = tls
         self.timings = timings
     }
 }

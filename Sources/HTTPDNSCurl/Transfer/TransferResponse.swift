@@ -18,6 +18,8 @@ package struct TransferResponse: Sendable {
     /// The server's certificates from the handshake, beginning with its own. Empty in clear text, and unless
     /// ``TransportConfiguration/keepsPeerCertificates``.
     package var peerCertificates: [HTTPDNSTransfer.PeerCertificate]
+    /// The result of the connection's TLS handshake; `nil` in clear text.
+    package var tls: HTTPDNSTransfer.TLSParameters?
     /// The phases known when the head arrived; ``TransferResponseBody/summary`` has `total` at the end.
     package var timings: HTTPDNSTransfer.Timings
     package var body: TransferResponseBody
@@ -75,6 +77,7 @@ package struct TransferInProgress: Sendable {
                 reusedConnection: rawHead.reusedConnection,
                 hedges: rawHead.hedges,
                 peerCertificates: rawHead.peerCertificates,
+                tls: rawHead.tls,
                 timings: rawHead.timings,
                 body: body
             )

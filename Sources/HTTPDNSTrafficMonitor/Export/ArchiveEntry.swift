@@ -122,6 +122,7 @@ extension HTTPArchive.Entry {
         facts.candidates = hop.addresses.candidates
         facts.failedAttempts = hop.addresses.attempts.map { "\($0.endpoint) \($0.phase): \($0.failure)" }
         facts.endpoint = hop.addresses.endpoint
+        facts.tls = hop.tls.map { "\($0.version) \($0.cipherSuite)" }
         facts.reusedConnection = hop.reusedConnection
         facts.isAnsweredInProcess = hop.isAnsweredInProcess
         // The error of a body is that of the call.

@@ -78,6 +78,8 @@ struct RecordMaker: Sendable {
             reason: redactor.text(hop.status?.reasonPhrase ?? ""),
             responseFields: redactor.fields(details.response?.headerFields ?? [:]),
             version: hop.isAnsweredInProcess ? nil : hop.version?.description,
+            tls: hop.isAnsweredInProcess
+                ? nil : hop.tls.map { Monitor.TLSParameters(version: $0.version, cipherSuite: $0.cipherSuite) },
             addresses: addresses(of: hop, details),
             reusedConnection: hop.destination?.reusedConnection ?? false,
             isHedged: hop.isHedged,

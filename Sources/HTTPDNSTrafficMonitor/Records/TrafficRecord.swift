@@ -92,6 +92,8 @@ extension HTTPDNSClient.TrafficMonitor {
         public var responseFields: HTTPFields
         /// The HTTP version; nil without a response of a server.
         public var version: String?
+        /// The version and the cipher suite of TLS; nil in clear text, and without a response of a server.
+        public var tls: TLSParameters?
         /// The addresses, and their source.
         public var addresses: AddressChoice
         /// Whether the connection had been used before.
@@ -104,6 +106,14 @@ extension HTTPDNSClient.TrafficMonitor {
         public var bytes: Bytes
         /// The error of the hop; nil for a response, and for a canceled hop.
         public var failure: Failure?
+    }
+
+    /// The result of the TLS handshake of a hop's connection, in the names of OpenSSL.
+    public struct TLSParameters: Hashable, Sendable, Codable {
+        /// The version, such as `TLSv1.3`.
+        public var version: String
+        /// The cipher suite, such as `TLS_AES_256_GCM_SHA384`.
+        public var cipherSuite: String
     }
 
     /// The addresses of a hop: the source that named them, the tried ones and the one that answered.
@@ -194,6 +204,7 @@ extension HTTPDNSClient.TrafficMonitor.Hop {
             reason: try members.decode(String.self, forKey: .reason),
             responseFields: try members.decode(HTTPFields.self, forKey: .responseFields),
             version: try members.decodeIfPresent(String.self, forKey: .version),
+            tls: try members.decodeIfPresent(HTTPDNSClient.TrafficMonitor.TLSParameters.self, forKey: .tls),
             addresses: try members.decode(HTTPDNSClient.TrafficMonitor.AddressChoice.self, forKey: .addresses),
             reusedConnection: try isSet(.reusedConnection),
             isHedged: try isSet(.isHedged),

@@ -15,6 +15,7 @@ struct FetchReport {
         /// Whether the host had to prove its name, by its trust settings.
         var isVerified = true
         var version: String
+        var tls: HTTPDNSClient.Exchange.TLSParameters?
         var status: Int
         /// The media type, as the server sent it.
         var contentType: String?
@@ -58,6 +59,8 @@ struct FetchReport {
         var members = hop.rewrite.members.adding([
             "status": .integer(hop.status),
             "httpVersion": .text(hop.version),
+            "tlsVersion": .optional(hop.tls?.version),
+            "tlsCipherSuite": .optional(hop.tls?.cipherSuite),
             "remoteAddress": .text(EndpointText.text(hop.remote, urlPort: hop.rewrite.urlPort)),
             "bodyBytes": .integer(bodyBytes),
             "wireBytes": .integer(wireBytes),
@@ -198,6 +201,7 @@ extension FetchReport {
                     reusedConnection: exchange.reusedConnection,
                     isVerified: trust.verification == .chainAndName,
                     version: exchange.version.description,
+                    tls: exchange.tls,
                     status: exchange.status.code,
                     contentType: isLast ? response.headerFields[.contentType] : nil,
                     location: isRedirect ? Self.location(response, index) : nil,

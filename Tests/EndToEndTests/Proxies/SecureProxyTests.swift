@@ -215,6 +215,35 @@ struct SecureProxyTests {
         #expect(!server.text.contains("/b"))
     }
 
+    @Test(
+        "The TLS of an exchange through an HTTPS proxy is that of the server",
+        .enabled(if: ServerRig.isAvailable([.squid]))
+    )
+    func tlsOfServer() async throws {
+        let rig = try await ServerRig.shared()
+        let squid = try await SquidProxy(rules: ["http_access allow CONNECT"])
+        let relay = try await TLSRelay(
+            to: squid.port,
+            certificate: rig.certificateFile("good.pem"),
+            key: rig.certificateFile("good.key"),
+            protocols: "http/1.1",
+            options: ["-tls1_2"]
+        )
+        var settings = try rig.settings(mappings: [
+            "one.test": .addresses(["127.0.0.1"]), "img.shop.test": .addresses(["127.0.0.2"]),
+        ])
+        var proxy = try HTTPDNSClient.Proxy("https://one.test:\(relay.port)")
+        proxy.resolvesLocally = true
+        settings.proxy = .through(proxy)
+        try await withClient(settings) { client async throws in
+            for _ in 0..<2 {
+                let response = try await client.get("https://img.shop.test:\(rig.tlsPort)/health")
+                #expect(try await response.text() == "127.0.0.2\n")
+                #expect(response.exchanges.last?.proxy != nil && response.exchanges.last?.tls?.version == "TLSv1.3")
+            }
+        }
+    }
+
     @Test("A proxy whose name moves is followed, and its old connection is not used for it")
     func moved() async throws {
         let rig = try await ServerRig.shared()

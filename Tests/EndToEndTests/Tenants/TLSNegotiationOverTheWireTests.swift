@@ -71,18 +71,23 @@ struct TLSNegotiationOverTheWireTests {
         ) { $0.curves = ["X25519", "P-384"] },
     ]
 
-    @Test("The settings decide version, suite and curve, or the handshake fails", arguments: cases)
+    @Test("Settings decide version, suite and curve, which the exchange names", arguments: cases)
     func negotiated(item: Case) async throws {
         let rig = try await ServerRig.shared()
         let server = try await NginxOrigin(rig, tlsDirectives: item.server)
         var configuration = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.1"])])
         item.change(&configuration.trust)
+        var named: [HTTPDNSClient.Exchange.TLSParameters] = []
         try await withClient(configuration) { client in
             let url = "https://one.test:\(server.port)/"
             guard let text = item.refusal else {
-                let response = try await client.get(url)
-                #expect(response.status == .ok)
-                try await response.text()
+                for isReused in [false, true] {
+                    let response = try await client.get(url)
+                    #expect(response.status == .ok)
+                    try await response.text()
+                    #expect(response.exchanges.last?.reusedConnection == isReused)
+                    named.append(try #require(response.exchanges.last?.tls))
+                }
                 return
             }
             let error = try await refusal { _ = try await client.get(url) }
@@ -90,7 +95,8 @@ struct TLSNegotiationOverTheWireTests {
             #expect(error.hint?.contains("in common") == true && !error.requestMayHaveBeenSent)
         }
         let lines = try server.negotiations()
-        #expect(lines.count == (item.refusal == nil ? 1 : 0))
+        #expect(lines.count == (item.refusal == nil ? 2 : 0))
+        #expect(named.map { [$0.version, $0.cipherSuite] } == lines.map { [$0.version, $0.cipher] })
         for line in lines {
             let found = [line.version, line.cipher, line.curve]
             for (expected, value) in zip(item.negotiated, found) where !expected.isEmpty { #expect(value == expected) }

@@ -179,7 +179,7 @@ struct NginxRulesTests {
         configuration.redirects = .never
         configuration.retries = .never
         configuration.resolver.mappings = [
-            try HTTPDNSMapping.Key("rules-cache.wild.test"): .addresses([try .init("127.0.0.2:\(rig.httpPort)")])
+            try HTTPDNSMapping.Key("rules-cache.wild.test"): .addresses([.init("127.0.0.2:\(rig.httpPort)")])
         ]
         return try await HTTPDNSClient(configuration: configuration)
     }

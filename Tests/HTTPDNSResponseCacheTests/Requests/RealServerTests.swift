@@ -19,7 +19,7 @@ struct RealServerTests {
         var configuration = HTTPDNSClient.Configuration()
         configuration.responseCache = cache
         configuration.resolver.mappings = [
-            try HTTPDNSMapping.Key(host): .addresses([try .init("\(address):\(rig.httpPort)")])
+            try HTTPDNSMapping.Key(host): .addresses([.init("\(address):\(rig.httpPort)")])
         ]
         return try await HTTPDNSClient(configuration: configuration)
     }

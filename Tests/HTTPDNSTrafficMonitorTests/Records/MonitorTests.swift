@@ -181,6 +181,28 @@ struct MonitorTests {
         try await monitored.client.shutdown()
     }
 
+    @Test(
+        "The hops of an HTTPS connection have its TLS version and cipher suite",
+        .enabled(if: ServerRig.isAvailable([.nginx, .openssl]))
+    )
+    func tls() async throws {
+        let rig = try await ServerRig.shared()
+        let server = try await NginxOrigin(
+            rig,
+            tlsDirectives: "ssl_protocols TLSv1.2; ssl_ciphers ECDHE-ECDSA-AES256-GCM-SHA384;"
+        )
+        let monitored = try await MonitoredClient(["one.test": server.port]) { configuration in
+            configuration.trust.roots = .file(rig.certificateAuthorityFile)
+        }
+        for _ in 0..<2 { await monitored.get("https://one.test/") }
+        let hops = monitored.monitor.records.flatMap(\.hops)
+        let expected = Monitor.TLSParameters(version: "TLSv1.2", cipherSuite: "ECDHE-ECDSA-AES256-GCM-SHA384")
+        #expect(hops.map(\.tls) == [expected, expected] && hops.map(\.reusedConnection) == [false, true])
+        let entry = try #require(HTTPArchive.Entry.entries(of: monitored.monitor.records[0]).first)
+        #expect(entry.facts?.tls == "TLSv1.2 ECDHE-ECDSA-AES256-GCM-SHA384")
+        try await monitored.client.shutdown()
+    }
+
     @Test("A failed call has its error, and a canceled one has none")
     func failures() async throws {
         let gone = try RawServer(.hang)

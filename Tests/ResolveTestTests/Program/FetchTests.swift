@@ -84,7 +84,8 @@ struct FetchTests {
             json.names == [
                 "originalURL", "addressURL", "host", "serverName", "resolveEntry", "addresses", "source", "provider",
                 "cached", "stale", "ageSeconds", "timeToLiveSeconds", "generation", "location", "failedProviders",
-                "tagged", "status", "httpVersion", "remoteAddress", "bodyBytes", "wireBytes", "timings",
+                "tagged", "status", "httpVersion", "tlsVersion", "tlsCipherSuite", "remoteAddress",
+                "bodyBytes", "wireBytes", "timings",
             ]
         )
         #expect(json["host"] == .text("one.test:\(server.port)"))
@@ -92,6 +93,7 @@ struct FetchTests {
         #expect(json["addressURL"] == .text("http://127.0.0.1:\(server.port)/a?b"))
         #expect(json["remoteAddress"] == .text("127.0.0.1"))
         #expect(json["serverName"] == .null)
+        #expect(json["tlsVersion"] == .null && json["tlsCipherSuite"] == .null)
         #expect(json["bodyBytes"] == .integer(5))
         #expect(json["status"] == .integer(200))
         let timings: JSONObject? = json["timings"]

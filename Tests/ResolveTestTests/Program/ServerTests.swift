@@ -34,6 +34,7 @@ struct ServerTests {
         #expect(json["provider"] == .text("doh"))
         #expect(json["status"] == .integer(200))
         #expect(json["httpVersion"] == .text("HTTP/2"))
+        #expect(json["tlsVersion"] == .text("TLSv1.3"))
         #expect(json["bodyBytes"] == .integer(1024))
         #expect(json["remoteAddress"] == .text(try #require(json.texts("addresses").first)))
         let line = try #require(

@@ -14,6 +14,7 @@ struct FetchReportTests {
             remote: HTTPDNSEndpoint(address: try Samples.address("203.0.113.8"), port: 8443),
             reusedConnection: false,
             version: "HTTP/2",
+            tls: .init(version: "TLSv1.3", cipherSuite: "TLS_AES_128_GCM_SHA256"),
             status: 200,
             contentType: "image/jpeg",
             location: nil,
@@ -101,7 +102,7 @@ struct FetchReportTests {
                 "resolveEntry":"api.shop.example:8443:203.0.113.8,203.0.113.9","serverName":"api.shop.example",\
                 "source":"provider","stale":false,"status":200,"tagged":true,"timeToLiveSeconds":40.98,\
                 "timings":{"connect":0.0003,"firstByte":0.0094,"resolve":0.0081,"tls":0.021,"total":0.042},\
-                "wireBytes":12000}
+                "tlsCipherSuite":"TLS_AES_128_GCM_SHA256","tlsVersion":"TLSv1.3","wireBytes":12000}
                 """
         )
     }
