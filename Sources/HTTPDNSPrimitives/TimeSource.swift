@@ -197,4 +197,15 @@ public struct WallClock: Sendable {
 
     /// Returns the present time in milliseconds since 1970-01-01 00:00 UTC, without leap seconds.
     public func now() -> Int64 { reading() }
+
+    /// Returns the time of the last change of a file's bytes, in milliseconds since 1970; nil when there is no such file. Links are
+    /// not followed.
+    ///
+    /// It is here, because in a module that imports Foundation and swift-log too, Swift 6.3 takes the members of `timespec` for those
+    /// of a module that cannot be imported.
+    package static func modificationTime(of name: String, in folder: Int32) -> Int64? {
+        var status = stat()
+        guard fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+        return Int64(status.st_mtim.tv_sec) * 1000 + Int64(status.st_mtim.tv_nsec) / 1_000_000
+    }
 }

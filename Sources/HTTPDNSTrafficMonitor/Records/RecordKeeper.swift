@@ -45,7 +45,7 @@ final class RecordKeeper: Sendable {
 
     /// Counts a call, and stores its record if the settings include it.
     func take(_ call: HTTPDNSClient.CallRecord, _ details: CallDetails, _ resolver: HTTPDNSResolver) {
-        guard settings.includes.matchesHead(of: details.request),
+        guard details.request[IsReport.self] == nil, settings.includes.matchesHead(of: details.request),
             settings.excludes.map({ !$0.matchesHead(of: details.request) }) ?? true
         else { return }
         let targets = details.hops.map { HopTarget($0.request.url, resolver) }
@@ -61,6 +61,7 @@ final class RecordKeeper: Sendable {
         let (size, now) = (record.estimatedBytes, time.now())
         state.withLock { $0.ring.append(record, bytes: size, at: now) }
         settings.files?.append(record, bytes: size)
+        settings.reporter?.append(record, bytes: size)
     }
 }
 

@@ -3,6 +3,7 @@
 
 internal import Glibc
 internal import HTTPDNS
+internal import HTTPDNSPrimitives
 
 /// The folder of a file store, which one process has at a time. All calls block; none follows a link in the folder.
 final class RecordFolder: Sendable {
@@ -94,14 +95,15 @@ final class RecordFolder: Sendable {
 
     /// - Returns: Nil for a file without a whole line, which is removed.
     private func load(_ number: UInt64) throws(FileFault) -> SegmentList.Segment? {
-        let (bytes, status) = (try read(number), try self.status(of: number))
+        try check(number)
+        let bytes = try read(number)
         let end = bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
         guard end > 0 else {
             guard unlinkat(descriptor, Self.name(number), 0) == 0 else { throw FileFault(path, errno) }
             return nil
         }
         if end < bytes.count { try cut(number, to: end) }
-        let time = Int64(status.st_mtim.tv_sec) * 1000 + Int64(status.st_mtim.tv_nsec) / 1_000_000
+        let time = WallClock.modificationTime(of: Self.name(number), in: descriptor) ?? 0
         return SegmentList.Segment(
             number: number,
             bytes: Int64(end),
@@ -137,13 +139,12 @@ final class RecordFolder: Sendable {
         return names
     }
 
-    private func status(of number: UInt64) throws(FileFault) -> stat {
+    private func check(_ number: UInt64) throws(FileFault) {
         var status = stat()
         guard fstatat(descriptor, Self.name(number), &status, AT_SYMLINK_NOFOLLOW) == 0 else {
             throw FileFault(path, errno)
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw FileFault(path, "it is no regular file") }
-        return status
     }
 
     /// Returns the bytes of a file.

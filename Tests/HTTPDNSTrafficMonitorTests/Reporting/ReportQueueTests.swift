@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNS
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSTrafficMonitor
+
+@Suite("The queue of records to be reported")
+struct ReportQueueTests {
+    private typealias Reporter = HTTPDNSClient.TrafficMonitor.Reporter
+
+    private let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
+
+    private func queue(_ change: (inout Reporter.Limits) -> Void = { _ in }) -> ReportQueue {
+        var limits = Reporter.Limits()
+        limits.batchRecords = 3
+        change(&limits)
+        return ReportQueue(limits)
+    }
+
+    /// The identifiers of the calls of the batch that is due; nil when none is.
+    private func batch(_ queue: inout ReportQueue, at time: MonotonicTime) -> Reporter.Batch? {
+        guard case .send(let batch) = queue.next(at: time) else { return nil }
+        return batch
+    }
+
+    @Test("A batch is due when it is full, or when its oldest record has waited")
+    func due() {
+        var queue = queue()
+        let early = [
+            queue.add(.call(1), bytes: 10, at: start), queue.add(.call(2), bytes: 10, at: start + .seconds(4)),
+        ]
+        #expect(early == [false, false])
+        guard case .wait(let time) = queue.next(at: start + .seconds(5)) else { return #expect(Bool(false)) }
+        #expect(time == start + .seconds(10))
+        #expect(batch(&queue, at: start + .seconds(10))?.records.map(\.callID) == [1, 2])
+        queue.sent(.accepted, at: start + .seconds(11), chance: 1)
+        let isDue = (3...5).map { queue.add(.call(UInt64($0)), bytes: 10, at: start + .seconds(12)) }
+        #expect(isDue == [false, false, true], "the task that sends is woken")
+        #expect(batch(&queue, at: start + .seconds(12))?.records.map(\.callID) == [3, 4, 5])
+        queue.sent(.accepted, at: start + .seconds(13), chance: 1)
+        guard case .end = queue.next(at: start + .seconds(13)) else { return #expect(Bool(false)) }
+        #expect(queue.counters.reported == 5 && queue.counters.dropped == 0 && queue.count == 0)
+    }
+
+    @Test("A batch has at most its bytes, and a longer record is a batch of its own")
+    func bytes() {
+        var queue = queue { $0.batchBytes = .bytes(100) }
+        for (id, bytes) in [(1, 60), (2, 60), (3, 500)] {
+            _ = queue.add(.call(UInt64(id)), bytes: bytes, at: start)
+        }
+        var batches: [[UInt64]] = []
+        while let batch = batch(&queue, at: start + .seconds(60)) {
+            batches.append(batch.records.map(\.callID))
+            queue.sent(.accepted, at: start + .seconds(60), chance: 1)
+        }
+        #expect(batches == [[1], [2], [3]])
+    }
+
+    @Test("A failed batch is sent again as it was, after a time that doubles")
+    func backoff() throws {
+        var queue = queue { $0.longestBackoff = .seconds(6) }
+        for id in 1...3 { _ = queue.add(.call(UInt64(id)), bytes: 10, at: start) }
+        var now = start
+        var waits: [Duration] = []
+        let first = try #require(batch(&queue, at: now))
+        for attempt in 2...6 {
+            // A record that is added meanwhile joins the next batch.
+            _ = queue.add(.call(UInt64(10 + attempt)), bytes: 10, at: now)
+            queue.sent(.failed(wait: nil), at: now, chance: attempt == 6 ? 0 : 1)
+            guard case .wait(let time) = queue.next(at: now) else { return #expect(Bool(false)) }
+            waits.append(time - now)
+            now = time
+            let again = try #require(batch(&queue, at: now))
+            #expect(again.id == first.id && again.attempt == attempt && again.records.map(\.callID) == [1, 2, 3])
+        }
+        #expect(waits == [.seconds(1), .seconds(2), .seconds(4), .seconds(6), .seconds(3)])
+        queue.sent(.failed(wait: .seconds(90)), at: now, chance: 1)
+        guard case .wait(let time) = queue.next(at: now) else { return #expect(Bool(false)) }
+        #expect(time == now + .seconds(90), "the receiver asked for it")
+        #expect(queue.counters.failures == 6)
+    }
+
+    @Test("A refused batch is dropped, and the next one is sent")
+    func refused() throws {
+        var queue = queue()
+        for id in 1...4 { _ = queue.add(.call(UInt64(id)), bytes: 10, at: start) }
+        let first = try #require(batch(&queue, at: start))
+        queue.sent(.refused, at: start, chance: 1)
+        let second = try #require(batch(&queue, at: start + .seconds(10)))
+        #expect(second.records.map(\.callID) == [4] && second.id != first.id && first.id.count == 32)
+        #expect(queue.counters.dropped == 3)
+    }
+
+    @Test(
+        "Above the limits the oldest waiting records are dropped, and none in flight",
+        arguments: [("records", 5, 1_000), ("bytes", 1_000, 50)]
+    )
+    func bounds(name: String, records: Int, bytes: Int) throws {
+        var queue = queue {
+            ($0.maximumWaiting, $0.maximumWaitingBytes) = (records, .bytes(bytes))
+        }
+        for id in 1...3 { _ = queue.add(.call(UInt64(id)), bytes: 10, at: start) }
+        let first = try #require(batch(&queue, at: start))
+        for id in 4...10 { _ = queue.add(.call(UInt64(id)), bytes: 10, at: start) }
+        #expect(queue.count == 5 && queue.counters.dropped == 5)
+        queue.sent(.failed(wait: nil), at: start, chance: 1)
+        #expect(batch(&queue, at: start + .seconds(1))?.id == first.id)
+        queue.sent(.accepted, at: start, chance: 1)
+        #expect(batch(&queue, at: start + .seconds(10))?.records.map(\.callID) == [9, 10])
+    }
+
+    @Test("A flush sends what waits at once, and ends with the first failure")
+    func flush() throws {
+        var queue = queue()
+        _ = queue.add(.call(1), bytes: 10, at: start)
+        queue.isFlushing = true
+        #expect(batch(&queue, at: start) != nil)
+        queue.sent(.failed(wait: nil), at: start, chance: 1)
+        #expect(!queue.isFlushing)
+        guard case .wait = queue.next(at: start) else { return #expect(Bool(false)) }
+        queue.isFlushing = true
+        #expect(batch(&queue, at: start)?.attempt == 2)
+        queue.sent(.accepted, at: start, chance: 1)
+        guard case .end = queue.next(at: start) else { return #expect(Bool(false)) }
+        #expect(!queue.isFlushing)
+    }
+}
+
+extension HTTPDNSClient.TrafficMonitor.Record {
+    static func call(_ id: UInt64) -> Self {
+        Self(
+            callID: id,
+            startTime: 0,
+            method: "GET",
+            url: "http://one.test/\(id)",
+            outcome: "finished",
+            duration: .zero,
+            redirects: 0,
+            retries: 0,
+            bodyBytes: 0,
+            isBodyComplete: true,
+            hops: []
+        )
+    }
+}

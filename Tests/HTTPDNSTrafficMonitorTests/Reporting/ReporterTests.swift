@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import Foundation
+import HTTPDNS
+import HTTPDNSPrimitives
+import HTTPDNSTesting
+import HTTPTypes
+import Logging
+import ServerRig
+import Testing
+
+@testable import HTTPDNSTrafficMonitor
+
+@Suite("Reports of the traffic monitor", .timeLimit(.minutes(5)))
+struct ReporterTests {
+    private typealias Reporter = HTTPDNSClient.TrafficMonitor.Reporter
+
+    private struct Down: Error {}
+
+    /// The batches in what clients sent to a collector.
+    private func batches(_ collector: RawServer) throws -> [(id: String, calls: [UInt64])] {
+        try collector.text.split(separator: "POST ").map { request in
+            let parts = request.components(separatedBy: "\r\n\r\n")
+            let line = try #require(
+                parts[0].split(separator: "\r\n").first { $0.lowercased().hasPrefix("idempotency-key:") }
+            )
+            let records = try parts[1].split(separator: "\n").map { try RecordJSON.record(Array($0.utf8)) }
+            return (String(line.dropFirst(16).drop { $0 == " " }), records.map(\.callID))
+        }
+    }
+
+    @Test("After 30 s without a collector records arrive once, and no report is recorded")
+    func outage() async throws {
+        let server = try RawServer(.serve("hello"))
+        let gone = try RawServer(.hang)
+        let port = gone.port
+        try await gone.refuse()
+        let clock = ManualClock()
+        var limits = Reporter.Limits()
+        (limits.batchRecords, limits.interval) = (10, .seconds(2))
+        let log = RecordedLog()
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings = [
+            try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(server.port)"]),
+            try HTTPDNSMapping.Key("collector.test"): .addresses(["127.0.0.1:\(port)"]),
+        ]
+        let client = try await HTTPDNSClient(configuration: configuration)
+        let collector = try Reporter.Collector("http://collector.test/traffic", client, [.authorization: "Bearer x"])
+        let reporter = Reporter(limits, logger: log.logger(.warning), time: clock, random: { 1 }) {
+            try await collector.take($0)
+        }
+        let monitor = try Monitor(.with { $0.reporter = reporter })
+        monitor.start(on: client)
+        for number in 0..<30 {
+            for call in 0..<2 {
+                let response = try await client.get("http://one.test/\(number)/\(call)")
+                _ = try await response.body.collect(upTo: .kibibytes(1))
+            }
+            await clock.sleepers(atLeast: 1)
+            clock.advance(by: .seconds(1))
+        }
+        await clock.sleepers(atLeast: 1)
+        #expect((4...6).contains(reporter.counters.failures), "1 + 2 + 4 + 8 + 16 s: \(reporter.counters)")
+        #expect(reporter.counters.reported == 0 && reporter.waitingCount == 60)
+        let up = try RawServer(port: port, .serve("", status: "204 No Content"))
+        clock.advance(by: .seconds(60))
+        // What is left waits for its interval.
+        await reporter.flush()
+        let found = try batches(up)
+        #expect(found.flatMap(\.calls) == monitor.records.map(\.callID) && found.flatMap(\.calls).count == 60)
+        // The first batch was not full when its time came, and stays as it is.
+        #expect(Set(found.map(\.id)).count == found.count && found.count == 7, "\(found)")
+        #expect(up.count(of: "Bearer x") == found.count)
+        #expect(reporter.counters.reported == 60 && reporter.counters.dropped == 0 && reporter.waitingCount == 0)
+        #expect(
+            monitor.counters.calls.calls == 60 && monitor.records.allSatisfy { $0.url.hasPrefix("http://one.test/") }
+        )
+        #expect(log.messages == ["traffic records cannot be reported"])
+        try await client.shutdown()
+    }
+
+    @Test("A receiver that blocks or throws costs one warning, and no call waits for it", arguments: [true, false])
+    func broken(isBlocked: Bool) async throws {
+        let server = try RawServer(.serve("hello"))
+        let (log, gate) = (RecordedLog(), DispatchSemaphore(value: 0))
+        var limits = Reporter.Limits()
+        (limits.batchRecords, limits.maximumWaiting) = (1, 50)
+        (limits.firstBackoff, limits.longestBackoff) = (.milliseconds(1), .milliseconds(1))
+        let reporter = Reporter(limits, logger: log.logger(.warning)) { _ in
+            if isBlocked { gate.wait() }
+            throw Down()
+        }
+        let monitored = try await MonitoredClient(["one.test": server.port], .with { $0.reporter = reporter })
+        for _ in 0..<200 { #expect(await monitored.get("http://one.test/") == Array("hello".utf8)) }
+        #expect(monitored.monitor.counters.records == 200 && reporter.waitingCount == 50)
+        #expect(reporter.counters.dropped == 150 && reporter.counters.reported == 0)
+        for _ in 0..<300 { gate.signal() }
+        await reporter.flush()
+        #expect(log.messages == ["traffic records cannot be reported"])
+        await reporter.close(within: .seconds(10))
+        #expect(reporter.waitingCount == 0 && reporter.counters.dropped == 200)
+        try await monitored.client.shutdown()
+    }
+
+    @Test(
+        "The status of a collector decides whether a batch is sent again",
+        arguments: [
+            ("200 OK", 1, 0, 0), ("204 No Content", 1, 0, 0), ("429 Too Many Requests", 0, 0, 1),
+            ("503 Service Unavailable", 0, 0, 1), ("400 Bad Request", 0, 1, 0), ("301 Moved Permanently", 0, 1, 0),
+        ]
+    )
+    func status(_ status: String, reported: Int, dropped: Int, failures: Int) async throws {
+        let collector = try RawServer(.serve("", status: status, fields: "Retry-After: 7\r\nLocation: /b\r\n"))
+        let clock = ManualClock()
+        let client = try await MonitoredClient(["collector.test": collector.port]).client
+        let receiver = try Reporter.Collector("http://collector.test/a", client, [:])
+        let reporter = Reporter(time: clock, random: { 1 }) { try await receiver.take($0) }
+        reporter.append(.call(1), bytes: 10)
+        await reporter.flush()
+        let counters = reporter.counters
+        #expect((counters.reported, counters.dropped, counters.failures) == (reported, dropped, failures))
+        #expect(collector.count(of: "POST /a") == 1)
+        if failures > 0 {
+            await clock.sleepers(atLeast: 1)
+            clock.advance(by: .seconds(6.9))
+            #expect(collector.count(of: "POST /a") == 1, "Retry-After is 7 s")
+            clock.advance(by: .seconds(0.1))
+            try await collector.awaitConnections { $0.reduce(0) { $0 + $1.text.ranges(of: "POST /a").count } == 2 }
+        }
+        try await client.shutdown()
+    }
+
+    @Test("Closing sends what waits, and drops what has not arrived in time")
+    func close() async throws {
+        let arrived = Journal<UInt64>()
+        let reporter = Reporter { batch in for record in batch.records { arrived.write(record.callID) } }
+        for id in 1...250 { reporter.append(.call(UInt64(id)), bytes: 10) }
+        await reporter.close()
+        #expect(arrived.all == Array(1...250))
+        reporter.append(.call(251), bytes: 10)
+        #expect(reporter.waitingCount == 0 && reporter.counters.reported == 250)
+
+        let gate = Gate()
+        let hanging = Reporter { _ in await gate.passage() }
+        hanging.append(.call(1), bytes: 10)
+        let duration = await ContinuousClock().measure { await hanging.close(within: .milliseconds(200)) }
+        #expect(duration > .milliseconds(200) && duration < .seconds(2))
+        #expect(hanging.counters.dropped == 1 && hanging.waitingCount == 0)
+        gate.open()
+    }
+
+    @Test("A collector without a valid URL is refused")
+    func url() async throws {
+        let client = try await HTTPDNSClient()
+        let error = #expect(throws: HTTPDNSClientError.self) { try Reporter(to: "collector.test", through: client) }
+        #expect(error?.code == .configuration && error?.hint?.contains("https://") == true)
+        try await client.shutdown()
+    }
+}
