@@ -248,7 +248,8 @@ final class RetryState: Sendable {
 
 /// The time that a server asks the client to wait (`Retry-After`, RFC 9110 section 10.2.3).
 package enum RetryAfter {
-    /// - Parameter now: Seconds since 1970, for a date in a response without a `Date` field: two clocks may differ.
+    /// - Parameter now: Seconds since 1970, for a date in a response without a `Date` field: two clocks may differ. They also
+    ///   complete a year of two digits.
     /// - Returns: Nil without the field, and when it is neither a number of seconds nor a date.
     package static func wait(in fields: HTTPFields, now: Int64) -> Duration? {
         guard let value = fields[.retryAfter] else { return nil }
@@ -256,7 +257,7 @@ package enum RetryAfter {
             // A number that overflows means a very long time.
             return .seconds(Int64(value) ?? Int64(UInt32.max))
         }
-        guard let date = HTTPDate.seconds(value) else { return nil }
-        return .seconds(max(0, date - (fields[.date].flatMap(HTTPDate.seconds) ?? now)))
+        guard let date = HTTPDate.seconds(value, now: now) else { return nil }
+        return .seconds(max(0, date - (fields[.date].flatMap { HTTPDate.seconds($0, now: now) } ?? now)))
     }
 }

@@ -56,7 +56,8 @@ struct CachePlace: Sendable {
         } else if mode == .private, request.hasAuthorization || request.kinds.contains(.cookie) {
             let (fields, url) = (request.fields, [request.urlCredential].compactMap(\.self))
             let secrets = [
-                ("field", fields[values: .authorization]), ("url", url), ("cookie", fields[values: .cookie]),
+                ("field", fields[fields: .authorization].map(\.text)), ("url", url),
+                ("cookie", fields[fields: .cookie].map(\.text)),
             ]
             let texts = secrets.flatMap { kind, values in values.map { "\(kind) \(part($0))" } }
             add("credential", SHA256.hexadecimal(of: texts.joined()))

@@ -171,7 +171,9 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         var range = 0..<entry.bodyLength
         let (fields, kinds) = (place.request.fields, place.request.kinds)
         if kinds.contains(.condition), !kinds.contains(.rangeCondition) {
-            guard let isNotModified = Validation.isNotModified(entry.head, for: fields) else { return nil }
+            guard let isNotModified = Validation.isNotModified(entry.head, for: fields, at: clock.now()) else {
+                return nil
+            }
             if isNotModified {
                 head.status = .notModified
                 for name in [HTTPField.Name.contentLength, .contentEncoding, .contentType] {
@@ -352,7 +354,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         guard let sent = response.sentFields else { return true }
         let varying = (VaryFields.names(in: fields) ?? []).compactMap { HTTPField.Name($0) }
         let names: [HTTPField.Name] = [.authorization, .cookie] + varying
-        return names.allSatisfy { sent[values: $0] == place.request.fields[values: $0] }
+        return names.allSatisfy { sent[fields: $0].map(\.text) == place.request.fields[fields: $0].map(\.text) }
     }
 
     /// Updates or removes a stored response after a HEAD request.

@@ -47,7 +47,7 @@ struct CacheRequest: Sendable {
     /// Returns a value with one spelling for blanks, list separators and, where it has no meaning, case.
     func normalizedValue(of name: String) -> String? {
         guard let fieldName = HTTPField.Name(name) else { return nil }
-        let values = fields[values: fieldName]
+        let values = fields[fields: fieldName].map(\.text)
         if values.isEmpty {
             if name == "accept-encoding", requestsCodings { return "<client>" }
             return name == "authorization" ? urlCredential : nil

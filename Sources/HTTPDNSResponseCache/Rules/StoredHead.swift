@@ -16,7 +16,7 @@ struct StoredHead: Hashable, Sendable {
     /// The HTTP version of the response, such as `HTTP/2`.
     var version: String
     /// The fields that are stored, see ``StorableFields``.
-    var fields: HTTPFields { didSet { facts = HeadFacts(fields) } }
+    private(set) var fields: HTTPFields
     /// The values of the fields that the rules read, since each request asks for them.
     private(set) var facts: HeadFacts
     /// The values of the request's fields that `Vary` names.
@@ -24,7 +24,7 @@ struct StoredHead: Hashable, Sendable {
     /// The time at which the request was sent, in milliseconds since 1970.
     var requestTime: Int64
     /// The time at which the response arrived, in milliseconds since 1970.
-    var responseTime: Int64
+    var responseTime: Int64 { didSet { facts = HeadFacts(fields, receivedAt: responseTime) } }
     /// Whether the response is removed when the folder is opened the next time.
     var isForSession = false
     /// The network scope of the server, which limits the targets of its redirects.
@@ -54,7 +54,7 @@ struct StoredHead: Hashable, Sendable {
         self.reason = reason
         self.version = version
         self.fields = fields
-        facts = HeadFacts(fields)
+        facts = HeadFacts(fields, receivedAt: responseTime)
         self.vary = vary
         self.requestTime = requestTime
         self.responseTime = responseTime
@@ -62,10 +62,19 @@ struct StoredHead: Hashable, Sendable {
         self.scope = scope
     }
 
+    /// Returns the head with other fields, those that a newer response has left.
+    func with(_ fields: HTTPFields, requestTime: Int64, responseTime: Int64) -> StoredHead {
+        var head = self
+        head.fields = fields
+        head.requestTime = requestTime
+        head.responseTime = responseTime
+        return head
+    }
+
     var control: CacheControl { facts.control }
 
     /// Whether the server can be asked if the response is still valid.
-    var hasValidator: Bool { fields.contains(.eTag) || fields.contains(.lastModified) }
+    var hasValidator: Bool { fields.entityTag != nil || fields.contains(.lastModified) }
 
     /// The approximate number of bytes that the head takes in memory.
     var size: Int {
@@ -86,12 +95,14 @@ struct HeadFacts: Hashable, Sendable {
     /// The value of `Age`, in milliseconds. The first of several values counts (RFC 9111 section 5.1).
     let age: Int64
 
-    init(_ fields: HTTPFields) {
+    /// - Parameter time: Milliseconds since 1970; they complete a year of two digits.
+    init(_ fields: HTTPFields, receivedAt time: Int64) {
+        func milliseconds(_ date: String) -> Int64? { HTTPDate.seconds(date, now: time / 1000).map { $0 * 1000 } }
         control = CacheControl(fields)
         isPragmaNoCache = control.isPragmaNoCache(fields)
-        date = fields[.date].flatMap(HTTPDate.seconds).map { $0 * 1000 }
-        lastModified = fields[.lastModified].flatMap(HTTPDate.seconds).map { $0 * 1000 }
-        expires = fields[.expires].map { (HTTPDate.seconds($0) ?? 0) * 1000 }
+        date = fields[.date].flatMap(milliseconds)
+        lastModified = fields[.lastModified].flatMap(milliseconds)
+        expires = fields[.expires].map { milliseconds($0) ?? 0 }
         let first = fields[.age].flatMap { ListElements($0).first { _ in true } }
         age = (first.flatMap(CacheControl.seconds) ?? 0) * 1000
     }

@@ -9,7 +9,11 @@ enum Validation {
     /// Returns the fields that ask whether a stored response is still valid; empty when it has no validator.
     static func conditions(for head: StoredHead) -> HTTPFields {
         var fields: HTTPFields = [:]
-        if let tag = head.fields[.eTag] { fields[.ifNoneMatch] = tag }
+        if let tag = head.fields.entityTag {
+            tag.withUnsafeBytesOfValue { bytes in
+                fields.append(HTTPField(name: .ifNoneMatch, lenientValue: Array(bytes)))
+            }
+        }
         if let modified = head.fields[.lastModified] { fields[.ifModifiedSince] = modified }
         return fields
     }
@@ -21,7 +25,7 @@ enum Validation {
     static func updated(_ head: StoredHead, by fields: HTTPFields, requestTime: Int64, responseTime: Int64)
         -> StoredHead?
     {
-        if let new = fields[.eTag], let old = head.fields[.eTag], !isSameTag(new, old) { return nil }
+        if let new = fields.entityTag, let old = head.fields.entityTag, !isSameTag(new.text, old.text) { return nil }
         return merged(head, fields, requestTime: requestTime, responseTime: responseTime)
     }
 
@@ -31,8 +35,8 @@ enum Validation {
         -> StoredHead?
     {
         for name in [HTTPField.Name.eTag, .lastModified, .contentLength] {
-            guard let new = fields[name], let old = head.fields[name] else { continue }
-            if new != old { return nil }
+            let (new, old) = (fields[fields: name].map(\.text), head.fields[fields: name].map(\.text))
+            if !new.isEmpty, !old.isEmpty, new != old { return nil }
         }
         return merged(head, fields, requestTime: requestTime, responseTime: responseTime)
     }
@@ -42,15 +46,13 @@ enum Validation {
     {
         // These describe the stored bytes.
         let kept: Set<HTTPField.Name> = [.contentLength, .contentEncoding, .contentRange]
-        var head = head
         let new = StorableFields.of(fields).filter { !kept.contains($0.name) }
         let names = Set(new.map(\.name))
         // An `Age` counts for the response that it came with.
-        head.fields.removeAll { names.contains($0.name) || $0.name == .age }
-        for field in new { head.fields.append(field) }
-        head.requestTime = requestTime
-        head.responseTime = responseTime
-        return head
+        var fields = head.fields
+        fields.removeAll { names.contains($0.name) || $0.name == .age }
+        for field in new { fields.append(field) }
+        return head.with(fields, requestTime: requestTime, responseTime: responseTime)
     }
 
     /// Compares entity tags weakly (RFC 9110 section 8.8.3.2).
@@ -60,21 +62,21 @@ enum Validation {
 
     /// Whether a stored response answers a request's own conditions with 304 (RFC 9111 section 4.3.2); nil when the server
     /// must decide.
-    static func isNotModified(_ head: StoredHead, for fields: HTTPFields) -> Bool? {
+    /// - Parameter now: Milliseconds since 1970.
+    static func isNotModified(_ head: StoredHead, for fields: HTTPFields, at now: Int64) -> Bool? {
         if fields.contains(.ifMatch) || fields.contains(.ifUnmodifiedSince) { return nil }
         // Conditions have no meaning for other responses (RFC 9110 section 13.2.1).
         guard (200..<300).contains(head.status) else { return false }
-        let tags = fields[values: .ifNoneMatch].flatMap { ListElements($0) }
+        let tags = fields[fields: .ifNoneMatch].flatMap { ListElements($0.text) }
         if !tags.isEmpty {
             if tags == ["*"] { return true }
-            guard let own = head.fields[.eTag] else { return false }
-            return tags.contains { isSameTag($0, own) }
+            guard let own = head.fields.entityTag else { return false }
+            return tags.contains { isSameTag($0, own.text) }
         }
         guard let since = fields[.ifModifiedSince] else { return false }
-        guard let date = HTTPDate.seconds(since),
-            let modified = (head.fields[.lastModified] ?? head.fields[.date]).flatMap(HTTPDate.seconds)
-        else { return false }
-        return modified <= date
+        guard let date = HTTPDate.seconds(since, now: now / 1000) else { return false }
+        if head.fields.contains(.lastModified) { return head.facts.lastModified.map { $0 <= date * 1000 } ?? false }
+        return (head.facts.date ?? head.responseTime) <= date * 1000
     }
 
     /// Returns the URLs besides its own that the response to an unsafe request invalidates (RFC 9111 section 4.4). The caller
@@ -113,7 +115,7 @@ enum StoredRange: Hashable, Sendable {
     /// Whether the stored response is the one that `If-Range` means, by strong comparison.
     private static func conditionHolds(_ fields: HTTPFields, _ head: StoredHead) -> Bool {
         guard let condition = fields[.ifRange] else { return true }
-        if condition.hasPrefix("\"") { return condition == head.fields[.eTag] }
+        if condition.hasPrefix("\"") { return fields[fields: .ifRange].first?.text == head.fields.entityTag?.text }
         if condition.hasPrefix("W/") { return false }
         return condition == head.fields[.lastModified]
     }
@@ -132,6 +134,27 @@ enum StoredRange: Hashable, Sendable {
         if last.isEmpty { return start < length ? .part(start..<length) : .unsatisfiable }
         guard let end = CacheControl.decimal(last), end >= start else { return nil }
         return start < length ? .part(start..<min(end + 1, length)) : .unsatisfiable
+    }
+}
+
+extension HTTPField {
+    /// The value with a character for each byte outside ASCII: values that differ in one byte have different texts.
+    var text: String {
+        let text = value
+        if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
+        var characters = String.UnicodeScalarView()
+        withUnsafeBytesOfValue { bytes in
+            for byte in bytes { characters.append(UnicodeScalar(byte)) }
+        }
+        return String(characters)
+    }
+}
+
+extension HTTPFields {
+    /// The `ETag` field; nil when there are several, since they do not identify one representation.
+    var entityTag: HTTPField? {
+        let tags = self[fields: .eTag]
+        return tags.count == 1 ? tags[0] : nil
     }
 }
 

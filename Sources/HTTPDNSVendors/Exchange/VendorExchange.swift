@@ -308,8 +308,9 @@ final class ClockOffset: Sendable {
     /// - Parameter signedAt: The time in the signature of the refused request.
     /// - Returns: Whether a request signed now has another time than the refused one.
     func learn(from reply: UpstreamReply, signedAt: Int64) -> Bool {
-        guard let time = reply.headerFields[.date].flatMap(HTTPDate.seconds) else { return false }
-        let difference = time - clock.now() / 1000
+        let now = clock.now() / 1000
+        guard let time = reply.headerFields[.date].flatMap({ HTTPDate.seconds($0, now: now) }) else { return false }
+        let difference = time - now
         offset.withLock { $0 = abs(difference) < Self.tolerance ? 0 : difference }
         return abs(seconds() - signedAt) >= Self.tolerance
     }

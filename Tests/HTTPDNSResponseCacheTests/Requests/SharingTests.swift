@@ -119,6 +119,26 @@ struct SharingTests {
         #expect(try await client.get().body == expected)
     }
 
+    @Test(
+        "Credentials that differ in one byte outside ASCII do not share a response",
+        arguments: [HTTPField.Name.authorization, .cookie]
+    )
+    func otherBytes(_ name: HTTPField.Name) async throws {
+        let origin = ScriptedOrigin { request, number in
+            Scripted("\(number)", ["cache-control": "max-age=60"]).answer(to: request)
+        }
+        let client = try await CachedClient(origin) { $0.mode = .private }
+        var replies: [Reply] = []
+        for byte in [UInt8(0xE9), 0xE8, 0xE9] {
+            replies.append(
+                try await client.get {
+                    $0.headerFields.append(HTTPField(name: name, lenientValue: Array("user=caf".utf8) + [byte]))
+                }
+            )
+        }
+        #expect(texts(replies) == ["miss 0", "miss 1", "hit 0"])
+    }
+
     @Test("A validation without a token does not give a response to another token")
     func validatedByOther() async throws {
         let origin = ScriptedOrigin { request, _ in

@@ -58,6 +58,9 @@ struct FreshnessTests {
                 lifetime: 60
             ),
             Case(fields: ["last-modified": "Sun Nov  6 08:39:37 1994"], lifetime: 60),
+            // A year of two digits is at most 50 years after the arrival, and case has no meaning (RFC 9111 section 4.2).
+            Case(fields: ["expires": "Monday, 06-Nov-45 08:49:37 GMT"], lifetime: 0),
+            Case(fields: ["expires": "sUN, 06 nOV 1994 08:50:37 gmt"], lifetime: 60),
             Case(fields: ["expires": "0", "last-modified": "Sun, 06 Nov 1993 08:49:37 GMT"], lifetime: 0),
             Case(fields: ["expires": "Sun, 06 Nov 1994 08:50:37 GMT"], lifetime: 60),
             Case(fields: ["last-modified": "Sun, 06 Nov 1994 08:39:37 GMT"], lifetime: 60),

@@ -142,8 +142,67 @@ struct ReuseTests {
         for (name, value) in [(HTTPField.Name.ifNoneMatch, "\"1\""), (.ifNoneMatch, "*"), (.ifModifiedSince, date)] {
             var fields: HTTPFields = [:]
             fields[name] = value
-            #expect(Validation.isNotModified(stored, for: fields) == expected, "\(name): \(value)")
+            #expect(Validation.isNotModified(stored, for: fields, at: arrival) == expected, "\(name): \(value)")
         }
+    }
+
+    @Test(
+        "Without Last-Modified the date counts for If-Modified-Since, or the arrival",
+        arguments: [
+            (["date": "Sun, 06 Nov 1994 08:49:30 GMT"], "Sun, 06 Nov 1994 08:49:30 GMT", true),
+            (["date": "Sun, 06 Nov 1994 08:49:30 GMT"], "Sun, 06 Nov 1994 08:49:29 GMT", false),
+            ([:], "Sun, 06 Nov 1994 08:49:37 GMT", true), ([:], "Sun, 06 Nov 1994 08:49:36 GMT", false),
+            (["last-modified": "yesterday"], "Sun, 06 Nov 1994 08:49:37 GMT", false),
+            // A year of two digits is at most 50 years ahead of the clock of the cache.
+            ([:], "Sunday, 06-Nov-44 08:49:37 GMT", true), ([:], "Tuesday, 06-Nov-45 08:49:37 GMT", false),
+        ] as [([String: String], String, Bool)]
+    )
+    func modifiedSince(_ stored: [String: String], _ date: String, _ expected: Bool) {
+        var fields: HTTPFields = [:]
+        fields[.ifModifiedSince] = date
+        #expect(Validation.isNotModified(head(stored), for: fields, at: arrival) == expected)
+    }
+
+    /// A name that is not in UTF-8, in two spellings: `HTTPField.value` has the same replacement character for both.
+    @Test("Values that differ in one byte outside ASCII are different")
+    func otherBytes() throws {
+        func field(_ name: HTTPField.Name, _ byte: UInt8) -> HTTPField {
+            HTTPField(name: name, lenientValue: Array("\"caf".utf8) + [byte, UInt8(ascii: "\"")])
+        }
+        var fields: HTTPFields = [:]
+        fields.append(field(.eTag, 0xE9))
+        let stored = head([:]).with(fields, requestTime: arrival, responseTime: arrival)
+        #expect(Validation.conditions(for: stored)[fields: .ifNoneMatch] == [field(.ifNoneMatch, 0xE9)])
+        let name = try #require(HTTPField.Name("x-name"))
+        func request(_ byte: UInt8) -> CacheRequest {
+            var fields: HTTPFields = [:]
+            for name in [HTTPField.Name.ifNoneMatch, name, .authorization] { fields.append(field(name, byte)) }
+            return CacheRequest(method: .get, fields: fields)
+        }
+        let (known, names) = (request(0xE9), ["x-name", "authorization"])
+        for (byte, isSame) in [(UInt8(0xE9), true), (0xE8, false)] {
+            let request = request(byte)
+            #expect(Validation.isNotModified(stored, for: request.fields, at: arrival) == isSame)
+            for name in names {
+                var values = VaryValues(request)
+                #expect(values.match(VaryFields(names: [name], of: known)) == isSame)
+            }
+            var newer: HTTPFields = [:]
+            newer.append(field(.eTag, byte))
+            let updated = Validation.updated(stored, by: newer, requestTime: arrival, responseTime: arrival)
+            #expect((updated != nil) == isSame)
+        }
+    }
+
+    @Test("Several entity tags identify no response")
+    func severalTags() {
+        var fields: HTTPFields = [:]
+        for tag in ["\"1\"", "\"2\""] { fields.append(HTTPField(name: .eTag, value: tag)) }
+        let stored = head([:]).with(fields, requestTime: arrival, responseTime: arrival)
+        #expect(!stored.hasValidator && Validation.conditions(for: stored).isEmpty)
+        var own: HTTPFields = [:]
+        own[.ifNoneMatch] = "\"1\""
+        #expect(Validation.isNotModified(stored, for: own, at: arrival) == false)
     }
 
     @Test("A 304 response replaces fields, and not those about the stored bytes")

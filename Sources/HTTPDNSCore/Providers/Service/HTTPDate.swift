@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-package import HTTPDNSPrimitives
-
 /// The date of an HTTP field (RFC 9110 section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`, or one of the two obsolete forms that
 /// recipients must read, `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
 package enum HTTPDate {
-    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
-    /// Returns the seconds since 1970-01-01 00:00 UTC; `nil` for any other form. The day of the week is not compared.
-    package static func seconds(_ text: String) -> Int64? { seconds(text, clock: .system) }
-
-    /// - Parameter clock: The clock that completes a year of two digits: it is not more than 50 years ahead.
-    package static func seconds(_ text: String, clock: WallClock) -> Int64? {
-        let parts = text.split(separator: " ", omittingEmptySubsequences: false)
+    /// Returns the seconds since 1970-01-01 00:00 UTC; `nil` for any other form. The day of the week is not compared, and case
+    /// has no meaning (RFC 9111 section 4.2).
+    /// - Parameter now: The seconds since 1970 that complete a year of two digits: it is not more than 50 years ahead.
+    package static func seconds(_ text: String, now: Int64) -> Int64? {
+        let parts = text.lowercased().split(separator: " ", omittingEmptySubsequences: false)
         // Most dates have the present form.
-        if parts.count == 6, parts[0].utf8.count == 4, parts[0].hasSuffix(","), parts[5] == "GMT" {
+        if parts.count == 6, parts[0].utf8.count == 4, parts[0].hasSuffix(","), parts[5] == "gmt" {
             return number(parts[3], digits: 4).flatMap { seconds($0, parts[2], number(parts[1], digits: 2), parts[4]) }
         }
-        if parts.count == 4, parts[0].hasSuffix("day,"), parts[3] == "GMT" {
+        if parts.count == 4, parts[0].hasSuffix("day,"), parts[3] == "gmt" {
             let date = parts[1].split(separator: "-", omittingEmptySubsequences: false)
             guard date.count == 3, let digits = number(date[2], digits: 2) else { return nil }
-            let thisYear = 1970 + clock.now() / 1000 / 31_556_952
+            let thisYear = 1970 + now / 31_556_952
             var year = thisYear / 100 * 100 + 100 + digits
             while year > thisYear + 50 { year -= 100 }
             return seconds(year, date[1], number(date[0], digits: 2), parts[2])

@@ -25,11 +25,11 @@ struct ClockOffsetTests {
             ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600), ("Wed, 01 Mar 2000 00:00:00 GMT", 951_868_800),
             ("Tue, 14 Nov 2023 22:13:20 GMT", 1_700_000_000), ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199),
             ("Sun, 28 Feb 2100 00:00:00 GMT", 4_107_456_000), ("Mon, 01 Mar 2100 00:00:00 GMT", 4_107_542_400),
-            ("Fri, 31 Dec 9999 23:59:60 GMT", 253_402_300_800),
+            ("Fri, 31 Dec 9999 23:59:60 GMT", 253_402_300_800), ("SUN, 06 nOV 1994 08:49:37 gmt", 784_111_777),
         ] as [(String, Int64)]
     )
     func dates(text: String, seconds: Int64) {
-        #expect(HTTPDate.seconds(text) == seconds)
+        #expect(HTTPDate.seconds(text, now: 0) == seconds)
     }
 
     /// RFC 9110 section 5.6.7. A year of two digits is at most 50 years ahead.
@@ -44,8 +44,8 @@ struct ClockOffsetTests {
     )
     func obsoleteDates(text: String, year: Int64, seconds: Int64) {
         // The middle of the year.
-        let now = (year - 1970) * 31_556_952_000 + 15_778_476_000
-        #expect(HTTPDate.seconds(text, clock: WallClock { now }) == seconds)
+        let now = (year - 1970) * 31_556_952 + 15_778_476
+        #expect(HTTPDate.seconds(text, now: now) == seconds)
     }
 
     @Test(
@@ -55,12 +55,12 @@ struct ClockOffsetTests {
             "Sun Nov 6 08:49:37 1994",
             "Sun Nov  6 08:49:37 1994 ", "Sun Nov  06 08:49:37 1994", "Sun, 06-Nov-94 08:49:37 GMT",
             "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 6 Nov 1994 08:49:37 GMT",
-            "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT",
+            "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT",
             "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov -994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT ",
         ]
     )
     func otherDates(text: String) {
-        #expect(HTTPDate.seconds(text) == nil)
+        #expect(HTTPDate.seconds(text, now: 1_700_000_000) == nil)
     }
 
     /// A clock that is set right later takes it back.
