@@ -4,20 +4,11 @@
 import ServerRig
 import Testing
 
-/// A case of the public suite http-tests/cache-tests, by its identifier there.
-///
-/// The steps are separated by ` | `, and the parts of a step by `; `:
-/// - `name: value` is a field of the response, `>name: value` one of the request. `@60` is the date in 60 s.
-/// - `=hit` expects a stored response, `=sent` one of the server, `=etag` and `=lm` a validation with this validator.
-/// - `~name: value` expects a field in the response, `!name` its absence; `<name: value` a field that reaches the server, and
-///   `<!name` its absence there.
-/// - `method X`, `path /x`, `status N`, `body x`, `close` say what is sent and answered; `expect N` and `text x` what is
-///   received.
-/// - `interim N` is a response before the one of the step, which the client receives. Without it the client receives none.
-/// - `pause` moves the clock by 3 s after the step.
+/// A case of the public suite http-tests/cache-tests, by its identifier there. ``CacheSuiteStep`` has the form of the steps,
+/// which are separated by ` | `.
 struct CacheSuiteCase: Sendable, CustomTestStringConvertible {
     /// The meaning of a case in the suite: `required` and `optimal` are by RFC 9111, a `check` has no right outcome.
-    enum Kind: String, Sendable {
+    enum Kind: String, Sendable, CaseIterable {
         case required, optimal, check
     }
 
@@ -36,11 +27,14 @@ struct CacheSuiteCase: Sendable, CustomTestStringConvertible {
     /// The required cases that fail on purpose: a cookie is for the request that it answers. `Docs/Conformance.md` has the reason.
     static let departures: Set<String> = ["headers-store-Set-Cookie", "headers-store-Set-Cookie2"]
 
-    /// All cases, from `cases.txt`.
-    static let all: [CacheSuiteCase] = {
+    /// The lines of `cases.txt` that are no comments.
+    static let lines: [Substring] = {
         let text = (try? Repository.text("Tests/HTTPDNSResponseCacheTests/CacheSuite/cases.txt")) ?? ""
-        return text.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap(CacheSuiteCase.init)
+        return text.split(separator: "\n").filter { !$0.hasPrefix("#") }
     }()
+
+    /// All cases, from `cases.txt`.
+    static let all: [CacheSuiteCase] = lines.compactMap(CacheSuiteCase.init)
 
     /// Reads a line; nil for one that is no case.
     private init?(_ line: Substring) {
@@ -48,11 +42,20 @@ struct CacheSuiteCase: Sendable, CustomTestStringConvertible {
         guard cells.count == 5, let kind = Kind(rawValue: cells[1]), let scope = Scope(rawValue: cells[2]) else {
             return nil
         }
+        switch cells[3] {
+        case "pass pass": outcome = (true, true)
+        case "pass fail": outcome = (true, false)
+        case "fail pass": outcome = (false, true)
+        case "fail fail": outcome = (false, false)
+        default: return nil
+        }
         (id, self.kind, self.scope, steps) = (cells[0], kind, scope, cells[4])
-        outcome = (cells[3].hasPrefix("pass"), cells[3].hasSuffix("pass"))
     }
 
     var testDescription: String { id }
+
+    /// Whether the cache behaves as the suite expects, in each mode that the case is for.
+    var passes: Bool { (scope == .private || outcome.shared) && (scope == .shared || outcome.own) }
 
     /// The row of the case in `Docs/Conformance.md`.
     var row: String {
@@ -62,5 +65,13 @@ struct CacheSuiteCase: Sendable, CustomTestStringConvertible {
             scope == .shared ? "not for private caches" : words.own,
         ]
         return "| \(cells.joined(separator: " | ")) |"
+    }
+
+    /// The rows of the second table in `Docs/Conformance.md`: cases of each kind, and how many pass.
+    static var totals: [String] {
+        Kind.allCases.map { kind in
+            let cases = all.filter { $0.kind == kind }
+            return "| \(kind.rawValue) | \(cases.count) | \(cases.count(where: \.passes)) |"
+        }
     }
 }
