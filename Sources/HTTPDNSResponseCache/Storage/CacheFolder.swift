@@ -21,42 +21,19 @@ final class CacheFolder: Sendable {
     private static let suffix = ".response"
     private static let partSuffix = ".part"
 
-    let path: String
-    private let descriptor: Int32
+    private let folder: OwnedFolder
     private let lastNumber = Atomic<UInt64>(0)
+
+    var path: String { folder.path }
 
     /// Opens a folder, and creates it when it is missing.
     /// - Throws: ``HTTPDNSClient/ResponseCache/Error``.
     init(_ path: String) throws(HTTPDNSClient.ResponseCache.Error) {
-        guard !path.isEmpty, !path.utf8.contains(0) else { throw Self.failure(path, "the path is empty or has a NUL") }
-        let path = Self.withoutEnd(path)
-        if mkdir(path, 0o700) != 0, errno != EEXIST {
-            throw Self.failure(path, "it cannot be created: \(systemErrorText(errno)); create the folder above it")
+        do throws(FileFault) {
+            folder = try OwnedFolder(path, of: "cache")
+        } catch {
+            throw Self.failure(error.path, error.reason)
         }
-        let descriptor = Self.opened(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Self.failure(path, "it cannot be opened: \(systemErrorText(errno))") }
-        if let reason = Self.refusal(of: descriptor) {
-            close(descriptor)
-            throw Self.failure(path, reason)
-        }
-        self.path = path
-        self.descriptor = descriptor
-    }
-
-    deinit { close(descriptor) }
-
-    private static func refusal(of descriptor: Int32) -> String? {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return systemErrorText(errno) }
-        guard status.st_uid == geteuid() else {
-            return "it belongs to user \(status.st_uid), and this process runs as user \(geteuid())"
-        }
-        guard status.st_mode & 0o077 == 0 else { return "other users may open it; set its permissions to 0700" }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            return errno == EWOULDBLOCK
-                ? "another process or cache uses it; give each process a folder of its own" : systemErrorText(errno)
-        }
-        return nil
     }
 
     private static func failure(_ path: String, _ reason: String) -> HTTPDNSClient.ResponseCache.Error {
@@ -65,15 +42,6 @@ final class CacheFolder: Sendable {
             message: "the cache folder \"\(path.escaped(limit: 200))\" cannot be used: \(reason)"
         )
     }
-
-    /// Returns a path without slashes and dots at its end: before them the system follows a link.
-    private static func withoutEnd(_ path: String) -> String {
-        var rest = path[...]
-        while rest.utf8.count > 1, rest.hasSuffix("/") || rest.hasSuffix("/.") { rest.removeLast() }
-        return String(rest)
-    }
-
-    private static func opened(_ path: String, _ flags: Int32) -> Int32 { Glibc.open(path, flags) }
 
     // MARK: all files
 
@@ -127,28 +95,12 @@ final class CacheFolder: Sendable {
 
     private static let digits = Set("0123456789abcdef".utf8)
 
-    /// Returns the names of all files in the folder.
     private func names() throws(HTTPDNSClient.ResponseCache.Error) -> [String] {
-        // The stream of names owns its descriptor.
-        let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard copy >= 0 else { throw Self.failure(path, "it cannot be listed: \(systemErrorText(errno))") }
-        guard let stream = fdopendir(copy) else {
-            let reason = systemErrorText(errno)
-            close(copy)
-            throw Self.failure(path, "it cannot be listed: \(reason)")
+        do throws(FileFault) {
+            return try folder.names()
+        } catch {
+            throw Self.failure(path, error.reason)
         }
-        defer { closedir(stream) }
-        var names: [String] = []
-        errno = 0
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            names.append(name)
-            errno = 0
-        }
-        guard errno == 0 else { throw Self.failure(path, "it cannot be listed: \(systemErrorText(errno))") }
-        return names
     }
 
     private func read(_ name: String) throws(CacheFileError) -> (head: StoredHead, file: StoredFile) {
@@ -164,7 +116,7 @@ final class CacheFolder: Sendable {
     }
 
     private func openFile(_ name: String, _ access: Int32) throws(CacheFileError) -> OpenCacheFile {
-        let result = openat(descriptor, name, access | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        let result = openat(folder.descriptor, name, access | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         let number = errno
         guard let file = OpenCacheFile(result) else {
             throw number == ENOENT || number == ELOOP ? CacheFileError.damaged : .unavailable(number)
@@ -172,7 +124,7 @@ final class CacheFolder: Sendable {
         return file
     }
 
-    func remove(_ name: String) { unlinkat(descriptor, name, 0) }
+    func remove(_ name: String) { folder.remove(name) }
 
     // MARK: one file
 
@@ -188,7 +140,7 @@ final class CacheFolder: Sendable {
         let number = lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
         let name = "\(number)\(Self.partSuffix)"
         let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        return OpenCacheFile(openat(descriptor, name, flags, 0o600)).map { ($0, name) }
+        return OpenCacheFile(openat(folder.descriptor, name, flags, 0o600)).map { ($0, name) }
     }
 
     /// Writes the start of a file, and gives it the name of its response.
@@ -201,7 +153,7 @@ final class CacheFolder: Sendable {
         let number = String(UInt64.random(in: .min ... .max), radix: 16)
         let stored = StoredFile(name: "\(key)-\(number)\(Self.suffix)", room: room, bodyLength: bodyLength)
         guard file.write(StoredFile.start(encoded, room: room, bodyLength: bodyLength), at: 0),
-            renameat(descriptor, part, descriptor, stored.name) == 0
+            renameat(folder.descriptor, part, folder.descriptor, stored.name) == 0
         else {
             remove(part)
             return nil

@@ -10,58 +10,25 @@ final class RecordFolder: Sendable {
     private static let prefix = "traffic-"
     private static let suffix = ".jsonl"
 
-    let path: String
-    private let descriptor: Int32
+    private let folder: OwnedFolder
+
+    var path: String { folder.path }
 
     /// Opens a folder, and creates it when it is missing.
     /// - Throws: ``HTTPDNSClient/TrafficMonitor/Error``.
     init(_ path: String) throws(HTTPDNSClient.TrafficMonitor.Error) {
-        guard !path.isEmpty, !path.utf8.contains(0) else { throw Self.failure(path, "the path is empty or has a NUL") }
-        let path = Self.withoutEnd(path)
-        if mkdir(path, 0o700) != 0, errno != EEXIST {
-            throw Self.failure(path, "it cannot be created: \(Self.reason); create the folder above it")
+        do throws(FileFault) {
+            folder = try OwnedFolder(path, of: "store")
+        } catch {
+            throw Self.failure(error)
         }
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Self.failure(path, "it cannot be opened: \(Self.reason)") }
-        if let reason = Self.refusal(of: descriptor) {
-            close(descriptor)
-            throw Self.failure(path, reason)
-        }
-        self.path = path
-        self.descriptor = descriptor
     }
-
-    deinit { close(descriptor) }
 
     /// Frees the folder for another process or store.
-    func unlock() { flock(descriptor, LOCK_UN) }
+    func unlock() { folder.unlock() }
 
-    private static func refusal(of descriptor: Int32) -> String? {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return reason }
-        guard status.st_uid == geteuid() else {
-            return "it belongs to user \(status.st_uid), and this process runs as user \(geteuid())"
-        }
-        guard status.st_mode & 0o077 == 0 else { return "other users may open it; set its permissions to 0700" }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            return errno == EWOULDBLOCK
-                ? "another process or store uses it; give each process a folder of its own" : reason
-        }
-        return nil
-    }
-
-    /// Returns a path without slashes and dots at its end: before them the system follows a link.
-    private static func withoutEnd(_ path: String) -> String {
-        var rest = path[...]
-        while rest.utf8.count > 1, rest.hasSuffix("/") || rest.hasSuffix("/.") { rest.removeLast() }
-        return String(rest)
-    }
-
-    /// The text of the system's last error.
-    private static var reason: String { FileFault("", errno).reason }
-
-    private static func failure(_ path: String, _ reason: String) -> HTTPDNSClient.TrafficMonitor.Error {
-        HTTPDNSClient.TrafficMonitor.Error(path: path, "the folder cannot be used: \(reason)")
+    private static func failure(_ fault: FileFault) -> HTTPDNSClient.TrafficMonitor.Error {
+        HTTPDNSClient.TrafficMonitor.Error(path: fault.path, "the folder cannot be used: \(fault.reason)")
     }
 
     private static func name(_ number: UInt64) -> String {
@@ -99,7 +66,7 @@ final class RecordFolder: Sendable {
         let bytes = try read(number)
         let end = bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
         guard end > 0 else {
-            guard unlinkat(descriptor, Self.name(number), 0) == 0 else { throw FileFault(path, errno) }
+            guard unlinkat(folder.descriptor, Self.name(number), 0) == 0 else { throw FileFault(path, errno) }
             return nil
         }
         if end < bytes.count { try cut(number, to: end) }
@@ -114,34 +81,23 @@ final class RecordFolder: Sendable {
     }
 
     private func cut(_ number: UInt64, to length: Int) throws(FileFault) {
-        let file = openat(descriptor, Self.name(number), O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
+        let file = openat(folder.descriptor, Self.name(number), O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw FileFault(path, errno) }
         defer { close(file) }
         guard ftruncate(file, off_t(length)) == 0 else { throw FileFault(path, errno) }
     }
 
     private func names() throws(HTTPDNSClient.TrafficMonitor.Error) -> [String] {
-        // The stream of names owns its descriptor.
-        let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard copy >= 0, let stream = fdopendir(copy) else {
-            let failure = Self.failure(path, "its files cannot be listed: \(Self.reason)")
-            if copy >= 0 { close(copy) }
-            throw failure
+        do throws(FileFault) {
+            return try folder.names()
+        } catch {
+            throw Self.failure(error)
         }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            names.append(name)
-        }
-        return names
     }
 
     private func check(_ number: UInt64) throws(FileFault) {
         var status = stat()
-        guard fstatat(descriptor, Self.name(number), &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+        guard fstatat(folder.descriptor, Self.name(number), &status, AT_SYMLINK_NOFOLLOW) == 0 else {
             throw FileFault(path, errno)
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw FileFault(path, "it is no regular file") }
@@ -149,7 +105,7 @@ final class RecordFolder: Sendable {
 
     /// Returns the bytes of a file.
     func read(_ number: UInt64) throws(FileFault) -> [UInt8] {
-        let file = openat(descriptor, Self.name(number), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        let file = openat(folder.descriptor, Self.name(number), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else { throw FileFault(path, errno) }
         defer { close(file) }
         var bytes: [UInt8] = []
@@ -167,7 +123,7 @@ final class RecordFolder: Sendable {
     /// - Throws: ``FileFault``.
     func append(_ line: [UInt8], to number: UInt64, at offset: Int64) throws(FileFault) {
         let flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC
-        let file = openat(descriptor, Self.name(number), flags, 0o600)
+        let file = openat(folder.descriptor, Self.name(number), flags, 0o600)
         guard file >= 0 else { throw FileFault(path, errno) }
         defer { close(file) }
         var written = 0
@@ -185,5 +141,5 @@ final class RecordFolder: Sendable {
         }
     }
 
-    func remove(_ number: UInt64) { unlinkat(descriptor, Self.name(number), 0) }
+    func remove(_ number: UInt64) { folder.remove(Self.name(number)) }
 }

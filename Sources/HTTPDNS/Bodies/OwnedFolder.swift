@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import Glibc
+internal import HTTPDNSCurl
+
+/// A folder of this user alone, which one process has at a time (`flock(2)`). All calls block.
+///
+/// Other users may neither read nor write it, so they cannot exchange its files. Its last reference frees and closes it.
+package final class OwnedFolder: Sendable {
+    package let path: String
+    /// The open folder, for calls such as `openat(2)`, which do not look up the path again.
+    package let descriptor: Int32
+
+    /// Opens a folder, and creates it when it is missing. A link to a folder is refused.
+    /// - Parameters:
+    ///   - path: The path without NUL. Slashes and dots at its end are left out.
+    ///   - user: The word for the object that uses the folder, such as `cache`, for the error when another one has it.
+    package init(_ path: String, of user: String) throws(FileFault) {
+        guard !path.isEmpty, !path.utf8.contains(0) else { throw FileFault(path, "the path is empty or has a NUL") }
+        let path = Self.withoutEnd(path)
+        if mkdir(path, 0o700) != 0, errno != EEXIST {
+            throw FileFault(path, "it cannot be created: \(systemErrorText(errno)); create the folder above it")
+        }
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileFault(path, "it cannot be opened: \(systemErrorText(errno))") }
+        if let reason = Self.refusal(of: descriptor, user) {
+            close(descriptor)
+            throw FileFault(path, reason)
+        }
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    /// Frees the folder for another process or user object, while it stays open here.
+    package func unlock() { flock(descriptor, LOCK_UN) }
+
+    /// Returns the names of all files in the folder, in no order.
+    package func names() throws(FileFault) -> [String] {
+        // The stream of names owns its descriptor.
+        let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard copy >= 0 else { throw unlisted(errno) }
+        guard let stream = fdopendir(copy) else {
+            let number = errno
+            close(copy)
+            throw unlisted(number)
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        errno = 0
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            names.append(name)
+            errno = 0
+        }
+        guard errno == 0 else { throw unlisted(errno) }
+        return names
+    }
+
+    /// Removes a file, if it is there.
+    package func remove(_ name: String) { unlinkat(descriptor, name, 0) }
+
+    private func unlisted(_ number: Int32) -> FileFault {
+        FileFault(path, "its files cannot be listed: \(systemErrorText(number))")
+    }
+
+    private static func refusal(of descriptor: Int32, _ user: String) -> String? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return systemErrorText(errno) }
+        guard status.st_uid == geteuid() else {
+            return "it belongs to user \(status.st_uid), and this process runs as user \(geteuid())"
+        }
+        guard status.st_mode & 0o077 == 0 else { return "other users may open it; set its permissions to 0700" }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            return errno == EWOULDBLOCK
+                ? "another process or \(user) uses it; give each process a folder of its own" : systemErrorText(errno)
+        }
+        return nil
+    }
+
+    /// Returns a path without slashes and dots at its end: before them the system follows a link.
+    private static func withoutEnd(_ path: String) -> String {
+        var rest = path[...]
+        while rest.utf8.count > 1, rest.hasSuffix("/") || rest.hasSuffix("/.") { rest.removeLast() }
+        return String(rest)
+    }
+}
