@@ -363,4 +363,15 @@ extension HTTPDNSClient {
     /// The number of requests that wait for a connection: this client's, and those of all clients of a transport that
     /// limits them.
     public var requestsWaiting: Int { pipeline.waiting }
+
+    /// The number of requests that were sent and whose response has not ended.
+    package var requestsInFlight: Int { sender.transfersInFlight }
+
+    /// Returns the connections that have closed after the given number of them, and their number so far. On a shared
+    /// transport, it includes those of other clients.
+    package func closedConnections(
+        after number: Int
+    ) -> (connections: [HTTPDNSTransfer.ClosedConnection], count: Int) {
+        lane?.closedConnections.connections(after: number) ?? ([], 0)
+    }
 }

@@ -47,6 +47,8 @@ package struct TransportConfiguration: Sendable {
     /// The settings of connections without a request; `nil` for none.
     package var activeProbing: HTTPDNSTransfer.ActiveProbing?
     package var logger: Logger?
+    /// The record of closed connections; `nil` for none.
+    package var closedConnections: ClosedConnections?
     /// The epoll driver's system call.
     var epollControl: EpollControl = { epoll_ctl($0, $1, $2, $3) }
     /// The system call with which the loop waits; there is one in each turn.

@@ -102,15 +102,38 @@ extension HTTPDNSTransfer {
         public var endpoint: HTTPDNSEndpoint
         /// The number of open sockets: in use, idle, or being connected.
         public var connections: Int
+        /// The number of these sockets that carry a request or are being connected for one. The others are idle.
+        public var connectionsInUse: Int
         /// The number of requests sent there, repetitions and hedged requests included.
         public var requests: Int
 
-        package init(host: String, port: UInt16, endpoint: HTTPDNSEndpoint, connections: Int, requests: Int) {
+        package init(
+            host: String,
+            port: UInt16,
+            endpoint: HTTPDNSEndpoint,
+            connections: Int,
+            connectionsInUse: Int = 0,
+            requests: Int
+        ) {
             self.host = host
             self.port = port
             self.endpoint = endpoint
             self.connections = connections
+            self.connectionsInUse = connectionsInUse
             self.requests = requests
+        }
+    }
+
+    /// A connection that was established and has closed.
+    package struct ClosedConnection: Hashable, Sendable {
+        /// The time from the opening of its socket to the close.
+        package var duration: Duration
+        /// The HTTP version; nil when the connection closed before it was known.
+        package var version: HTTPVersion?
+
+        package init(duration: Duration, version: HTTPVersion?) {
+            self.duration = duration
+            self.version = version
         }
     }
 }

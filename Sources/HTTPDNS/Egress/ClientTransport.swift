@@ -98,6 +98,9 @@ final class ClientTransport: HopSending {
     /// The pools of all clients with the same trust settings, because they are shared.
     var connectionPools: [HTTPDNSClient.ConnectionPool] { transports.flatMap(\.connectionPools).merged() }
 
+    /// The closed connections of all clients of the transport.
+    var closedConnections: ClosedConnections { transport.closedConnections }
+
     var transfersInFlight: Int { group.inFlight }
 
     /// The transports in use, and those on which transfers in flight began.

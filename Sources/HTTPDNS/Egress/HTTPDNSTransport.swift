@@ -63,6 +63,9 @@ public final class HTTPDNSTransport: Sendable {
     /// The queue in which the hops of all clients wait for a connection; nil when connections are not limited.
     let admission: Admission?
 
+    /// The latest closed connections of all clients.
+    let closedConnections = ClosedConnections()
+
     private let logger: Logger?
     private let registry = Lock(TrustRegistry())
 
@@ -193,6 +196,7 @@ public final class HTTPDNSTransport: Sendable {
         configuration.ejection = connections.ejection
         configuration.activeProbing = connections.probing
         configuration.logger = logger
+        configuration.closedConnections = closedConnections
         return configuration
     }
 }

@@ -71,17 +71,30 @@ final class Connection: HeapMember {
     private let counts: StreamCounts
     /// The number of transfers with which it is counted there; -1 when it is not.
     private var countedTransfers = -1
+    /// The usage of the endpoint that it is counted in.
+    private let usage: EndpointUsage?
+    /// Whether it is counted there as in use.
+    private var isCountedInUse = false
 
     init(_ descriptor: Int32, inode: UInt64, openedAt: Int64, pin: Pin) {
         counts = pin.connections.counts
+        usage = pin.usage
         self.descriptor = descriptor
         self.inode = inode
         self.openedAt = openedAt
         self.pin = pin
     }
 
-    /// Updates the pin's counts after a change of anything that decides whether the connection takes more streams.
+    /// Whether a request has reached the connection, or its version is known.
+    var wasEstablished: Bool { localPort > 0 || version != nil }
+
+    /// Updates the counts after a change of anything that decides whether the connection is in use, or takes more streams.
     private func recount() {
+        let isInUse = transfers > 0 && descriptor >= 0
+        if isInUse != isCountedInUse {
+            isCountedInUse = isInUse
+            usage?.countInUse(isInUse ? 1 : -1)
+        }
         let isCounted = version == .http2 && hasSettings && takesRequests && descriptor >= 0
         let transfers = isCounted ? transfers : -1
         guard transfers != countedTransfers else { return }

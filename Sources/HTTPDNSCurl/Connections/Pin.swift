@@ -81,8 +81,8 @@ final class Pin {
     var reachedAt = Int64.min
     /// The TLS sessions that its connections may resume.
     var sessions = SharedTLSSessions()
-    /// The counter of requests to its endpoint; `nil` before its first socket.
-    var requests: RequestCount?
+    /// The usage of its endpoint; `nil` before its first socket.
+    var usage: EndpointUsage?
     /// Whether the table has dropped the pin.
     var isRetired = false
     /// The pins of the same key; `nil` when it is the only one.

@@ -16,17 +16,26 @@ extension TransportLoop {
         scheduleSweep()
         // The descriptor was reused: the earlier connection is closed, and libcurl did not report it.
         if pins.connection(descriptor) != nil { connectionClosed(descriptor) }
-        pin.requests = mailbox.pools.withLock { $0.opened(pin.key) }
+        pin.usage = mailbox.pools.withLock { $0.opened(pin.key) }
         mailbox.shared.countConnection(of: pin.key, on: mailbox.index, 1)
         return pins.opened(descriptor, for: pin, inode: socketIdentity(descriptor), at: now)
     }
 
     func connectionClosed(_ descriptor: Int32) {
+        let connection = pins.connection(descriptor)
         if let pin = pins.closed(descriptor) {
+            if let connection, connection.wasEstablished { noteClosed(connection) }
             mailbox.pools.withLock { $0.closed(pin.key) }
             mailbox.shared.countConnection(of: pin.key, on: mailbox.index, -1)
         }
         driver?.socketClosed(descriptor)
+    }
+
+    private func noteClosed(_ connection: Connection) {
+        let duration = Duration.nanoseconds(max(0, now - connection.openedAt))
+        configuration.closedConnections?.add(
+            HTTPDNSTransfer.ClosedConnection(duration: duration, version: connection.version)
+        )
     }
 
     /// Forgets a connection that libcurl closed without CURLOPT_CLOSESOCKETFUNCTION, since its descriptor may belong to anything

@@ -346,7 +346,7 @@ extension EasyHandle {
         if !hasOpenedConnection { limitUnacknowledgedTime() }
         mayHaveBeenSent = true
         countsFromZero = false
-        pin.requests?.add()
+        pin.usage?.add()
         transfer.sendings += 1
         isSentOverHTTP1 = isOverHTTP1
         if isSentOverHTTP1 {

@@ -31,7 +31,7 @@ struct ConnectionPoolsTests {
         let again = pools.records.filter { $0.endpoint == key(4_999).endpoint }
         #expect(again.map(\.connections) == [1] && again.map(\.requests) == [2])
         // The oldest are forgotten.
-        #expect(pools.opened(key(0)).value == 0)
+        #expect(pools.opened(key(0)).requests == 0)
     }
 
     @Test("An endpoint that no request was sent to goes with its last connection")
