@@ -198,21 +198,26 @@ struct CallLog: Sendable {
         return sendings.count - 1
     }
 
-    mutating func noteResolved(
-        _ index: Int,
-        _ source: HTTPDNSResolver.Resolution.Source,
-        _ addresses: [HTTPDNSEndpoint],
-        at now: MonotonicTime
-    ) {
+    mutating func noteResolved(_ index: Int, _ rewritten: HTTPDNSRewriter.RewrittenRequest, at now: MonotonicTime) {
         guard !isEnded else { return }
         reportConnections(of: index)
-        guard sendings[index].addresses != addresses else { return }
-        sendings[index].addresses = addresses
-        sendings[index].source = source
+        sendings[index].hop.host = rewritten.content.url.host
+        sendings[index].hop.port = rewritten.content.url.port
+        // The system resolver's addresses after a fallback have no route.
+        if let route = rewritten.resolution.route { sendings[index].hop.route = route.pattern.description }
+        guard !rewritten.isUnresolved, sendings[index].addresses != rewritten.addresses else { return }
+        sendings[index].addresses = rewritten.addresses
+        sendings[index].source = rewritten.source
         add(.resolved, hop: sendings[index].hop.number, at: now) { event in
-            event.source = source
-            event.addresses = addresses
+            event.source = rewritten.source
+            event.addresses = rewritten.addresses
         }
+    }
+
+    /// Notes a wait for a connection.
+    mutating func noteWait(_ index: Int, _ duration: Duration) {
+        guard !isEnded else { return }
+        sendings[index].hop.queueWait = (sendings[index].hop.queueWait ?? .zero) + duration
     }
 
     mutating func beginTransfer(_ index: Int, _ notes: TransferNotes, at now: MonotonicTime) {

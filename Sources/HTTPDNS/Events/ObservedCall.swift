@@ -75,8 +75,12 @@ final class ObservedCall: Sendable {
     }
 
     func noteResolved(_ sending: Int, _ rewritten: HTTPDNSRewriter.RewrittenRequest) {
-        guard !rewritten.isUnresolved else { return }
-        note { log, now in log.noteResolved(sending, rewritten.source, rewritten.addresses, at: now) }
+        note { log, now in log.noteResolved(sending, rewritten, at: now) }
+    }
+
+    /// Notes a wait for a connection, also in vain.
+    func noteWait(_ sending: Int, since start: MonotonicTime) {
+        note { log, now in log.noteWait(sending, now - start) }
     }
 
     /// Returns the notes for a transfer that begins.

@@ -20,6 +20,8 @@ extension Pipeline {
         let priority = request.options.priority
         var permit: ConnectionPermit?
         var hasWaited = false
+        let observed = context.frame?.observed
+        let start = observed.map { _ in SystemTimeSource().now() }
         do {
             for admission in admissions {
                 let (waited, grant) = try await admission.enter(
@@ -32,8 +34,10 @@ extension Pipeline {
                 if waited { hasWaited = true }
             }
         } catch let failure as AdmissionFailure {
+            if let start, failure.reason != .full { observed?.noteWait(context.sending, since: start) }
             throw HTTPDNSClientError(failure, context.call)
         }
+        if let start, hasWaited { observed?.noteWait(context.sending, since: start) }
         return permit.map { ($0, hasWaited) }
     }
 

@@ -116,7 +116,10 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSRewriter.RewrittenRequest {
-        if !egress.isDirect(request), let unresolved = try unresolved(request) { return unresolved }
+        if !egress.isDirect(request), let unresolved = try unresolved(request) {
+            context.frame?.observed?.noteResolved(context.sending, unresolved)
+            return unresolved
+        }
         var rewritten = try await rewriter.rewrite(
             request,
             carrying: context.rewritten,
