@@ -11,3 +11,8 @@ public func makeLoggingClient() async throws -> HTTPDNSClient {
 
     return try await HTTPDNSClient(configuration: configuration)
 }
+
+/// Logs one line for each call of a client.
+public func logCalls(of client: HTTPDNSClient) {
+    client.logCalls(to: Logger(label: "calls"))
+}

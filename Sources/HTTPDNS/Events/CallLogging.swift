@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSCore
+internal import HTTPDNSPrimitives
+public import Logging
+
+extension HTTPDNSClient {
+    /// Logs one line at info level for each call that begins from now on, when it ends.
+    ///
+    /// ```swift
+    /// client.logCalls(to: Logger(label: "calls"))
+    /// ```
+    ///
+    /// The message is `call ended`, and the facts are metadata. Keys that do not begin with `httpdns.` are attributes of
+    /// OpenTelemetry's semantic conventions. The facts of a request are those of the last hop. A line has no header field, no
+    /// body and no query of a URL.
+    ///
+    /// The logger is called in the task that ends the call, see ``recordCalls(_:)``. With a higher log level nothing is logged.
+    /// - Returns: The handle that stops the log.
+    @discardableResult
+    public func logCalls(to logger: Logger) -> CallRecording {
+        recordCalls { call in
+            guard logger.logLevel <= .info else { return }
+            logger.info("call ended", metadata: call.metadata)
+        }
+    }
+}
+
+extension HTTPDNSClient.CallRecord {
+    /// The facts of the call by the names of the conventions.
+    var metadata: Logger.Metadata {
+        var facts: [String: String] = [
+            "http.request.method": method.rawValue, "url.full": url, "httpdns.result": outcome.description,
+            "httpdns.call.duration": "\(duration.inSeconds)",
+        ]
+        facts["http.response.status_code"] = status.map { "\($0.code)" }
+        facts["error.type"] = error?.code.description
+        facts["http.response.body.size"] = "\(responseBodyBytes)"
+        if requestBodyBytes > 0 { facts["http.request.body.size"] = "\(requestBodyBytes)" }
+        if hops.count > 1 { facts["http.request.resend_count"] = "\(hops.count - 1)" }
+        if let hop = hops.last {
+            facts["server.address"] = hop.host?.description
+            facts["server.port"] = hop.port.map { "\($0)" }
+            facts["network.peer.address"] = hop.destination?.endpoint?.address.description
+            facts["network.peer.port"] = hop.destination?.endpoint.map { "\($0.port)" }
+            facts["network.protocol.version"] = hop.version.map {
+                String($0.description.drop { $0 != "/" }.dropFirst())
+            }
+            facts["httpdns.source"] = hop.destination?.source?.description
+            facts["httpdns.provider"] = hop.destination?.provider
+            facts["httpdns.route"] = hop.route
+            facts["httpdns.cache"] = hop.cacheSource?.description
+        }
+        return facts.mapValues { .string($0) }
+    }
+}
