@@ -47,7 +47,7 @@ let package = Package(
         ),
         .trait(name: "Tracing", description: "Spans of calls and requests (brings swift-distributed-tracing)"),
         .trait(name: "YAML", description: "Configuration files in YAML and JSON (brings Yams and full Foundation)"),
-        .trait(name: "Metrics", description: "What a resolver does, as swift-metrics (brings swift-metrics)"),
+        .trait(name: "Metrics", description: "The metrics of a client and its resolver (brings swift-metrics)"),
         .default(enabledTraits: ["YAML", "Metrics"]),
     ],
     dependencies: [
@@ -386,10 +386,12 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSMetricsTests",
             dependencies: [
-                "HTTPDNSCore", "HTTPDNS", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSTesting", "HTTPDNSVendors",
-                "ServerRig",
+                "HTTPDNSCore", "HTTPDNS", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSResponseCache", "HTTPDNSTesting",
+                "HTTPDNSVendors", "ServerRig",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+                .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),
             ],
             swiftSettings: settings
         ),

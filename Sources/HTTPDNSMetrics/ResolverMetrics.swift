@@ -11,6 +11,8 @@ public import Metrics
 ///
 /// Counters are exported as differences, at an interval and once more at the end; the duration of each lookup is exported
 /// immediately. No label is a host name: the settings bound the number of series.
+///
+/// For a client use ``ClientMetrics``, which exports its requests and connections as well.
 public final class ResolverMetrics: Sendable {
     /// The number of events that are buffered. Lookups beyond it are missing in `dns.lookup.duration`, and are counted in
     /// `httpdns.events.missed`.
@@ -21,6 +23,8 @@ public final class ResolverMetrics: Sendable {
     private let timeSource: any TimeSource
     private let isRunning = Atomic(false)
     private let export: MetricExport
+    /// Exports more at each interval.
+    private let exportMore: @Sendable () -> Void
 
     /// Creates an exporter; ``run()`` starts it.
     /// - Parameters:
@@ -28,16 +32,27 @@ public final class ResolverMetrics: Sendable {
     ///   - factory: The destination; by default the process's own factory.
     ///   - interval: The interval at which counters are exported; less than a millisecond counts as a millisecond.
     ///   - timeSource: The clock of the interval.
-    public init(
+    public convenience init(
         _ resolver: some ObservedResolver,
         factory: any MetricsFactory = MetricsSystem.factory,
         interval: Duration = .seconds(10),
         timeSource: any TimeSource = SystemTimeSource()
     ) {
+        self.init(resolver, MetricHandles(factory: factory), interval: interval, timeSource: timeSource) {}
+    }
+
+    init(
+        _ resolver: some ObservedResolver,
+        _ handles: MetricHandles,
+        interval: Duration,
+        timeSource: any TimeSource,
+        exportMore: @escaping @Sendable () -> Void
+    ) {
         self.resolver = resolver
         self.interval = max(interval, .milliseconds(1))
         self.timeSource = timeSource
-        export = MetricExport(factory: factory)
+        self.exportMore = exportMore
+        export = MetricExport(handles)
     }
 
     /// Exports until the resolver is shut down or the task is cancelled, and then once more.
@@ -66,6 +81,7 @@ public final class ResolverMetrics: Sendable {
     private func exportAll() async {
         await export.add(resolver.counters)
         await export.add(resolver.status)
+        exportMore()
     }
 }
 #else

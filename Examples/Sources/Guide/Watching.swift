@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSMetrics
 
@@ -31,4 +32,9 @@ func report(_ resolver: some ObservedResolver) async {
 /// Runs until the resolver is shut down or the task is cancelled.
 func export(_ resolver: some ObservedResolver) async {
     await ResolverMetrics(resolver, interval: .seconds(15)).run()
+}
+
+/// Runs until the client is shut down or the task is canceled.
+func export(_ client: HTTPDNSClient) async {
+    await ClientMetrics(client).run()
 }

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+#if Metrics
+internal import HTTPDNSPrimitives
+internal import Metrics
+
+/// A series: a metric with the values of its dimensions.
+struct MetricSeries: Hashable, Sendable {
+    var name: MetricName
+    /// The values, in the order of the names; nil for a dimension that the series lacks. Those at the end may be missing.
+    var values: [String?] = []
+
+    /// The dimensions in the form of swift-metrics.
+    var dimensions: [(String, String)] {
+        zip(name.dimensions, values).compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    /// The series that takes its place when there are too many: with no route and no host of its own.
+    var folded: MetricSeries {
+        var folded = self
+        for (index, dimension) in name.dimensions.enumerated() where index < values.count && values[index] != nil {
+            if dimension == MetricName.Dimension.route || dimension == MetricName.Dimension.server {
+                folded.values[index] = MetricName.others
+            } else if dimension == MetricName.Dimension.port {
+                folded.values[index] = nil
+            }
+        }
+        return folded
+    }
+}
+
+/// The metrics created so far, so that each is requested from the factory once. For any number of tasks.
+final class MetricHandles: Sendable {
+    private let factory: any MetricsFactory
+    private let counters = HandleTable<Counter>()
+    private let floatingPointCounters = HandleTable<FloatingPointCounter>()
+    private let meters = HandleTable<Meter>()
+    private let recorders = HandleTable<Recorder>()
+    private let timers = HandleTable<Metrics.Timer>()
+
+    init(factory: any MetricsFactory) { self.factory = factory }
+
+    /// Adds to a counter. A counter without counts is created nevertheless, so that its series begins at zero.
+    func add(_ reading: CounterReading) {
+        let (label, factory) = (reading.series.name.rawValue, factory)
+        if reading.series.name.kind == .floatingPointCounter {
+            let counter = floatingPointCounters.handle(for: reading.series) { series in
+                FloatingPointCounter(label: label, dimensions: series.dimensions, factory: factory)
+            }
+            if reading.value > 0 { counter.increment(by: reading.value) }
+        } else {
+            let counter = counters.handle(for: reading.series) { series in
+                Counter(label: label, dimensions: series.dimensions, factory: factory)
+            }
+            if reading.value > 0 { counter.increment(by: Int64(reading.value)) }
+        }
+    }
+
+    /// Adds to a counter of whole numbers.
+    func add(_ count: Int, to name: MetricName, _ values: String?...) {
+        add(CounterReading(series: MetricSeries(name: name, values: values), value: Double(count)))
+    }
+
+    func set(_ reading: CounterReading) {
+        let (label, factory) = (reading.series.name.rawValue, factory)
+        let meter = meters.handle(for: reading.series) { series in
+            Meter(label: label, dimensions: series.dimensions, factory: factory)
+        }
+        meter.set(reading.value)
+    }
+
+    /// Sets a meter.
+    func set(_ name: MetricName, _ values: String?..., to value: Int) {
+        set(CounterReading(series: MetricSeries(name: name, values: values), value: Double(value)))
+    }
+
+    func record(_ elapsed: Duration, as series: MetricSeries) {
+        let (label, factory) = (series.name.rawValue, factory)
+        let timer = timers.handle(for: series) { series in
+            Metrics.Timer(
+                label: label,
+                dimensions: series.dimensions,
+                preferredDisplayUnit: .seconds,
+                factory: factory
+            )
+        }
+        timer.recordNanoseconds(elapsed.wholeNanoseconds)
+    }
+
+    /// Records a size in bytes.
+    func record(bytes: Int64, as series: MetricSeries) {
+        let (label, factory) = (series.name.rawValue, factory)
+        let recorder = recorders.handle(for: series) { series in
+            Recorder(label: label, dimensions: series.dimensions, factory: factory)
+        }
+        recorder.record(bytes)
+    }
+}
+
+/// The metrics of one kind, by their series.
+final class HandleTable<Handle: Sendable>: Sendable {
+    private let handles = Lock<[MetricSeries: Handle]>([:])
+
+    /// A limit, because the settings may have thousands of routes.
+    private let limit: Int
+
+    init(limit: Int = 4096) { self.limit = limit }
+
+    /// Returns the handle of a series; beyond the limit, that of the folded series.
+    /// - Parameter make: Makes a handle. It is not called under the lock, because a metrics factory is user code.
+    func handle(for series: MetricSeries, _ make: (MetricSeries) -> Handle) -> Handle {
+        let (known, isFull) = handles.withLock { ($0[series], $0.count >= limit) }
+        if let known { return known }
+        let series = isFull ? series.folded : series
+        if isFull, let known = handles.withLock({ $0[series] }) { return known }
+        let made = make(series)
+        return handles.withLock { handles in
+            if let known = handles[series] { return known }
+            handles[series] = made
+            return made
+        }
+    }
+}
+#endif

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+#if Metrics
+import HTTPDNS
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+@testable import HTTPDNSMetrics
+
+@Suite("Hosts in series of requests", .timeLimit(.minutes(5)))
+struct HostLabelTests {
+    private static let duration = "http.client.request.duration"
+
+    /// Nor an address or a port.
+    @Test("Series of requests do not grow with the number of hosts, and none has one")
+    func unlabeled() async throws {
+        let few = try await Self.series(hosts: 5)
+        let many = try await Self.series(hosts: 500)
+        #expect(many == few && many.count > 20)
+        #expect(!many.contains { $0.contains("host-") || $0.contains("127.0.0.1") })
+    }
+
+    private static func series(hosts: Int) async throws -> Set<String> {
+        let server = try RawServer(.serve("ok"))
+        let measured = try await MeasuredClient(["*.many.test": "127.0.0.1:\(server.port)"])
+        for number in 0..<hosts { #expect(await measured.get("http://host-\(number).many.test/")) }
+        try await measured.end()
+        return measured.series.filter { !$0.hasPrefix("httpdns.events.missed") }
+    }
+
+    @Test("Only listed hosts are labeled, with the port of the URL, and all others together")
+    func labeled() async throws {
+        let server = try RawServer(.serve("ok"))
+        let address = "127.0.0.1:\(server.port)"
+        let measured = try await MeasuredClient(
+            ["listed.test": address, "other.test": address],
+            labeling: ["listed.test", "xn--bcher-kva.test"]
+        )
+        #expect(await measured.get("http://Listed.test/"))
+        #expect(await measured.get("http://user:word@listed.test:8080/a@b?c=d"))
+        #expect(await measured.get("http://other.test/"))
+        #expect(await !measured.get("https://b\u{fc}cher.test:99/"))
+        #expect(
+            measured.counts(Self.duration).filter { !$0.key.contains("resolve-failed") } == [
+                "GET none 200 1.1 listed.test 80": 1, "GET none 200 1.1 listed.test 8080": 1,
+                "GET none 200 1.1 _OTHER": 1,
+            ]
+        )
+        #expect(measured.counts(Self.duration)["GET none resolve-failed xn--bcher-kva.test"] == 1)
+        try await measured.end()
+    }
+
+    @Test("Beyond the limit, further routes and hosts share one series")
+    func limited() {
+        let table = HandleTable<String>(limit: 2)
+        func value(_ route: String, _ server: String) -> String {
+            let values = ["GET", route, "200", "2", nil, server, "443"]
+            return table.handle(for: MetricSeries(name: .requestDuration, values: values)) { series in
+                series.dimensions.map(\.1).joined(separator: " ")
+            }
+        }
+        #expect(value("a", "one") == "GET a 200 2 one 443")
+        #expect(value("b", "one") == "GET b 200 2 one 443")
+        #expect(value("c", "two") == "GET _OTHER 200 2 _OTHER")
+        #expect(value("d", "three") == "GET _OTHER 200 2 _OTHER")
+        #expect(value("a", "one") == "GET a 200 2 one 443")
+    }
+}
+#endif
