@@ -332,6 +332,17 @@ let package = Package(
             dependencies: ["HTTPDNS", "HTTPDNSLocalProvider"],
             path: "Examples/Sources/LocalProvider"
         ),
+        // The endpoint in Docs/Observability.md, which HTTPDNSMetricsTests scrapes. As strangers write it, likewise.
+        .target(
+            name: "PrometheusExample",
+            dependencies: [
+                "HTTPDNS",
+                "HTTPDNSMetrics",
+                .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["LocalProvider"])),
+            ],
+            path: "Examples/Sources/Prometheus"
+        ),
         .executableTarget(
             name: "httpdns-service-probe",
             dependencies: [
@@ -387,7 +398,7 @@ let package = Package(
             name: "HTTPDNSMetricsTests",
             dependencies: [
                 "HTTPDNSCore", "HTTPDNS", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSResponseCache", "HTTPDNSTesting",
-                "HTTPDNSVendors", "ServerRig",
+                "HTTPDNSVendors", "PrometheusExample", "ServerRig",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),

@@ -46,12 +46,19 @@ struct MonitoringTests {
     /// As exporters for Prometheus write it.
     private static func underscored(_ name: String) -> String { name.replacing(".", with: "_") }
 
+    /// What they add to it.
+    private static func suffixes(of kind: MetricName.Kind) -> [String] {
+        switch kind {
+        case .counter, .floatingPointCounter: ["_total"]
+        case .meter: [""]
+        case .recorder, .timer: ["_bucket", "_sum", "_count"]
+        }
+    }
+
     /// The metric that a word of a query is a series of.
     private static func metric(_ word: String) -> MetricName? {
-        let suffixes = ["", "_bucket", "_sum", "_count"]
-        return MetricName.allCases.first { name in
-            let isTimer = name.kind == .timer
-            return suffixes.prefix(isTimer ? 4 : 1).contains { underscored(name.rawValue) + $0 == word }
+        MetricName.allCases.first { name in
+            suffixes(of: name.kind).contains { underscored(name.rawValue) + $0 == word }
         }
     }
 
@@ -69,14 +76,15 @@ struct MonitoringTests {
         let metrics = words.compactMap(Self.metric)
         #expect(!metrics.isEmpty, "no metric in \(query.text)")
         let dimensions = Set(metrics.flatMap(\.dimensions).map(Self.underscored))
-        for word in words where word.hasPrefix("httpdns_") || word.hasPrefix("dns_") || word == "error_type" {
+        let prefixes = ["httpdns_", "http_", "dns_", "network_", "server_", "error_"]
+        for word in words where prefixes.contains(where: { word.hasPrefix($0) }) {
             #expect(Self.metric(word) != nil || dimensions.contains(word), "\(word) in \(query.text)")
         }
     }
 
     @Test("A counter appears as a rate only, and a meter never as a rate", arguments: queries)
     func rates(_ query: Query) {
-        for match in query.text.matches(of: /(rate\()?\b((?:httpdns|dns)_[a-z_]+)\b(?=\{|\[|\))/) {
+        for match in query.text.matches(of: /(rate\()?\b((?:httpdns|http_client|dns)_[a-z_]+)\b(?=\{|\[|\))/) {
             guard let metric = Self.metric(String(match.output.2)) else { continue }
             #expect((match.output.1 != nil) == (metric.kind != .meter), "\(match.output.0) in \(query.text)")
         }
@@ -100,14 +108,23 @@ struct MonitoringTests {
         #expect(open.isEmpty && !isQuoted, "\(query.text)")
     }
 
-    @Test("Each alert has a severity, a summary and a section of the runbook")
-    func alerts() throws {
+    /// The sections below "Alerts" in the runbook, as their links name them.
+    private static func sections() throws -> [String: [Substring]] {
         let lines = try Document("Docs/Operations/README.md").text.split(separator: "\n")
-        let headings = Set(
-            lines.filter { $0.hasPrefix("#") }.map { line in
-                line.drop { $0 == "#" || $0 == " " }.lowercased().replacing(" ", with: "-")
-            }
-        )
+        let alerts = lines.drop { $0 != "## Alerts" }.dropFirst().prefix { !$0.hasPrefix("## ") }
+        var sections: [String: [Substring]] = [:]
+        var name = ""
+        for line in alerts {
+            if line.hasPrefix("### ") { name = line.dropFirst(4).lowercased().replacing(" ", with: "-") }
+            sections[name, default: []].append(line)
+        }
+        return sections
+    }
+
+    @Test("Each alert has a severity, a summary, and its action in the runbook")
+    func alerts() throws {
+        let sections = try Self.sections()
+        var runbooks: Set<String> = [""]
         var names: Set<String> = []
         for rule in try Self.alertRules() {
             let name = try #require(rule["alert"] as? String)
@@ -118,9 +135,39 @@ struct MonitoringTests {
             let annotations = try #require(rule["annotations"] as? [String: Any])
             #expect((annotations["summary"] as? String)?.isEmpty == false)
             let runbook = try #require(annotations["runbook"] as? String)
-            #expect(headings.contains(String(runbook.split(separator: "#").last ?? "")), "\(runbook)")
+            let section = String(runbook.split(separator: "#").last ?? "")
+            for part in ["*Means*: ", "*First look*: ", "*Do*: ", "*Do not* "] {
+                #expect(sections[section]?.contains { $0.hasPrefix(part) } == true, "\(runbook) has no \(part)")
+            }
+            runbooks.insert(section)
             #expect((rule["for"] as? String)?.wholeMatch(of: /[0-9]+[smh]/) != nil)
         }
+        #expect(Set(sections.keys) == runbooks)
+    }
+
+    @Test("Each alert has a unit test in which it fires, and one in which none does")
+    func unitTests() throws {
+        let root = try Yams.load(yaml: try Document("Docs/Prometheus/httpdns.tests.yaml").text) as? [String: Any]
+        let tests = try #require(root?["tests"] as? [[String: Any]])
+        let checks = tests.flatMap { $0["promql_expr_test"] as? [[String: Any]] ?? [] }
+        #expect(checks.allSatisfy { $0["expr"] as? String == "ALERTS{alertstate=\"firing\"}" })
+        let fired = checks.flatMap {
+            ($0["exp_samples"] as? [[String: Any]] ?? []).compactMap { $0["labels"] as? String }
+        }
+        let quiet = try #require(tests.first { $0["name"] as? String == "No alert below the limits" })
+        let series = (quiet["input_series"] as? [[String: Any]] ?? []).compactMap { $0["series"] as? String }
+        for rule in try Self.alertRules() {
+            let name = try #require(rule["alert"] as? String)
+            #expect(fired.count { $0.contains("alertname=\"\(name)\"") } == 1, "\(name)")
+            let words = (rule["expr"] as? String ?? "").matches(of: /[a-z_]+/).map { String($0.output) }
+            let metrics = Set(words.filter { Self.metric($0) != nil })
+            #expect(!metrics.isEmpty && metrics.allSatisfy { metric in series.contains { $0.hasPrefix(metric + "{") } })
+        }
+        #expect(
+            (quiet["promql_expr_test"] as? [[String: Any]] ?? []).allSatisfy {
+                ($0["exp_samples"] as? [Any])?.isEmpty == true
+            }
+        )
     }
 
     @Test("The dashboard's panels do not overlap, and have descriptions")

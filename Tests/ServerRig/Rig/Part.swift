@@ -25,6 +25,8 @@ extension ServerRig {
         case apache
         /// The origin with Digest by SHA-256 and `auth-int`.
         case httpbin
+        /// The metrics server and `promtool`.
+        case prometheus
         /// A C compiler, for ``Tripwire`` and ``SystemAnswers``.
         case compiler
 
@@ -44,6 +46,7 @@ extension ServerRig {
                     && access("\(ApacheServer.modules)/mod_auth_digest.so", R_OK) == 0
             case .httpbin:
                 access(HTTPBinServer.interpreter, X_OK) == 0 && access(HTTPBinServer.package, R_OK) == 0
+            case .prometheus: Command.find("prometheus") != nil && Command.find("promtool") != nil
             case .compiler: PreloadedLibrary.compiler != nil
             }
         }
@@ -59,6 +62,7 @@ extension ServerRig {
             case .haproxy: "haproxy"
             case .apache: "apache2-bin openssl"
             case .httpbin: "python3-httpbin"
+            case .prometheus: "prometheus"
             case .compiler: "gcc libc6-dev"
             }
         }

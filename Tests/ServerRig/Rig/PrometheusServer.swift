@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+/// Prometheus on a free port of 127.0.0.1. It scrapes one endpoint ten times a second, and evaluates rules every second.
+public final class PrometheusServer: Sendable {
+    /// The port of its API, on 127.0.0.1.
+    public let port: UInt16
+    private let process: GuardedProcess
+
+    /// Starts the server.
+    /// - Parameters:
+    ///   - port: The port of the endpoint on 127.0.0.1, with the path `/metrics`.
+    ///   - job: The value of the label `job`.
+    ///   - rules: The path of a file of rules.
+    /// - Throws: ``RigError`` with its output, when it does not start.
+    public init(scraping port: UInt16, job: String, rules: String) async throws {
+        let folder = try GuardedProcess.newFolder()
+        self.port = try GuardedProcess.freePort()
+        let settings = """
+            global: { scrape_interval: 100ms, scrape_timeout: 100ms, evaluation_interval: 1s }
+            rule_files: [ "\(rules)" ]
+            scrape_configs:
+              - job_name: \(job)
+                static_configs: [ { targets: [ "127.0.0.1:\(port)" ] } ]
+            """
+        try FileDescriptor.write(settings, to: "\(folder)/prometheus.yml")
+        process = try await GuardedProcess(
+            "prometheus",
+            [
+                "--config.file=\(folder)/prometheus.yml", "--storage.tsdb.path=\(folder)/data", "--log.level=warn",
+                "--web.listen-address=127.0.0.1:\(self.port)",
+            ],
+            folder: folder,
+            port: self.port
+        )
+    }
+}
+
+extension ServerRig {
+    /// Returns a port on 127.0.0.1 that is free now, for a server that a test starts itself.
+    public static func freePort() throws -> UInt16 { try GuardedProcess.freePort() }
+}
