@@ -15,7 +15,8 @@ internal import Synchronization
 /// await ClientMetrics(client).run()
 /// ```
 ///
-/// Calls are exported when they end, by the records of `recordCalls`: none is missed. Counters and states are exported at an
+/// Calls are exported when they end, by the records of `recordCalls`: none is missed. That happens in the tasks that end them, so
+/// the metrics of the factory must not block. Counters and states are exported at an
 /// interval and once more at the end. No label is a host name unless it is listed, and the number of series is bounded.
 public final class ClientMetrics: Sendable {
     private let client: HTTPDNSClient

@@ -33,11 +33,15 @@ struct MetricSeries: Hashable, Sendable {
 /// The metrics created so far, so that each is requested from the factory once. For any number of tasks.
 final class MetricHandles: Sendable {
     private let factory: any MetricsFactory
-    private let counters = HandleTable<Counter>()
-    private let floatingPointCounters = HandleTable<FloatingPointCounter>()
-    private let meters = HandleTable<Meter>()
-    private let recorders = HandleTable<Recorder>()
-    private let timers = HandleTable<Metrics.Timer>()
+    // The resolver's counters bound the number of their routes themselves.
+    private let counters = HandleTable<Counter>(limit: .max)
+    private let floatingPointCounters = HandleTable<FloatingPointCounter>(limit: .max)
+    private let meters = HandleTable<Meter>(limit: .max)
+    private let recorders = HandleTable<Recorder>(limit: MetricHandles.maximumSeries)
+    private let timers = HandleTable<Metrics.Timer>(limit: MetricHandles.maximumSeries)
+
+    /// A limit, because the settings may have thousands of routes.
+    static let maximumSeries = 4096
 
     init(factory: any MetricsFactory) { self.factory = factory }
 
@@ -101,11 +105,9 @@ final class MetricHandles: Sendable {
 /// The metrics of one kind, by their series.
 final class HandleTable<Handle: Sendable>: Sendable {
     private let handles = Lock<[MetricSeries: Handle]>([:])
-
-    /// A limit, because the settings may have thousands of routes.
     private let limit: Int
 
-    init(limit: Int = 4096) { self.limit = limit }
+    init(limit: Int) { self.limit = limit }
 
     /// Returns the handle of a series; beyond the limit, that of the folded series.
     /// - Parameter make: Makes a handle. It is not called under the lock, because a metrics factory is user code.
