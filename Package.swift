@@ -397,7 +397,8 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSMetricsTests",
             dependencies: [
-                "HTTPDNSCore", "HTTPDNS", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSResponseCache", "HTTPDNSTesting",
+                "HTTPDNSCore", "HTTPDNS", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSResponseCache",
+                "HTTPDNSTesting",
                 "HTTPDNSVendors", "PrometheusExample", "ServerRig",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
