@@ -70,7 +70,7 @@ final class RecordFolder: Sendable {
             return nil
         }
         if end < bytes.count { try cut(number, to: end) }
-        let time = WallClock.modificationTime(of: Self.name(number), in: descriptor) ?? 0
+        let time = WallClock.modificationTime(of: Self.name(number), in: folder.descriptor) ?? 0
         return SegmentList.Segment(
             number: number,
             bytes: Int64(end),
