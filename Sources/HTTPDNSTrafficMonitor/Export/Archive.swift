@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 public import HTTPDNS
-internal import HTTPDNSCore
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -48,22 +47,7 @@ extension HTTPDNSClient.TrafficMonitor {
         /// - Throws: ``HTTPDNSClient/TrafficMonitor/Error`` when the file cannot be written, or the system gives no thread; an
         ///   earlier file then stays. `CancellationError`: the file may still be written after it.
         public func write(to path: String) async throws {
-            do {
-                try await SerialWork().run { try self.writeFile(to: path) }
-            } catch is SerialWork.NoThread {
-                throw Error(path: path, "the archive cannot be written: the system gave no thread")
-            }
-        }
-
-        private func writeFile(to path: String) throws {
-            do {
-                let file = try ReplacedFile(path, isPrivate: true)
-                var chunks = ArchiveChunks(records)
-                while let chunk = chunks.next() { try file.append(chunk) }
-                try file.finish()
-            } catch {
-                throw Error(path: path, "the archive cannot be written: \(error.reason)")
-            }
+            try await ExportFile.write("archive", to: path, ArchiveChunks(records))
         }
     }
 
@@ -76,7 +60,7 @@ extension HTTPDNSClient.TrafficMonitor {
 }
 
 /// The chunks of a HAR text.
-struct ArchiveChunks: Sendable {
+struct ArchiveChunks: IteratorProtocol, Sendable {
     private var records: ArraySlice<HTTPDNSClient.TrafficMonitor.Record>
     private var entries: ArraySlice<HTTPArchive.Entry> = []
     private var hasBegun = false

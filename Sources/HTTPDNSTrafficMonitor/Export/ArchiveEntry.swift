@@ -85,27 +85,18 @@ extension HTTPArchive.Entry {
         isLast: Bool,
         of record: HTTPDNSClient.TrafficMonitor.Record
     ) -> HTTPArchive.Timings {
-        let phases = hop.phases
-        let dns = phases.resolve?.inMilliseconds
+        let timeline = HopTimeline(hop, isLast: isLast, of: record)
+        func milliseconds(_ phase: HopTimeline.Phase) -> Double? { timeline[phase]?.inMilliseconds }
         // The time of TLS is part of the time for connecting.
-        let connect = phases.connect.map { $0.inMilliseconds + (phases.tls?.inMilliseconds ?? 0) }
-        let untilHead = hop.duration?.inMilliseconds ?? 0
-        // Without a server, all of the time is that of the answer.
-        let wait = phases.firstByte?.inMilliseconds ?? (hop.isAnsweredInProcess ? untilHead : 0)
-        var receive = 0.0
-        if isLast, let duration = hop.duration, hop.status != nil {
-            receive = max(0, (record.duration - hop.offset - duration).inMilliseconds)
-        }
-        // What is left is the wait for a connection, for other addresses, and for interceptors.
-        let blocked = untilHead - (dns ?? 0) - (connect ?? 0) - wait
+        let connect = milliseconds(.connect).map { $0 + (milliseconds(.tls) ?? 0) }
         return HTTPArchive.Timings(
-            blocked: hop.duration == nil ? -1 : max(0, blocked),
-            dns: dns ?? -1,
+            blocked: hop.duration == nil ? -1 : (milliseconds(.blocked) ?? 0) + (milliseconds(.race) ?? 0),
+            dns: milliseconds(.resolve) ?? -1,
             connect: connect ?? -1,
-            ssl: phases.tls?.inMilliseconds ?? -1,
+            ssl: milliseconds(.tls) ?? -1,
             send: 0,
-            wait: wait,
-            receive: receive
+            wait: milliseconds(.wait) ?? 0,
+            receive: milliseconds(.receive) ?? 0
         )
     }
 

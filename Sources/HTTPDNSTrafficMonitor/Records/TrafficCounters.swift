@@ -84,22 +84,46 @@ extension HTTPDNSClient.TrafficMonitor {
         private func rate(_ count: Int) -> Double { requests == 0 ? 0 : Double(count) / Double(requests) }
 
         fileprivate mutating func add(_ hop: HTTPDNSClient.CallRecord.Hop, isFailed: Bool) {
-            guard !hop.isAnsweredInProcess, !hop.isMerged else {
+            add(
+                isAnsweredInProcess: hop.isAnsweredInProcess || hop.isMerged,
+                status: hop.status?.code,
+                isFailed: isFailed,
+                bytes: Bytes(
+                    requestHead: hop.requestHeadBytes,
+                    requestBody: hop.requestBodyBytes,
+                    responseHead: hop.responseHeadBytes,
+                    responseBody: hop.responseBodyBytes
+                )
+            )
+        }
+
+        /// Adds a recorded hop.
+        mutating func add(_ hop: Hop, isFailed: Bool) {
+            add(
+                isAnsweredInProcess: hop.isAnsweredInProcess || hop.isMerged,
+                status: hop.status,
+                isFailed: isFailed,
+                bytes: hop.bytes
+            )
+        }
+
+        private mutating func add(isAnsweredInProcess: Bool, status: Int?, isFailed: Bool, bytes: Bytes) {
+            guard !isAnsweredInProcess else {
                 answeredInProcess += 1
                 return
             }
             requests += 1
-            switch hop.status?.code {
+            switch status {
             case .some(400...499): clientErrors += 1
             case .some(500...599): serverErrors += 1
             case nil where !isFailed: canceled += 1
             default: break
             }
             if isFailed { failed += 1 }
-            requestHeadBytes += hop.requestHeadBytes ?? 0
-            requestBodyBytes += hop.requestBodyBytes ?? 0
-            responseHeadBytes += hop.responseHeadBytes ?? 0
-            responseBodyBytes += hop.responseBodyBytes ?? 0
+            requestHeadBytes += bytes.requestHead ?? 0
+            requestBodyBytes += bytes.requestBody ?? 0
+            responseHeadBytes += bytes.responseHead ?? 0
+            responseBodyBytes += bytes.responseBody ?? 0
         }
     }
 }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+
+/// The phases of a hop, one after the other, on the time axis of its call.
+struct HopTimeline: Hashable, Sendable {
+    /// A phase, in the order of time.
+    enum Phase: String, CaseIterable, Sendable {
+        /// The time before the response head that no other phase accounts for: the wait for a connection, and interceptors.
+        case blocked
+        case resolve
+        /// Other addresses that were tried before the one that answered.
+        case race
+        case connect
+        case tls
+        /// From the sending of the request until the first byte of the response.
+        case wait
+        /// From the response head until the last byte that the caller read.
+        case receive
+
+        /// The name that readers see.
+        var name: String {
+            switch self {
+            case .blocked: "blocked"
+            case .resolve: "resolve"
+            case .race: "other addresses"
+            case .connect: "connect"
+            case .tls: "TLS"
+            case .wait: "first byte"
+            case .receive: "receive"
+            }
+        }
+    }
+
+    /// A phase that happened.
+    struct Segment: Hashable, Sendable {
+        let phase: Phase
+        /// The time from the start of the call.
+        let start: Duration
+        let length: Duration
+    }
+
+    let segments: [Segment]
+
+    /// - Parameter isLast: Whether the caller got the response of the hop, with its body.
+    init(
+        _ hop: HTTPDNSClient.TrafficMonitor.Hop,
+        isLast: Bool,
+        of record: HTTPDNSClient.TrafficMonitor.Record
+    ) {
+        var start = hop.offset
+        segments = Self.lengths(hop, isLast: isLast, of: record).map { phase, length in
+            defer { start += length }
+            return Segment(phase: phase, start: start, length: length)
+        }
+    }
+
+    /// The length of a phase; nil when it did not happen, or is not known.
+    subscript(phase: Phase) -> Duration? { segments.first { $0.phase == phase }?.length }
+
+    /// The time from the start of the call to the end of the last phase.
+    var end: Duration? { segments.last.map { $0.start + $0.length } }
+
+    private static func lengths(
+        _ hop: HTTPDNSClient.TrafficMonitor.Hop,
+        isLast: Bool,
+        of record: HTTPDNSClient.TrafficMonitor.Record
+    ) -> [(Phase, Duration)] {
+        let phases = hop.phases
+        // The end of a canceled hop is that of its call.
+        let untilHead = hop.duration ?? (isLast ? max(.zero, record.duration - hop.offset) : .zero)
+        // Without a server, all of the time is that of the answer.
+        let wait = phases.firstByte ?? (hop.isAnsweredInProcess ? untilHead : nil)
+        let known = [phases.resolve, phases.connect, phases.tls, wait].reduce(Duration.zero) { $0 + ($1 ?? .zero) }
+        let rest = max(.zero, untilHead - known)
+        // Where no address answered, the attempts took the time.
+        let hasOnlyFailed = hop.status == nil && !hop.addresses.attempts.isEmpty
+        let race = (phases.race ?? (hasOnlyFailed ? rest : nil)).map { min($0, rest) }
+        var lengths: [(Phase, Duration)] = []
+        let blocked = rest - (race ?? .zero)
+        if blocked > .zero { lengths.append((.blocked, blocked)) }
+        if let resolve = phases.resolve { lengths.append((.resolve, resolve)) }
+        if let race { lengths.append((.race, race)) }
+        if let connect = phases.connect { lengths.append((.connect, connect)) }
+        if let tls = phases.tls { lengths.append((.tls, tls)) }
+        if let wait { lengths.append((.wait, wait)) }
+        if let receive = receive(hop, isLast: isLast, of: record) { lengths.append((.receive, receive)) }
+        return lengths
+    }
+
+    private static func receive(
+        _ hop: HTTPDNSClient.TrafficMonitor.Hop,
+        isLast: Bool,
+        of record: HTTPDNSClient.TrafficMonitor.Record
+    ) -> Duration? {
+        guard hop.status != nil, let duration = hop.duration else { return nil }
+        if isLast { return max(.zero, record.duration - hop.offset - duration) }
+        // The short body of a redirect is read before the next hop.
+        return hop.phases.total.map { total in
+            let phases = [hop.phases.race, hop.phases.connect, hop.phases.tls, hop.phases.firstByte]
+            return max(.zero, total - phases.reduce(Duration.zero) { $0 + ($1 ?? .zero) })
+        }
+    }
+}
+
+extension HTTPDNSClient.TrafficMonitor.Record {
+    /// The phases of each hop.
+    var timelines: [HopTimeline] {
+        hops.indices.map { HopTimeline(hops[$0], isLast: $0 == hops.count - 1, of: self) }
+    }
+}
