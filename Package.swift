@@ -361,7 +361,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "httpdns-monitor-probe",
-            dependencies: ["HTTPDNS", "HTTPDNSTrafficMonitor"],
+            dependencies: ["HTTPDNS", "HTTPDNSTrafficMonitor", "ServerRig"],
             path: "Tests/MonitorProbe",
             swiftSettings: settings
         ),

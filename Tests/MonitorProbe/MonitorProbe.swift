@@ -10,10 +10,13 @@ import HTTPDNSTrafficMonitor
 /// `write FOLDER FIRST`: makes calls whose URLs are numbered from FIRST on, with a file store in the folder, until it is killed.
 /// It prints a number when the records up to it are written. After 200 records it waits: beside other tests the kill may come
 /// late, and what is written meanwhile would be read by all processes after it.
+///
+/// `report FILE`: makes ``SampleTraffic`` against real servers, and writes its report.
 @main
 struct MonitorProbe {
     static func main() async throws {
         let arguments = CommandLine.arguments
+        if arguments.count == 3, arguments[1] == "report" { return try await SampleTraffic.report(to: arguments[2]) }
         guard arguments.count == 4, arguments[1] == "write", var number = Int(arguments[3]) else { exit(64) }
         var limits = HTTPDNSClient.TrafficMonitor.FileStore.Limits()
         limits.bytes = .mebibytes(64)

@@ -45,7 +45,13 @@ package final class TransferNotes: Sendable {
     fileprivate func note(_ attempt: Attempt, at index: inout Int) {
         index = noted.withLock { [index] noted in
             guard index < 0 else {
+                let race = noted[index].timings.race
                 noted[index] = attempt
+                // The loop forgets the race of a transfer before it notes its attempt for the last time.
+                if attempt.timings.race == nil, let race {
+                    noted[index].timings.race = race
+                    noted[index].timings.total = attempt.timings.total.map { $0 + race }
+                }
                 return index
             }
             noted.append(attempt)

@@ -42,6 +42,9 @@ enum AddressStory {
                 "\(attempt.endpoint) failed after \(attempt.elapsed.shortText) in the phase \(attempt.phase): \(attempt.failure)."
             )
         }
+        if let race = hop.phases.race, let first = addresses.candidates.first, first != addresses.endpoint {
+            sentences.append("\(first) had no connection when the next address was tried, after \(race.shortText).")
+        }
         if let endpoint = addresses.endpoint { sentences.append(answer(of: hop, endpoint)) }
         if hop.isHedged { sentences.append("The request was sent to two addresses, and this response was the first.") }
         if let cache = hop.cacheSource { sentences.append("Response cache: \(cache).") }
@@ -75,8 +78,10 @@ enum AddressStory {
     }
 
     private static func freshness(_ addresses: HTTPDNSClient.TrafficMonitor.AddressChoice) -> String {
-        let age = addresses.age.map { " \($0.shortText) before" } ?? ""
-        let left = addresses.timeLeft.map { ", with \($0.shortText) left to live" } ?? ""
-        return age + left
+        let parts = [
+            addresses.age.map { "queried \($0.shortText) earlier" },
+            addresses.timeLeft.map { "\($0.shortText) left to live" },
+        ].compactMap(\.self)
+        return parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))"
     }
 }

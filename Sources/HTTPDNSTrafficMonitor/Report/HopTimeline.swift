@@ -7,9 +7,10 @@ internal import HTTPDNS
 struct HopTimeline: Hashable, Sendable {
     /// A phase, in the order of time.
     enum Phase: String, CaseIterable, Sendable {
-        /// The time before the response head that no other phase accounts for: the wait for a connection, and interceptors.
-        case blocked
         case resolve
+        /// The time before the response head that no other phase accounts for: mostly the wait for a connection, also that of
+        /// interceptors.
+        case blocked
         /// Other addresses that were tried before the one that answered.
         case race
         case connect
@@ -22,8 +23,8 @@ struct HopTimeline: Hashable, Sendable {
         /// The name that readers see.
         var name: String {
             switch self {
-            case .blocked: "blocked"
             case .resolve: "resolve"
+            case .blocked: "blocked"
             case .race: "other addresses"
             case .connect: "connect"
             case .tls: "TLS"
@@ -79,8 +80,8 @@ struct HopTimeline: Hashable, Sendable {
         let race = (phases.race ?? (hasOnlyFailed ? rest : nil)).map { min($0, rest) }
         var lengths: [(Phase, Duration)] = []
         let blocked = rest - (race ?? .zero)
-        if blocked > .zero { lengths.append((.blocked, blocked)) }
         if let resolve = phases.resolve { lengths.append((.resolve, resolve)) }
+        if blocked > .zero { lengths.append((.blocked, blocked)) }
         if let race { lengths.append((.race, race)) }
         if let connect = phases.connect { lengths.append((.connect, connect)) }
         if let tls = phases.tls { lengths.append((.tls, tls)) }

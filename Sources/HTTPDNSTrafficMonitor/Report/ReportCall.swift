@@ -54,7 +54,7 @@ struct ReportCall {
         return """
             <details class="call">
             <summary><span class="result \(Self.style(of: record))">\(record.result)</span>\
-            <span class="what"><b>\(record.method)</b> \(record.url)</span>\
+            <span class="what"><b>\(record.method)</b> \(Self.shortened(record.url))</span>\
             <span class="size">\(TrafficFigures.bytes(record.bodyBytes))</span>\
             <span class="time">\(record.duration.shortText)</span>\
             <span class="bar" aria-hidden="true">\(frame(after: offset))\(bars)</span></summary>
@@ -75,6 +75,14 @@ struct ReportCall {
         case .some: "r-failed"
         case nil: "r-moved"
         }
+    }
+
+    /// Returns a URL with a quiet host, and without the scheme https.
+    private static func shortened(_ url: String) -> HTML {
+        let rest = url.hasPrefix("https://") ? url.dropFirst(8) : url[...]
+        let authority = rest.hasPrefix("http://") ? rest.dropFirst(7) : rest
+        let path = authority.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+        return "<span class=\"quiet\">\(String(rest[..<path]))</span>\(String(rest[path...]))"
     }
 
     // MARK: bars

@@ -259,7 +259,7 @@ struct ReportPage {
         }
         return """
             <section class="card"><h2>Errors</h2>
-            <div class="scroll"><table><thead><tr><th>Error</th><th>Count</th><th class="text">Host, newest message</th>\
+            <div class="scroll"><table class="errors"><thead><tr><th>Error</th><th>Count</th><th class="text">Host, newest message</th>\
             <th>Newest</th></tr></thead><tbody>
             \(rows)</tbody></table></div>
             \(Self.omitted(summary.errors.count, "kinds of errors"))

@@ -114,12 +114,25 @@ enum ReportStyle {
           .tiles { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 8px; }
           .tile, .card { padding: 10px 12px; }
           .call > summary { grid-template-columns: 52px minmax(0, 1fr) max-content; gap: 3px 8px; padding: 6px 2px; }
-          .what { grid-column: 2; } .size { display: none; } .bar { grid-column: 1 / -1; }
+          .what { grid-column: 2; white-space: normal; overflow-wrap: anywhere; display: -webkit-box;
+            -webkit-box-orient: vertical; -webkit-line-clamp: 2; } .size { display: none; } .bar { grid-column: 1 / -1; }
           .axis { grid-template-columns: minmax(0, 1fr); padding: 0 2px 3px; }
           .phases .bar { grid-column: auto; }
           .details { margin-left: 0; padding: 8px 0 8px 10px; }
           .columns { height: 110px; }
-          .labels span { font-size: 9px; }
+          .tile:last-child:nth-child(odd) { grid-column: 1 / -1; }
+          .labels span { font-size: 10px; overflow: visible; } .labels span:nth-child(even) { visibility: hidden; }
+          .percentiles { justify-content: space-between; gap: 6px 12px; }
+          .card > .scroll > table, .split table { display: block; } tbody, thead { display: block; }
+          .scroll tr { display: grid; grid-template-columns: repeat(5, minmax(0, 1fr)); }
+          .scroll th, .scroll td { padding: 2px 0; font-size: 12px; } .scroll .picture { display: none; }
+          .scroll tbody tr { padding: 4px 0; } .scroll tbody tr + tr > * { border-top: 0; }
+          .scroll tbody tr + tr { border-top: 1px solid var(--track); }
+          .scroll th:first-child { grid-column: 1 / -1; } .scroll thead th:first-child { display: none; }
+          .errors tr { grid-template-columns: 44px minmax(0, 1fr); gap: 0 12px; }
+          .errors td:last-child, .errors thead { display: none; }
+          .fields, .fields tbody, .fields tr, .fields th, .fields td { display: block; width: auto; padding: 0; }
+          .fields td { padding: 0 0 4px 12px; } .fields tbody tr + tr > * { border-top: 0; }
         }
         @media print { .call { break-inside: avoid; } html { background: none; } }
         """

@@ -4,6 +4,7 @@
 internal import ArgumentParser
 internal import HTTPDNS
 internal import HTTPDNSResponseCache
+internal import HTTPDNSTrafficMonitor
 internal import HTTPTypes
 
 /// `fetch URL`: send the request, and show every phase.
@@ -88,6 +89,18 @@ struct FetchCommand: Subcommand {
     )
     var cacheFolder: String?
 
+    @Option(
+        name: .customLong("har"),
+        help: ArgumentHelp("Write the call with its hops and bodies to this HAR file, also when it fails.", valueName: "FILE")
+    )
+    var archiveFile: String?
+
+    @Option(
+        name: .customLong("report"),
+        help: ArgumentHelp("Write the same as a web page, which loads nothing else.", valueName: "FILE")
+    )
+    var reportFile: String?
+
     @Flag(name: .customLong("fail"), help: "Treat a status of 400 or more as a failure (exit 1), and discard its body.")
     var failsOnStatus = false
 
@@ -106,23 +119,60 @@ struct FetchCommand: Subcommand {
         let request = try request(&settings)
         if let cacheFolder { settings.configuration.responseCache = try await openCache(cacheFolder) }
         let destination = try BodyDestination(path: outputFile, standardOutput: console.standardOutput)
+        let files = try TrafficFiles(archivePath: archiveFile, reportPath: reportFile, body: destination)
+        let monitor = files.isWanted || common.output.isVerbose ? try monitor() : nil
         console.note(settings.notes, unless: isJSON)
-        let report = try await settings.withClient { client in
-            try await fetch(request, client: client, to: destination, settings: settings, console: console)
+        let report: FetchReport
+        do {
+            report = try await settings.withClient { client in
+                monitor?.start(on: client)
+                return try await fetch(request, client: client, to: destination, settings: settings, console: console)
+            }
+        } catch {
+            await writeAfterFailure(files, monitor, on: console)
+            throw error
         }
         let failedHop = report.hops.last.flatMap { isFailure($0.status) ? $0 : nil }
         // An error page must not replace a good file.
         if failedHop == nil { try destination.finish() } else { destination.discard() }
+        try await files.write(monitor?.records ?? [])
         console.note(settings.remarks(on: report.hops.map(\.rewrite.resolution)), unless: isJSON)
         if isJSON {
             try console.standardOutput.write(report.json().indented + "\n")
         } else {
-            console.standardError.say(
-                text(report, settings: settings, screen: console.screen(for: console.standardError))
-            )
+            let screen = console.screen(for: console.standardError)
+            console.standardError.say(text(report, settings: settings, screen: screen))
+            if common.output.isVerbose, let monitor {
+                let appearance = TrafficText.Appearance(
+                    width: screen.width,
+                    isColored: screen.style.isColoured,
+                    isUnicode: screen.isUnicode
+                )
+                console.standardError.say(TrafficText(appearance).waterfall(monitor.records))
+            }
         }
         if let failedHop { throw statusFailure(failedHop) }
         return ExitStatus.done
+    }
+
+    private func monitor() throws -> HTTPDNSClient.TrafficMonitor {
+        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+        settings.requestBodyLimit = TrafficFiles.bodyLimit
+        settings.responseBodyLimit = TrafficFiles.bodyLimit
+        return try HTTPDNSClient.TrafficMonitor(settings)
+    }
+
+    /// Writes the files about a call that failed. Its own error is the one to report.
+    private func writeAfterFailure(
+        _ files: TrafficFiles,
+        _ monitor: HTTPDNSClient.TrafficMonitor?,
+        on console: Console
+    ) async {
+        do throws(CommandFailure) {
+            try await files.write(monitor?.records ?? [])
+        } catch {
+            console.note([error.message], unless: common.output.isJSON)
+        }
     }
 
     private func openCache(_ folder: String) async throws -> HTTPDNSClient.ResponseCache {

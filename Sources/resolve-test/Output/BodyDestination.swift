@@ -4,7 +4,7 @@
 internal import Foundation
 internal import HTTPDNS
 
-/// The destination of a response body. A file is complete or absent.
+/// The destination of a response body, or of a file about the traffic. A file is complete or absent.
 final class BodyDestination: Sendable {
     private enum Target {
         case nowhere
@@ -20,8 +20,19 @@ final class BodyDestination: Sendable {
         switch path {
         case nil: target = .nowhere
         case "-": target = .stream(standardOutput)
-        case let path?: target = try Self.open(path)
+        case let path?: target = try Self.open(path, of: "-o", isPrivate: false)
         }
+    }
+
+    /// Creates a file that only this user can read.
+    /// - Parameter option: The option that has the path.
+    init(path: String, of option: String) throws(CommandFailure) {
+        target = try Self.open(path, of: option, isPrivate: true)
+    }
+
+    /// The path of the file, without links; nil for no file.
+    var path: String? {
+        if case .file(let file) = target { file.path } else { nil }
     }
 
     func write(_ chunk: [UInt8]) throws(CommandFailure) {
@@ -48,23 +59,26 @@ final class BodyDestination: Sendable {
         .failed(code: "output-failed", "cannot write \(fault)")
     }
 
-    private static func open(_ path: String) throws(CommandFailure) -> Target {
-        guard !path.isEmpty else { throw .usage("-o has no value", hint: "give -o FILE, or -o - for standard output") }
+    private static func open(_ path: String, of option: String, isPrivate: Bool) throws(CommandFailure) -> Target {
+        guard !path.isEmpty else {
+            let hint = option == "-o" ? "give -o FILE, or -o - for standard output" : "give \(option) FILE"
+            throw .usage("\(option) has no value", hint: hint)
+        }
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
             guard status.st_mode & S_IFMT != S_IFDIR else {
-                throw .usage("-o \(path) is a directory", hint: "give a file in it")
+                throw .usage("\(option) \(path) is a directory", hint: "give a file in it")
             }
             // Devices and pipes (/dev/null) are written to, never replaced.
             let descriptor = Foundation.open(path, O_WRONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { throw .usage("-o \(path): \(SystemError.text(errno))") }
+            guard descriptor >= 0 else { throw .usage("\(option) \(path): \(SystemError.text(errno))") }
             return .stream(StandardStream(descriptor: descriptor))
         }
         do throws(FileFault) {
-            return .file(try ReplacedFile(path))
+            return .file(try ReplacedFile(path, isPrivate: isPrivate))
         } catch {
             throw .usage(
-                "-o \(path): \(error.reason)",
+                "\(option) \(path): \(error.reason)",
                 hint: "give a file in a folder that exists and can be written to"
             )
         }

@@ -22,8 +22,15 @@ struct Console: Sendable {
     func screen(for stream: StandardStream) -> Screen {
         Screen(
             width: stream.terminalWidth ?? .max,
-            style: Style(terminal: stream.isTerminal, environment: environment)
+            style: Style(terminal: stream.isTerminal, environment: environment),
+            isUnicode: usesUTF8
         )
+    }
+
+    /// Whether the locale's charset is UTF-8, by the variables of POSIX in their order.
+    private var usesUTF8: Bool {
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? ""
+        return ["utf-8", "utf8"].contains { locale.lowercased().hasSuffix($0) }
     }
 
     /// Returns whether a stream is a terminal that supports cursor movement; with `TERM=dumb` it does not.

@@ -6,6 +6,8 @@ struct Screen: Sendable {
     /// The number of columns; `.max` where lines are not folded, as in a file.
     var width: Int
     var style: Style
+    /// Whether characters beyond ASCII can be shown.
+    var isUnicode = false
 
     /// A file: no color, no folding.
     static let plain = Screen(width: .max, style: .plain)

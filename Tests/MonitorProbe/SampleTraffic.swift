@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNS
+import HTTPDNSTrafficMonitor
+import ServerRig
+
+/// The traffic of a shop's app against the servers of a rig, with all that a report draws: names from HTTP-DNS and from mappings,
+/// an address that does not answer, redirects, retries, errors, reused connections and bodies.
+struct SampleTraffic {
+    private typealias Request = HTTPDNSClient.Request
+
+    private let rig: ServerRig
+    private let client: HTTPDNSClient
+
+    /// Makes the traffic, and writes its report into a file.
+    static func report(to path: String) async throws {
+        let rig = try await ServerRig.start()
+        let silent = try BlackHole(address: "127.0.0.6", port: rig.tlsPort)
+        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+        settings.requestBodyLimit = .kibibytes(16)
+        settings.responseBodyLimit = .kibibytes(16)
+        let monitor = try HTTPDNSClient.TrafficMonitor(settings)
+        try await withHTTPDNSClient(configuration: configuration(rig, silent: silent.address)) { client in
+            monitor.start(on: client)
+            let traffic = SampleTraffic(rig: rig, client: client)
+            for number in 0..<4 {
+                await traffic.page(number)
+                // The pages are apart, as those of a reader are.
+                try await Task.sleep(for: .milliseconds(1300))
+            }
+        }
+        try await monitor.writeReport(to: path)
+        try await rig.stop()
+    }
+
+    private static func configuration(_ rig: ServerRig, silent: String) throws -> HTTPDNSClient.Configuration {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.trustRoots = .file(rig.certificateAuthorityFile)
+        var service = HTTPDNSDoHProvider.Configuration(
+            name: "city-dns",
+            url: rig.dohURL,
+            bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 1)]
+        )
+        service.trustRoots = .file(rig.certificateAuthorityFile)
+        service.answerScope = .loopback
+        configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]
+        configuration.resolver.routes = [
+            HTTPDNSRoute(try .init("*.shop.test"), .providers(["city-dns"], fallback: .none)),
+            HTTPDNSRoute(.any, .providers(["city-dns"], fallback: .none)),
+        ]
+        configuration.resolver.mappings[try .init("edge.wild.test")] = .addresses([
+            .init(stringLiteral: silent), "127.0.0.3",
+        ])
+        configuration.resolver.mappings[try .init("pay.wild.test")] = .addresses(["127.0.0.3"])
+        configuration.resolver.mappings[try .init("gone.wild.test")] = .addresses(["127.0.0.9"])
+        return configuration
+    }
+
+    private func url(_ host: String, _ path: String) -> String { "https://\(host):\(rig.tlsPort)\(path)" }
+
+    private func call(_ request: HTTPDNSClient.Request) async {
+        guard let response = try? await client.execute(request) else { return }
+        _ = try? await response.body.collect(upTo: .mebibytes(1))
+    }
+
+    private func get(_ host: String, _ path: String) async { await call(Request(url: url(host, path))) }
+
+    /// Makes the calls of one page.
+    private func page(_ number: Int) async {
+        var search = Request(url: url("api.shop.test", "/echo/search?q=blue%20chairs&page=\(number)"))
+        search.headerFields = [.accept: "application/json", .authorization: "Bearer secret"]
+        await call(search)
+        await withTaskGroup(of: Void.self) { calls in
+            for image in 0..<6 { calls.addTask { await get("img.shop.test", "/bytes?count=\(20_000 * (image + 1))") } }
+            calls.addTask { await get("cdn.shop.test", "/gzip/text.txt") }
+            calls.addTask { await get("api.shop.test", "/stall/0.0\(4 + number)") }
+            calls.addTask { await get("edge.wild.test", "/health") }
+        }
+        await get("one.test", "/redirect/302?to=\(url("img.shop.test", "/health"))")
+        await get("img.shop.test", "/missing-\(number).jpg")
+        await order(number)
+        switch number {
+        case 0: await get("gone.wild.test", "/")
+        case 1: await get("liar.test", "/")
+        case 2: await get("img.shop.test", "/truncated")
+        default: await slow()
+        }
+    }
+
+    /// Sends an order, and asks a server that is not ready until the retries end.
+    private func order(_ number: Int) async {
+        var order = Request(method: .post, url: url("pay.wild.test", "/echo/orders"))
+        order.body = .text("{\"order\": \(1200 + number), \"items\": [\"chair\"], \"card_token\": \"4111\"}")
+        order.headerFields[.contentType] = "application/json"
+        await call(order)
+        guard number == 1 else { return }
+        var status = Request(url: url("pay.wild.test", "/status/503"))
+        status.options.retries = .standard
+        await call(status)
+    }
+
+    private func slow() async {
+        var request = Request(url: url("api.shop.test", "/stall/2"))
+        request.options.timeout = .milliseconds(400)
+        await call(request)
+    }
+}
