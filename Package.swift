@@ -438,6 +438,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
+            exclude: ["HAR"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -42,7 +42,10 @@ enum AddressStory {
                 "\(attempt.endpoint) failed after \(attempt.elapsed.shortText) in the phase \(attempt.phase): \(attempt.failure)."
             )
         }
-        if let race = hop.phases.race, let first = addresses.candidates.first, first != addresses.endpoint {
+        let failed = addresses.attempts.map(\.endpoint)
+        if let race = hop.phases.race, let first = addresses.candidates.first, first != addresses.endpoint,
+            !failed.contains(first)
+        {
             sentences.append("\(first) had no connection when the next address was tried, after \(race.shortText).")
         }
         if let endpoint = addresses.endpoint { sentences.append(answer(of: hop, endpoint)) }

@@ -65,14 +65,16 @@ package struct TrafficText: Sendable {
             : min(max(appearance.width - Self.margin - 20, Self.barWidths.lowerBound), Self.barWidths.upperBound)
     }
 
-    /// Returns a bar with at least one mark for each phase that no later one covers.
+    /// Returns a bar with at least one mark for each phase, as far as there is room.
     private func bar(_ timeline: HopTimeline, of whole: Duration) -> String {
         let width = barWidth
+        func column(_ time: Duration) -> Int { min(max(Int((time / whole * Double(width)).rounded()), 0), width) }
         var marks = [HopTimeline.Phase?](repeating: nil, count: width)
+        var next = 0
         for segment in timeline.segments where whole > .zero {
-            let start = min(max(Int(segment.start / whole * Double(width)), 0), width - 1)
-            let end = Int(((segment.start + segment.length) / whole * Double(width)).rounded())
-            for column in start..<min(max(end, start + 1), width) { marks[column] = segment.phase }
+            let start = min(max(column(segment.start), next), width - 1)
+            next = max(column(segment.start + segment.length), start + 1)
+            for column in start..<next { marks[column] = segment.phase }
         }
         return marks.map { $0.map { painted(mark(of: $0), $0) } ?? " " }.joined()
     }

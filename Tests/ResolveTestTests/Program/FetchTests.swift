@@ -243,4 +243,81 @@ struct FetchTests {
         #expect(try folder.names == ["pid"])
         try await server.awaitConnections { $0.first?.isClosedByClient == true }
     }
+
+    @Test("The files of --har and --report have the call, and only this user can read them")
+    func trafficFiles() async throws {
+        let server = try RawServer(.readHead, Self.answer())
+        let folder = try TemporaryFolder()
+        let files = ["--har", folder.path("a.har"), "--report", folder.path("a.html"), "-o", folder.path("body")]
+        let result = try await fetch(server, files + ["-H", "Authorization: Bearer canary-1"])
+        #expect(result.status == 0 && result.output == "")
+        #expect(try folder.names.sorted() == ["a.har", "a.html", "body"])
+        let (har, page) = (folder.read("a.har") ?? "", folder.read("a.html") ?? "")
+        #expect(har.contains("\"text\":\"hello\"") && har.contains("one.test:\(server.port)/a?b"))
+        #expect(page.hasPrefix("<!DOCTYPE html>") && page.contains("<pre>hello</pre>") && page.hasSuffix("</html>\n"))
+        #expect(!har.contains("canary") && !page.contains("canary") && page.contains("(redacted)"))
+        for name in ["a.har", "a.html"] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder.path(name))
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+        }
+    }
+
+    @Test("The files are written for a failed call too, which keeps its exit status", arguments: [false, true])
+    func trafficFilesOfFailure(isBroken: Bool) async throws {
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
+            .shutdownSending,
+            .readToEnd
+        )
+        let folder = try TemporaryFolder()
+        let target = isBroken ? "127.0.0.1:\(server.port)" : "127.0.0.1:1"
+        let result = try await Program.run([
+            "fetch", "http://one.test/a", "--map", "one.test=\(target)", "--har", folder.path("a.har"),
+            "--report", folder.path("a.html"),
+        ])
+        #expect(result.status == 1 && result.error.split(separator: "\n").count == 1)
+        #expect(folder.read("a.har")?.contains(isBroken ? "connection-lost/body" : "connect-failed/connect") == true)
+        #expect(folder.read("a.html")?.contains(isBroken ? "<b>connection-lost</b>" : "<b>connect-failed</b>") == true)
+    }
+
+    @Test("With --fail the files are written, and the status is a failure")
+    func trafficFilesWithFail() async throws {
+        let server = try RawServer(.readHead, Self.answer("404 Not Found"))
+        let folder = try TemporaryFolder()
+        let result = try await fetch(server, ["--fail", "--har", folder.path("a.har")])
+        #expect(result.status == 1 && folder.read("a.har")?.contains("\"status\":404") == true)
+    }
+
+    @Test("A file that cannot be written is an error before the request", arguments: ["--har", "--report"])
+    func unwritableTrafficFile(option: String) async throws {
+        let server = try RawServer(.readHead, Self.answer())
+        let folder = try TemporaryFolder()
+        let old = try folder.write("old", to: "old")
+        for (arguments, message) in [
+            ([option, folder.path("none/a")], "\(option) \(folder.path("none/a")): No such file or directory"),
+            ([option, folder.path], "\(option) \(folder.path) is a directory"),
+            ([option, ""], "\(option) has no value"), ([option, "-"], "\(option) - is not possible"),
+            (["-o", old, option, old], "\(option) \(old) is the file of another option too"),
+        ] {
+            let result = try await fetch(server, arguments)
+            #expect(result.status == 2 && result.error.contains(message), "\(result.error)")
+        }
+        #expect(server.connections.isEmpty && folder.read("old") == "old")
+        #expect(try folder.names == ["old"])
+    }
+
+    @Test("With -v the waterfall follows the report, in ASCII unless the locale has UTF-8")
+    func waterfall() async throws {
+        let server = try RawServer(.readHead, Self.answer(fields: "X-Evil: \u{1B}[2J\r\n"))
+        let arguments = ["fetch", "http://one.test:\(server.port)/a?b", "--map", "one.test=127.0.0.1"]
+        let ascii = try await Program.run(arguments + ["-v"], environment: ["LC_ALL": "C"])
+        let story = "       127.0.0.1:\(server.port) answered over HTTP/1.1 on a new connection.\n"
+        #expect(ascii.error.contains("GET http://one.test:\(server.port)/a?b -> 200, ") && ascii.error.contains(story))
+        #expect(ascii.error.utf8.allSatisfy { $0 == 0x0a || (0x20...0x7e).contains($0) })
+        let blocks = try await Program.run(arguments + ["-v"], environment: ["LC_ALL": "C.UTF-8"])
+        #expect(blocks.error.contains("█ first byte"))
+        let brief = try await Program.run(arguments, environment: ["LC_ALL": "C"])
+        #expect(ascii.error.contains("w first byte  b receive\n") && !brief.error.contains("b receive"))
+    }
 }
