@@ -66,6 +66,8 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.CallEventsOverTheWireTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTestingTests.PipedAnswerTests/large'
 	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSResponseCacheTests.CrashTests'
+	$(call step,reports in a browser)
+	@Scripts/report-screenshots .build/report-screenshots
 	@$(MAKE) --no-print-directory libcurl8
 	$(call step,operations of a request)
 	@Scripts/count-operations --self-test

@@ -11,12 +11,19 @@ import HTTPDNSTrafficMonitor
 /// It prints a number when the records up to it are written. After 200 records it waits: beside other tests the kill may come
 /// late, and what is written meanwhile would be read by all processes after it.
 ///
-/// `report FILE`: makes ``SampleTraffic`` against real servers, and writes its report.
+/// `report FILE`: makes ``SampleTraffic`` against real servers, and writes its report. `hostile FILE`: that of a server whose
+/// texts are markup.
 @main
 struct MonitorProbe {
     static func main() async throws {
         let arguments = CommandLine.arguments
-        if arguments.count == 3, arguments[1] == "report" { return try await SampleTraffic.report(to: arguments[2]) }
+        if arguments.count == 3 {
+            switch arguments[1] {
+            case "report": return try await SampleTraffic.report(to: arguments[2])
+            case "hostile": return try await HostileTraffic.report(to: arguments[2])
+            default: exit(64)
+            }
+        }
         guard arguments.count == 4, arguments[1] == "write", var number = Int(arguments[3]) else { exit(64) }
         var limits = HTTPDNSClient.TrafficMonitor.FileStore.Limits()
         limits.bytes = .mebibytes(64)

@@ -106,3 +106,44 @@ struct SampleTraffic {
         await call(request)
     }
 }
+
+/// Calls whose URLs, header fields and bodies are markup that sets a variable, loads something, or changes the title.
+enum HostileTraffic {
+    private static let payloads = [
+        "</script><script>ran = 1; document.title = 'x'</script>", "\" onload=\"ran = 1", "' onmouseover='ran = 1' x='",
+        "<img src=https://203.0.113.1/a onerror=ran=1>", "<svg/onload=ran=1>", "</style></pre></title><h1>x</h1>",
+        "<a href=javascript:ran=1>x</a>", "<base href=//203.0.113.1/><link rel=stylesheet href=/a>",
+        "<style>@import url(https://203.0.113.1/b)</style>", "--><iframe srcdoc='<script>ran=1</script>'>",
+        "javascript:ran=1",
+    ]
+
+    /// Makes the calls, and writes their report into a file.
+    static func report(to path: String) async throws {
+        let count = payloads.count
+        let server = try RawServer { [payloads] number in
+            let payload = payloads[number % count]
+            let fields = "X-Evil: \(payload)\r\nContent-Type: text/html; \(payload)\r\nConnection: close\r\n"
+            return [.readHead, .respond(payload, status: "200 \(payload)", fields: fields)]
+        }
+        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+        settings.requestBodyLimit = .kibibytes(16)
+        settings.responseBodyLimit = .kibibytes(16)
+        let monitor = try HTTPDNSClient.TrafficMonitor(settings)
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings[try .init("one.test")] = .addresses([
+            .init(stringLiteral: "127.0.0.1:\(server.port)")
+        ])
+        try await withHTTPDNSClient(configuration: configuration) { client in
+            monitor.start(on: client)
+            for payload in payloads {
+                // A URL with a blank fails before it is sent, and its record has its text.
+                for text in [payload.replacing(" ", with: "%20"), "\(payload) "] {
+                    var request = HTTPDNSClient.Request(url: "http://one.test/?\(text)", body: .text(payload))
+                    request.headerFields[.referer] = payload
+                    _ = try? await client.execute(request).body.collect(upTo: .mebibytes(1))
+                }
+            }
+        }
+        try await monitor.writeReport(to: path)
+    }
+}

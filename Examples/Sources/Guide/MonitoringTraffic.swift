@@ -56,4 +56,9 @@ enum MonitoringTraffic {
         let newest = try await files.records(newest: 1000)
         try await HTTPDNSClient.TrafficMonitor.Archive(newest).write(to: "traffic.har")
     }
+
+    /// Writes the records in memory as a web page.
+    static func report(_ monitor: HTTPDNSClient.TrafficMonitor) async throws {
+        try await monitor.writeReport(to: "traffic.html")
+    }
 }

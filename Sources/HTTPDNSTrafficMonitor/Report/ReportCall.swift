@@ -201,7 +201,8 @@ struct ReportCall {
         )
         let omitted: HTML =
             fields.count > maximumFields
-            ? "<p class=\"quiet\">\(TrafficFigures.count(fields.count - maximumFields)) more fields are left out.</p>" : ""
+            ? "<p class=\"quiet\">\(TrafficFigures.count(fields.count - maximumFields)) more fields are left out.</p>"
+            : ""
         return """
             <details class="more"><summary>\(title) <span class="quiet">\(TrafficFigures.count(fields.count, "field"))</span>\
             </summary><table class="fields"><tbody>

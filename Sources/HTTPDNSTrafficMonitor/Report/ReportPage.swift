@@ -99,7 +99,11 @@ struct ReportPage {
                 "median; p99 \(latencies.percentile99.shortText)"
             )
         }
-        tiles += tile("Sent", TrafficFigures.bytes(traffic.bytesUp), Self.parts(traffic.requestHeadBytes, traffic.requestBodyBytes))
+        tiles += tile(
+            "Sent",
+            TrafficFigures.bytes(traffic.bytesUp),
+            Self.parts(traffic.requestHeadBytes, traffic.requestBodyBytes)
+        )
         tiles += tile(
             "Received",
             TrafficFigures.bytes(traffic.bytesDown),

@@ -46,6 +46,7 @@ enum ReportStyle {
         th:first-child { text-align: left; font-weight: 500; white-space: normal; overflow-wrap: anywhere; }
         thead th { color: var(--quiet); font-weight: 500; font-size: 12px; border-bottom: 1px solid var(--line); }
         tbody tr + tr > * { border-top: 1px solid var(--track); }
+        .errors th:first-child { width: 34%; }
         th.text, td.text { text-align: left; white-space: normal; overflow-wrap: anywhere; }
         th:last-child, td:last-child { padding-right: 0; }
         .picture { width: 24%; min-width: 90px; text-align: left; vertical-align: middle; }

@@ -65,7 +65,9 @@ struct TrafficSummary: Sendable {
             for error in Self.errors(of: record) {
                 var group = errors["\(error.kind) \(error.host)"] ?? error
                 group.count += 1
-                if record.startTime >= group.newest { (group.newest, group.message) = (record.startTime, error.message) }
+                if record.startTime >= group.newest {
+                    (group.newest, group.message) = (record.startTime, error.message)
+                }
                 errors["\(error.kind) \(error.host)"] = group
             }
         }

@@ -54,7 +54,10 @@ package struct TrafficText: Sendable {
             for sentence in AddressStory.sentences(of: hop) { text += line(shown(sentence), indent: Self.margin) }
         }
         if let failure = record.failure, record.hops.last?.failure == nil {
-            text += line("\(failure.code) in the phase \(failure.phase): \(shown(failure.message))", indent: Self.margin)
+            text += line(
+                "\(failure.code) in the phase \(failure.phase): \(shown(failure.message))",
+                indent: Self.margin
+            )
         }
         return text
     }

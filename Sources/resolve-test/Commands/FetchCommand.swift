@@ -91,7 +91,10 @@ struct FetchCommand: Subcommand {
 
     @Option(
         name: .customLong("har"),
-        help: ArgumentHelp("Write the call with its hops and bodies to this HAR file, also when it fails.", valueName: "FILE")
+        help: ArgumentHelp(
+            "Write the call with its hops and bodies to this HAR file, also when it fails.",
+            valueName: "FILE"
+        )
     )
     var archiveFile: String?
 

@@ -94,7 +94,7 @@ struct ArchiveReaderTests {
         return Int64(String(response.bodySize, radix: 16).utf8.count) + 4 + 5
     }
 
-    @Test("Over 1,000 requests a HAR file, the monitor, nginx's log and two other readers agree")
+    @Test("HAR file, monitor, nginx's log and other readers agree over 1,000 requests")
     func agree() async throws {
         let rig = try await ServerRig.start()
         let monitored = try await Self.traffic(rig)

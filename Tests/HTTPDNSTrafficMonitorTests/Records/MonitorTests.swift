@@ -260,7 +260,7 @@ struct MonitorTests {
     }
 
     /// The floor is the delay until the next address is tried, and the ceiling ten times as much.
-    @Test("The record of a call past a silent address has the time until the next one was tried")
+    @Test("The record of a call past a silent address keeps the time of the race")
     func race() async throws {
         let hole = try BlackHole()
         let server = try RawServer(.serve("a"))

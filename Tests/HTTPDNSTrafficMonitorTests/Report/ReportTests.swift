@@ -32,7 +32,8 @@ struct ReportTests {
         #expect(markup.tags.contains("<meta http-equiv=\"Content-Security-Policy\" content=\"\(policy)\">"))
         // The rules of the reader know no element and no attribute that loads, links or runs.
         for refused in [
-            "<script>", "<p onclick=\"a\">", "<a href=\"b\">", "<p>&nbsp;", "<img src=\"a\">", "<p style=\"color:red\">",
+            "<script>", "<p onclick=\"a\">", "<a href=\"b\">", "<p>&nbsp;", "<img src=\"a\">",
+            "<p style=\"color:red\">",
         ] {
             #expect(throws: PageMarkup.Violation.self) { try PageMarkup("<!DOCTYPE html>\n\(refused)</p>") }
         }
@@ -67,7 +68,8 @@ struct ReportTests {
             "203.0.113.7:443 answered over HTTP/2 on a new connection.",
             "203.0.113.7:443 answered over HTTP/2 on a connection that had been used before.",
             "sent: head 100 B, body 0 B · received: head 50 B, body 5 B · route *.test",
-            "text/plain, 3 bytes", "a\n<b", "image/png, 9 bytes, binary, in base64, only the start is stored", "iVAA/w==",
+            "text/plain, 3 bytes", "a\n<b", "image/png, 9 bytes, binary, in base64, only the start is stored",
+            "iVAA/w==",
             "Accept", "→ 302 Found HTTP/2",
         ] {
             #expect(text.contains(expected), "\(expected)")
@@ -173,7 +175,11 @@ struct ReportTests {
 
     @Test("A long body and many fields are cut, and the page says so")
     func cuts() async throws {
-        let body = Monitor.Body(mediaType: "text/plain", text: String(repeating: "ab", count: 20_000), isTruncated: false)
+        let body = Monitor.Body(
+            mediaType: "text/plain",
+            text: String(repeating: "ab", count: 20_000),
+            isTruncated: false
+        )
         var record = Record.sample { $0.responseBody = body }
         for number in 0..<300 { record.hops[0].responseFields.append(HTTPField(name: .via, value: "v\(number)")) }
         let page = await Self.page(Monitor.Report([record]))

@@ -50,7 +50,8 @@ struct TrafficSummaryTests {
     func errors() {
         let records = [
             Record.failed(at: 2000, message: "second"), .failed(at: 1000, message: "first"),
-            .failed(at: 500, "https://other.test/"), .sample([.sample { $0.status = 503 }, .sample { $0.status = 503 }]),
+            .failed(at: 500, "https://other.test/"),
+            .sample([.sample { $0.status = 503 }, .sample { $0.status = 503 }]),
             .sample([.sample()]) {
                 $0.failure = Monitor.Failure(code: "connection-lost", phase: "body", message: "short")
             },

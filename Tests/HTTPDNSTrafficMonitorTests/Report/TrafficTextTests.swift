@@ -62,7 +62,7 @@ struct TrafficTextTests {
         #expect(lines.joined().filter { $0 == "a" }.count > 200)
     }
 
-    @Test("Bars have colors only when asked, and values never reach the terminal as control codes")
+    @Test("Colors are printed only when asked, and control codes of values never")
     func controls() {
         var record = Record.sample()
         record.url = "https://one.test/\u{1b}[2J\u{9b}1m\u{202e}\n"

@@ -10,15 +10,20 @@ struct PageMarkup {
     }
 
     private static let names: Set<String> = [
-        "b", "body", "dd", "details", "div", "dl", "dt", "footer", "h1", "h2", "h3", "head", "header", "html", "i", "li",
-        "main", "meta", "ol", "p", "pre", "rect", "section", "span", "style", "summary", "svg", "table", "tbody", "td", "th",
+        "b", "body", "dd", "details", "div", "dl", "dt", "footer", "h1", "h2", "h3", "head", "header", "html", "i",
+        "li",
+        "main", "meta", "ol", "p", "pre", "rect", "section", "span", "style", "summary", "svg", "table", "tbody", "td",
+        "th",
         "thead", "title", "tr",
     ]
     private static let attributes: Set<String> = [
-        "aria-hidden", "aria-label", "charset", "class", "content", "height", "http-equiv", "lang", "name", "role", "rx",
+        "aria-hidden", "aria-label", "charset", "class", "content", "height", "http-equiv", "lang", "name", "role",
+        "rx",
         "scope", "style", "title", "width", "x", "y",
     ]
-    private static let references = ["&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": "\"", "&#39;": "'", "&#96;": "`"]
+    private static let references = [
+        "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": "\"", "&#39;": "'", "&#96;": "`",
+    ]
 
     /// The tags in their order, each with its attributes but without the values of `title`: `<td class="text">`.
     private(set) var tags: [String] = []
@@ -60,7 +65,9 @@ struct PageMarkup {
 
     private mutating func read(_ tag: Substring, _ open: inout [String]) throws {
         if tag.hasPrefix("/") {
-            guard open.popLast() == String(tag.dropFirst()) else { throw Violation(description: "<\(tag)> closes another") }
+            guard open.popLast() == String(tag.dropFirst()) else {
+                throw Violation(description: "<\(tag)> closes another")
+            }
             return
         }
         let isVoid = tag.hasSuffix("/")
@@ -81,7 +88,9 @@ struct PageMarkup {
             let raw = match.output[2].substring ?? ""
             // The policy has quotation marks of its own.
             let value = name == "content" ? String(raw) : try decoded(raw)
-            guard Self.attributes.contains(name) else { throw Violation(description: "\(name) is no attribute of a report") }
+            guard Self.attributes.contains(name) else {
+                throw Violation(description: "\(name) is no attribute of a report")
+            }
             let shapes = ["style": #"((left|width|height):[0-9.]+%;?){1,2}"#, "class": "[a-z0-9 -]*"]
             if let shape = shapes[name], try Regex(shape).wholeMatch(in: value) == nil {
                 throw Violation(description: "\(name)=\"\(value)\"")

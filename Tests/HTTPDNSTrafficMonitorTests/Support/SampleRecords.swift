@@ -83,7 +83,11 @@ extension HTTPDNSClient.TrafficMonitor.Record {
     }
 
     /// A call that failed with its only hop.
-    static func failed(at time: Int64 = 1_795_528_931_042, _ url: String = "https://gone.test/", message: String = "refused") -> Self {
+    static func failed(
+        at time: Int64 = 1_795_528_931_042,
+        _ url: String = "https://gone.test/",
+        message: String = "refused"
+    ) -> Self {
         let failure = Monitor.Failure(code: "connect-failed", phase: "connect", message: message)
         let hop = HTTPDNSClient.TrafficMonitor.Hop.sample { hop in
             hop.url = url
