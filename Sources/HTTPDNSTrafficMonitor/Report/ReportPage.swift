@@ -167,7 +167,7 @@ struct ReportPage {
         return """
             <h3>Durations of \(TrafficFigures.count(latencies.count, "call"))</h3>
             <div class="columns" role="img" aria-label="Distribution of the durations">\(columns)</div>
-            <div class="labels quiet" aria-hidden="true">\(labels)</div>
+            <div class="labels\(bins.count > 8 ? " many" : "" as HTML) quiet" aria-hidden="true">\(labels)</div>
             <dl class="percentiles">
             <div><dt>p50</dt><dd>\(latencies.median.shortText)</dd></div>
             <div><dt>p90</dt><dd>\(latencies.percentile90.shortText)</dd></div>

@@ -63,6 +63,7 @@ enum ReportStyle {
         .column i { display: block; background: var(--accent); border-radius: 4px 4px 0 0; min-height: 1px; }
         .labels { display: flex; gap: 4px; font-size: 11px; }
         .labels span { flex: 1; min-width: 0; text-align: center; overflow: hidden; white-space: nowrap; }
+        .many span { overflow: visible; } .many span:nth-child(even) { visibility: hidden; }
         .percentiles { display: flex; flex-wrap: wrap; gap: 6px 28px; margin: 14px 0 0; }
         .percentiles dt { font-size: 12px; color: var(--quiet); }
         .percentiles dd { margin: 0; font-size: 17px; font-weight: 650; }
