@@ -49,7 +49,8 @@ struct TrafficSummaryTests {
     @Test("Errors are grouped by kind and host, with the newest message")
     func errors() {
         let records = [
-            Record.failed(at: 2000, message: "second"), .failed(at: 1000, message: "first"),
+            Record.failed(at: 1000, message: "first"), .failed(at: 2000, message: "newest"),
+            .failed(at: 500, message: "old"),
             .failed(at: 500, "https://other.test/"),
             .sample([.sample { $0.status = 503 }, .sample { $0.status = 503 }]),
             .sample([.sample()]) {
@@ -59,7 +60,7 @@ struct TrafficSummaryTests {
         let errors = TrafficSummary(records, counters: nil).errors
         #expect(
             errors.map { "\($0.count) \($0.kind) \($0.host) \($0.message)" } == [
-                "2 connect-failed in the phase connect gone.test second", "2 status 503 one.test ",
+                "3 connect-failed in the phase connect gone.test newest", "2 status 503 one.test ",
                 "1 connect-failed in the phase connect other.test refused",
                 "1 connection-lost in the phase body one.test short",
             ]
