@@ -4,10 +4,6 @@
 internal import HTTPDNSPrimitives
 
 /// A piece of HTML. Literals are markup, and all values in them are escaped: this is the only place where text becomes markup.
-///
-/// ```swift
-/// let cell: HTML = "<td>\(host)</td>"
-/// ```
 struct HTML: ExpressibleByStringInterpolation, Sendable {
     /// The most scalars of one value.
     static let maximumScalars = 4096

@@ -21,8 +21,8 @@ extension HTTPDNSClient.TrafficMonitor {
         /// The default number of calls in the waterfall.
         public static let defaultMaximumCalls = 500
 
-        private let records: [Record]
-        private let counters: Counters?
+        fileprivate let records: [Record]
+        fileprivate let counters: Counters?
         private let maximumCalls: Int
 
         /// Creates the report about some records.
@@ -33,10 +33,8 @@ extension HTTPDNSClient.TrafficMonitor {
         public init(_ records: [Record], counters: Counters? = nil, maximumCalls: Int = defaultMaximumCalls) {
             self.records = records
             self.counters = counters
-            self.maximumCalls = maximumCalls
+            self.maximumCalls = Swift.max(0, maximumCalls)
         }
-
-        private var chunks: ReportChunks { ReportChunks(records, counters: counters, maximumCalls: maximumCalls) }
 
         /// An iterator over the chunks.
         public struct AsyncIterator: AsyncIteratorProtocol {
@@ -50,12 +48,28 @@ extension HTTPDNSClient.TrafficMonitor {
         }
 
         /// Starts at the beginning.
-        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: chunks) }
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: ReportChunks(self)) }
 
         /// Writes the page into a file, which only this user can read, as ``Archive/write(to:)`` does.
         /// - Throws: ``HTTPDNSClient/TrafficMonitor/Error`` when the file cannot be written, or the system gives no thread; an
         ///   earlier file then stays. `CancellationError`: the file may still be written after it.
-        public func write(to path: String) async throws { try await ExportFile.write("report", to: path, chunks) }
+        public func write(to path: String) async throws {
+            try await ExportFile.write("report", to: path, ReportChunks(self))
+        }
+
+        /// Returns the sums and the calls as text for a terminal, with block characters as bars.
+        ///
+        /// Control characters of servers and callers are escaped. The text has no colors.
+        /// - Parameter width: The columns of the terminal. Sentences fold at it; tables do not.
+        public func text(width: Int = 80) -> String {
+            let text = TrafficText(TrafficText.Appearance(width: width, isColored: false, isUnicode: true))
+            return text.summary(records, counters: counters) + text.waterfall(newest)
+        }
+
+        /// The newest calls up to the limit, the oldest of them first.
+        fileprivate var newest: [Record] {
+            records.sorted { ($0.startTime, $0.callID) < ($1.startTime, $1.callID) }.suffix(maximumCalls)
+        }
     }
 
     /// The records in memory as a web page, with the counters.
@@ -72,31 +86,21 @@ struct ReportChunks: IteratorProtocol, Sendable {
         case head, calls, ended
     }
 
-    private let records: [HTTPDNSClient.TrafficMonitor.Record]
-    private let counters: HTTPDNSClient.TrafficMonitor.Counters?
-    private let maximumCalls: Int
+    private let report: HTTPDNSClient.TrafficMonitor.Report
     private var groups: ArraySlice<CallGroup> = []
     /// The number of calls of the first group that have been returned.
     private var returned = 0
     private var state = State.head
 
-    init(
-        _ records: [HTTPDNSClient.TrafficMonitor.Record],
-        counters: HTTPDNSClient.TrafficMonitor.Counters?,
-        maximumCalls: Int
-    ) {
-        self.records = records
-        self.counters = counters
-        self.maximumCalls = max(0, maximumCalls)
-    }
+    init(_ report: HTTPDNSClient.TrafficMonitor.Report) { self.report = report }
 
     mutating func next() -> [UInt8]? {
         switch state {
         case .head:
             state = .calls
-            let newest = records.sorted { ($0.startTime, $0.callID) < ($1.startTime, $1.callID) }.suffix(maximumCalls)
-            groups = CallGroup.groups(Array(newest))[...]
-            let page = ReportPage(TrafficSummary(records, counters: counters), drawn: newest.count)
+            let newest = report.newest
+            groups = CallGroup.groups(newest)[...]
+            let page = ReportPage(TrafficSummary(report.records, counters: report.counters), drawn: newest.count)
             return Array(page.beginning.text.utf8)
         case .calls:
             guard let group = groups.first else {

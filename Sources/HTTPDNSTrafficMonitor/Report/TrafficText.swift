@@ -131,6 +131,7 @@ package struct TrafficText: Sendable {
             "sent \(TrafficFigures.bytes(traffic.bytesUp))", "received \(TrafficFigures.bytes(traffic.bytesDown))",
         ]
         var text = line(parts.joined(separator: ", "), indent: 0)
+        text += summary.calls.map(distribution) ?? ""
         text += percentiles("time to the head by host", summary.hosts)
         text += percentiles("time to the head by route", summary.routes)
         text += table(
@@ -150,6 +151,23 @@ package struct TrafficText: Sendable {
             text += line("\(error.count) x \(error.kind) at \(shown(error.host))\(shown(message))", indent: 0)
         }
         return text
+    }
+
+    /// Returns a line for each bin of durations, and their percentiles.
+    private func distribution(_ latencies: Latencies) -> String {
+        let bins = latencies.usedBins.map { (name: Latencies.text(ofBin: $0), count: latencies.bins[$0]) }
+        let most = max(bins.map(\.count).max() ?? 1, 1)
+        let width = bins.map(\.name.count).max() ?? 0
+        let rows = bins.map { bin in
+            let marks = bin.count == 0 ? 0 : max(1, bin.count * barWidth / most)
+            let bar = String(repeating: painted(appearance.isUnicode ? "█" : "#", .receive), count: marks)
+            return "\(bin.name.padded(to: width))  \(bar)\(marks == 0 ? "" : " ")\(TrafficFigures.count(bin.count))\n"
+        }
+        let percentiles = [
+            ("p50", latencies.median), ("p90", latencies.percentile90), ("p99", latencies.percentile99),
+            ("max", latencies.maximum),
+        ].map { "\($0) \($1.shortText)" }
+        return "durations of calls: \(percentiles.joined(separator: ", "))\n" + rows.joined()
     }
 
     private func percentiles(_ title: String, _ groups: [TrafficSummary.Group]) -> String {

@@ -38,6 +38,8 @@ struct TrafficTextTests {
         #expect(
             Self.text().summary([.sample(), .failed()]) == """
                 2 calls, 2 hops, 1 failed, 0 canceled, 0 with status 4xx or 5xx, sent 200 B, received 110 B
+                durations of calls: p50 60 ms, p90 60 ms, p99 60 ms, max 60 ms
+                50 ms to 100 ms  ######################################## 2
                 time to the head by host  responses    p50    p90    p99    max
                 one.test                          1  40 ms  40 ms  40 ms  40 ms
                 time to the head by route  responses    p50    p90    p99    max
@@ -49,6 +51,17 @@ struct TrafficTextTests {
 
                 """
         )
+    }
+
+    @Test("The text of a report has the sums and the newest calls")
+    func report() {
+        let records = (1...3).map { number in
+            Record.sample([.sample { $0.url = "https://one.test/\(number)" }]) { $0.startTime += Int64(number) }
+        }
+        let text = Monitor.Report(records.reversed(), maximumCalls: 2).text()
+        #expect(text.hasPrefix("3 calls, 3 hops, 0 failed") && text.contains("█ 3\n"))
+        let calls = text.split(separator: "\n").filter { $0.hasPrefix("GET ") }.map { String($0.prefix(22)) }
+        #expect(calls == ["GET https://one.test/2", "GET https://one.test/3"])
     }
 
     @Test("Lines fold at the width, and only ASCII is printed without UTF-8", arguments: [40, 60, 100])
