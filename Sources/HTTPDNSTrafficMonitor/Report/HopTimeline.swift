@@ -11,7 +11,7 @@ struct HopTimeline: Hashable, Sendable {
         /// The time before the response head that no other phase accounts for: mostly the wait for a connection, also that of
         /// interceptors.
         case blocked
-        /// Other addresses that were tried before the one that answered.
+        /// The attempts before the one that answered, or all attempts where none did.
         case race
         case connect
         case tls
@@ -25,7 +25,7 @@ struct HopTimeline: Hashable, Sendable {
             switch self {
             case .resolve: "resolve"
             case .blocked: "blocked"
-            case .race: "other addresses"
+            case .race: "earlier attempts"
             case .connect: "connect"
             case .tls: "TLS"
             case .wait: "first byte"
@@ -74,9 +74,12 @@ struct HopTimeline: Hashable, Sendable {
         // Without a server, all of the time is that of the answer.
         let wait = phases.firstByte ?? (hop.isAnsweredInProcess ? untilHead : nil)
         let known = [phases.resolve, phases.connect, phases.tls, wait].reduce(Duration.zero) { $0 + ($1 ?? .zero) }
-        let rest = max(.zero, untilHead - known)
-        // Where no address answered, the attempts took the time.
-        let hasOnlyFailed = hop.status == nil && !hop.addresses.attempts.isEmpty
+        var rest = max(.zero, untilHead - known)
+        // A request that was sent, and got no response, has waited for it.
+        let unanswered = hop.status == nil && hop.failure?.phase == "first-byte" && wait == nil ? rest : nil
+        rest -= unanswered ?? .zero
+        // Where no address could be connected to, the attempts took the time.
+        let hasOnlyFailed = hop.status == nil && !hop.addresses.attempts.isEmpty && unanswered == nil
         let race = (phases.race ?? (hasOnlyFailed ? rest : nil)).map { min($0, rest) }
         var lengths: [(Phase, Duration)] = []
         let blocked = rest - (race ?? .zero)
@@ -85,7 +88,7 @@ struct HopTimeline: Hashable, Sendable {
         if let race { lengths.append((.race, race)) }
         if let connect = phases.connect { lengths.append((.connect, connect)) }
         if let tls = phases.tls { lengths.append((.tls, tls)) }
-        if let wait { lengths.append((.wait, wait)) }
+        if let wait = wait ?? unanswered { lengths.append((.wait, wait)) }
         if let receive = receive(hop, isLast: isLast, of: record) { lengths.append((.receive, receive)) }
         return lengths
     }

@@ -116,7 +116,7 @@ enum ReportStyle {
           .tiles { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 8px; }
           .tile, .card { padding: 10px 12px; }
           .call > summary { grid-template-columns: 52px minmax(0, 1fr) max-content; gap: 3px 8px; padding: 6px 2px; }
-          .what { grid-column: 2; white-space: normal; overflow-wrap: anywhere; display: -webkit-box;
+          .what { grid-column: 2; white-space: normal; word-break: break-all; display: -webkit-box;
             -webkit-box-orient: vertical; -webkit-line-clamp: 2; } .size { display: none; } .bar { grid-column: 1 / -1; }
           .axis { grid-template-columns: minmax(0, 1fr); padding: 0 2px 3px; }
           .phases .bar { grid-column: auto; }
@@ -131,6 +131,7 @@ enum ReportStyle {
           .scroll tbody tr { padding: 4px 0; } .scroll tbody tr + tr > * { border-top: 0; }
           .scroll tbody tr + tr { border-top: 1px solid var(--track); }
           .scroll th:first-child { grid-column: 1 / -1; } .scroll thead th:first-child { display: none; }
+          .errors th:first-child { width: auto; }
           .errors tr { grid-template-columns: 44px minmax(0, 1fr); gap: 0 12px; }
           .errors td:last-child, .errors thead { display: none; }
           .fields, .fields tbody, .fields tr, .fields th, .fields td { display: block; width: auto; padding: 0; }

@@ -91,7 +91,7 @@ package struct TrafficText: Sendable {
         switch phase {
         case .resolve: appearance.isUnicode ? "░" : "r"
         case .blocked: appearance.isUnicode ? "·" : "."
-        case .race: appearance.isUnicode ? "╌" : "o"
+        case .race: appearance.isUnicode ? "╌" : "e"
         case .connect: appearance.isUnicode ? "▒" : "c"
         case .tls: appearance.isUnicode ? "▓" : "t"
         case .wait: appearance.isUnicode ? "█" : "w"

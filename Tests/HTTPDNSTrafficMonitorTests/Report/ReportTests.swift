@@ -77,7 +77,7 @@ struct ReportTests {
         // Phases of connecting are empty where the connection was reused.
         #expect(text.components(separatedBy: "reused connection").count == 3)
         let titles = Set(markup.titles.filter { !$0.isEmpty })
-        #expect(titles.isSuperset(of: ["resolve 10 ms", "other addresses 1 ms", "connect 2 ms", "TLS 3 ms"]))
+        #expect(titles.isSuperset(of: ["resolve 10 ms", "earlier attempts 1 ms", "connect 2 ms", "TLS 3 ms"]))
         #expect(titles.isSuperset(of: ["first byte 20 ms", "blocked 4 ms", "first byte 4 ms", "receive 5 ms"]))
     }
 

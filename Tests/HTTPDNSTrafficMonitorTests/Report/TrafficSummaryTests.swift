@@ -82,6 +82,12 @@ struct TrafficSummaryTests {
         let failed = Record.failed()
         #expect(failed.timelines[0].segments.map(\.phase) == [.resolve, .race])
         #expect(failed.timelines[0][.race] == .milliseconds(30))
+        var silent = Record.failed()
+        silent.hops[0].failure?.phase = "first-byte"
+        #expect(
+            silent.timelines[0].segments.map(\.phase) == [.resolve, .wait]
+                && silent.timelines[0][.wait] == .milliseconds(30)
+        )
         let canceled = Record.sample([.sample { ($0.duration, $0.status, $0.phases) = (nil, nil, Monitor.Phases()) }])
         #expect(canceled.timelines[0].end == canceled.duration)
         #expect(HTTPArchive.Entry.entries(of: canceled)[0].timings.blocked == -1)

@@ -19,12 +19,12 @@ struct TrafficTextTests {
         #expect(
             Self.text().waterfall([.sample()]) == """
                 GET https://one.test/a?b=c -> 200, 60 ms, 5 B
-                hop 1     rrrrrr...octtwwwwwwwwwwwwwbbbbbbbbbbb 40 ms  200
+                hop 1     rrrrrr...ecttwwwwwwwwwwwwwbbbbbbbbbbb 40 ms  200
                        Provider "city-dns" named the address of one.test (queried 12 s earlier, 41 s left to live).
                        Candidates in order: 203.0.113.6:443, 203.0.113.7:443.
                        203.0.113.6:443 failed after 1 ms in the phase connect: Connection refused.
                        203.0.113.7:443 answered over HTTP/2 on a new connection.
-                       r resolve  . blocked  o other addresses  c connect  t TLS  w first byte  b receive
+                       r resolve  . blocked  e earlier attempts  c connect  t TLS  w first byte  b receive
 
                 """
         )
