@@ -5,7 +5,7 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-/// The recorders and subscribers of a client, and the observers of its requests.
+/// The recorders and subscribers of a client, the observers of its requests, and the tracer of its calls.
 final class CallObservers: Sendable {
     /// The maximum number of events of one call that wait for the observer of its request.
     static let maximumWaitingOfCall = 256
@@ -20,12 +20,19 @@ final class CallObservers: Sendable {
 
     private let state = Lock(State())
     /// Whether calls have something to read in ``state``: nearly none do, and the others do not take the lock.
-    private let isUsed = Atomic(false)
+    private let isUsed: Atomic<Bool>
+    /// The settings of traces; nil without a tracer.
+    private let tracing: (any CallTracing)?
     private let budget = EventBudget(limit: CallObservers.maximumWaiting)
     /// The thread of observers. On the runtime's own threads an observer that blocks could delay calls.
     private let executor = BlockingExecutor(named: "httpdns-events", isOnDuty: false)
 
-    /// Whether there is a recorder or a subscriber.
+    init(tracing: (any CallTracing)? = nil) {
+        self.tracing = tracing?.hasTracer == true ? tracing : nil
+        isUsed = Atomic(self.tracing != nil)
+    }
+
+    /// Whether there is a recorder, a subscriber or a tracer.
     var isInUse: Bool { isUsed.load(ordering: .acquiring) }
 
     // MARK: recorders and subscribers
@@ -71,7 +78,8 @@ final class CallObservers: Sendable {
     private func change<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
         state.withLock { state in
             let result = change(&state)
-            isUsed.store(!state.recordings.isEmpty || !state.queues.isEmpty, ordering: .releasing)
+            let isUsed = !state.recordings.isEmpty || !state.queues.isEmpty || tracing != nil
+            self.isUsed.store(isUsed, ordering: .releasing)
             return result
         }
     }
@@ -93,10 +101,11 @@ final class CallObservers: Sendable {
                 while let event = await queue.next() { await observer(event) }
             }
         }
-        guard !feeds.isEmpty || !recordings.isEmpty else { return nil }
+        let trace = tracing?.begin(request, at: start)
+        guard !feeds.isEmpty || !recordings.isEmpty || trace != nil else { return nil }
         let bodyLimit = recordings.compactMap(\.bodyLimit).max()
         let log = CallLog(id, request, at: start, makesEvents: !feeds.isEmpty, bodyLimit: bodyLimit)
-        let call = ObservedCall(log, feeds, recordings, keepsDetails: bodyLimit != nil)
+        let call = ObservedCall(log, feeds, recordings, keepsDetails: bodyLimit != nil, trace: trace)
         call.begin()
         return call
     }

@@ -20,13 +20,17 @@ final class ObservedCall: Sendable {
     private let recordings: [HTTPDNSClient.CallRecording]
     /// Whether a recorder gets the heads and the start of the body.
     private let keepsDetails: Bool
+    /// The spans of the call; nil without a tracer.
+    let trace: (any CallTrace)?
 
     init(
         _ log: CallLog,
         _ feeds: [EventFeed],
         _ recordings: [HTTPDNSClient.CallRecording],
-        keepsDetails: Bool = false
+        keepsDetails: Bool = false,
+        trace: (any CallTrace)? = nil
     ) {
+        self.trace = trace
         self.keepsDetails = keepsDetails
         state = Lock(State(log: log, feeds: feeds))
         self.recordings = recordings
@@ -96,10 +100,12 @@ final class ObservedCall: Sendable {
 
     func noteHead(_ sending: Int, _ exchange: HTTPDNSClient.Exchange) {
         note { log, now in log.noteHead(sending, exchange, at: now) }
+        trace?.endRequest(sending, exchange)
     }
 
     func noteFailure(_ sending: Int, _ error: any Error) {
         note { log, now in log.noteFailure(sending, error, at: now) }
+        trace?.endRequest(sending, error)
     }
 
     /// Notes that the call got the response to the request of another call.
@@ -132,6 +138,7 @@ final class ObservedCall: Sendable {
         let status = response.status
         let head = keepsDetails ? response.head : nil
         note { log, now in log.noteResponse(status, head, at: now) }
+        trace?.noteResponse(status)
         var response = response
         response.body = response.body.watched(by: self)
         return response
@@ -146,6 +153,7 @@ final class ObservedCall: Sendable {
     func end(_ end: CallLog.End) {
         let ended = note { log, now in log.end(end, at: now).map { (record: $0, details: log.details) } }
         guard let ended else { return }
+        trace?.end(end)
         for recording in recordings { recording.deliver(ended.record, ended.details) }
     }
 }

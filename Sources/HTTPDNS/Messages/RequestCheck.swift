@@ -80,7 +80,7 @@ enum RequestCheck {
     }
 
     /// Refuses header fields that the client itself sets. It compares lengths first, which settles most names.
-    private static func check(_ name: HTTPField.Name) throws(HTTPDNSClientError) {
+    static func check(_ name: HTTPField.Name) throws(HTTPDNSClientError) {
         let text = name.canonicalName
         switch text.utf8.count {
         case 4 where text == "host":

@@ -72,7 +72,13 @@ extension Pipeline {
             return try await interceptedCall(request, carrying: rewritten, time, id, nil)
         }
         do {
-            return observed.watching(try await interceptedCall(request, carrying: rewritten, time, id, observed))
+            guard let trace = observed.trace else {
+                return observed.watching(try await interceptedCall(request, carrying: rewritten, time, id, observed))
+            }
+            let response = try await trace.run {
+                try await interceptedCall(request, carrying: rewritten, time, id, observed)
+            }
+            return observed.watching(response)
         } catch {
             observed.end(.failed((error as? HTTPDNSClientError).map { completed($0, time) } ?? error))
             throw error

@@ -82,7 +82,10 @@ extension Pipeline {
     {
         guard let frame = context.frame else { return try await follow(request, context) }
         do {
-            return try await ended(by: context.call.deadline) { try await self.follow(request, context) }
+            return try await ended(by: context.call.deadline) {
+                guard let trace = frame.observed?.trace else { return try await self.follow(request, context) }
+                return try await trace.run { try await self.follow(request, context) }
+            }
         } catch is CallOverdue {
             throw HTTPDNSClientError.overdue(context.call, mayHaveBeenSent: frame.mayHaveSent)
         }

@@ -120,12 +120,17 @@ extension Pipeline {
             context.frame?.observed?.noteResolved(context.sending, unresolved)
             return unresolved
         }
-        var rewritten = try await rewriter.rewrite(
-            request,
-            carrying: context.rewritten,
-            deadline: context.call.firstDeadline,
-            freshAfter: context.constraints.freshAfter
-        )
+        var rewritten =
+            if let trace = context.frame?.observed?.trace {
+                try await rewrite(request, context, tracedBy: trace)
+            } else {
+                try await rewriter.rewrite(
+                    request,
+                    carrying: context.rewritten,
+                    deadline: context.call.firstDeadline,
+                    freshAfter: context.constraints.freshAfter
+                )
+            }
         if let scope = context.constraints.redirectedFrom {
             rewritten = try rewriter.keptOutside(rewritten, for: request, redirectedFrom: scope)
         }

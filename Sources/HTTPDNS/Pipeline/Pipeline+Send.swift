@@ -245,7 +245,6 @@ extension Pipeline {
         transfer.withholdsCertificate = context.constraints.isForeign
         transfer.uploadProgress = request.body.progress(sending: body)
         transfer.decodes = fixed.isDecoded
-        if let observed = context.frame?.observed { observe(&transfer, by: observed, context.sending) }
         if let type = request.body.contentType, !request.headerFields.contains(.contentType) {
             transfer.headerFields[.contentType] = type
         }
@@ -262,12 +261,30 @@ extension Pipeline {
         if let credential = content.url.parsed.credential, !request.headerFields.contains(.authorization) {
             transfer.headerFields.append(try BasicCredential.field(for: credential))
         }
+        if let observed = context.frame?.observed { observe(&transfer, of: fixed, by: observed, context) }
         return transfer
     }
 
     /// Lets a transfer note its facts for the observers of its call.
-    private func observe(_ transfer: inout TransferRequest, by observed: ObservedCall, _ sending: Int) {
-        transfer.notes = observed.beginTransfer(sending)
+    private func observe(
+        _ transfer: inout TransferRequest,
+        of fixed: FixedHop,
+        by observed: ObservedCall,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) {
+        let sending = context.sending
+        let notes = observed.beginTransfer(sending)
+        transfer.notes = notes
+        if let trace = observed.trace, !transfer.stopsBeforeSending {
+            let request = TracedRequest(
+                method: transfer.method,
+                url: fixed.rewritten.content.url,
+                source: fixed.rewritten.source,
+                isForeign: context.constraints.isForeign,
+                notes: notes
+            )
+            trace.beginRequest(sending, request, &transfer.headerFields)
+        }
         guard case .stream(let length, _) = transfer.body else { return }
         transfer.uploadProgress = { [report = transfer.uploadProgress] bytes, isComplete in
             report?(bytes, isComplete)

@@ -92,8 +92,8 @@ final class Pipeline: Sendable {
     let redirectHook:
         (@Sendable (HTTPDNSClient.RedirectPolicy.Redirect) async throws -> HTTPDNSClient.RedirectPolicy.Decision)?
     let retrying: RetryState
-    /// The recorders and subscribers of the client's calls.
-    let observers = CallObservers()
+    /// The recorders and subscribers of the client's calls, and their tracer.
+    let observers: CallObservers
     /// The jar of the client; nil without cookies.
     let cookies: HTTPDNSClient.CookieJar?
     /// The cache of responses; nil without one.
@@ -133,6 +133,7 @@ final class Pipeline: Sendable {
         redirectHook = configuration.redirectHook
         hasFixedCodeOfOthers = !innermost.isEmpty || computedHeaders != nil || redirectHook != nil
         retrying = RetryState(configuration)
+        observers = CallObservers(tracing: configuration.callTracing)
         cookies = configuration.makeCookieJar()
         responseCache = configuration.responseCaching as? any ResponseCaching
         storesNothing = cookies == nil && responseCache == nil
