@@ -47,6 +47,10 @@ public struct AccessLogLine: Sendable, Hashable, Decodable {
     public let clientVerification: String
     /// The User-Agent field.
     public let userAgent: String
+    /// The traceparent field of W3C Trace Context; empty without one.
+    public let traceparent: String
+    /// The baggage field of W3C Baggage; empty without one.
+    public let baggage: String
 
     /// The method.
     public var method: String { String(request.prefix { $0 != " " }) }
