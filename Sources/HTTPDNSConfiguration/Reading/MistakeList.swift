@@ -37,7 +37,7 @@ struct MistakeList {
             uncounted += 1
             return
         }
-        let location = HTTPDNSSourceLocation(file: file, line: position?.line, column: position?.column)
+        let location = HTTPDNSSourceLocation(file, position)
         let mistake = ConfigurationFileError.Issue(location: location, message: message, hint: hint.map(oneLine))
         mistakes.append((position, mistake))
     }

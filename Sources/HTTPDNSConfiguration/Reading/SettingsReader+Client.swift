@@ -53,7 +53,7 @@ extension SettingsReader {
 
     /// Returns the prefix of an error about the value of a key.
     func place(of node: ConfigurationNode, _ key: String) -> String {
-        "\(HTTPDNSSourceLocation(file: file, line: node.position.line, column: node.position.column)): \(key)"
+        "\(HTTPDNSSourceLocation(file, node.position)): \(key)"
     }
 
     private mutating func readTimeouts(_ node: ConfigurationNode) -> HTTPDNSClient.Configuration.Timeouts {

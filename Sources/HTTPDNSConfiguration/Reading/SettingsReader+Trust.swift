@@ -172,15 +172,23 @@ extension SettingsReader {
             return nil
         }
         guard let file = readableFile(of: file, path: "\(path).file") else { return nil }
+        var keyPassword: HTTPDNSTrust.KeyPassword?
+        switch password {
+        case .file(let file): keyPassword = .file(file)
+        case .environment(let name): keyPassword = .environment(name)
+        case .text:
+            // It is read again with the key, whenever that has changed.
+            mistakes.add(
+                "\(path).password: found a value; allowed: one of \(path).password.file and \(path).password.env",
+                at: node.position,
+                hint: "give the place of the password"
+            )
+        case nil: break
+        }
         return HTTPDNSTrust.ClientCertificate(
             certificateFile: file,
             keyFile: key,
-            keyPassword: password.map { place in
-                switch place {
-                case .file(let file): .file(file)
-                case .environment(let name): .environment(name)
-                }
-            }
+            keyPassword: keyPassword
         )
     }
 

@@ -164,6 +164,7 @@ extension SettingsReader {
     /// Reads the source of a secret: `{ file: PATH }` or `{ env: NAME }`. A secret in clear text is not repeated.
     mutating func readSecret(_ node: ConfigurationNode, path: String) -> FileSettings.SecretPlace? {
         guard case .mapping = node.content else {
+            if allowsSecretTexts, let text = node.text, !text.isEmpty { return .text(FileSettings.SecretText(text)) }
             mistakes.add(
                 "\(path): found \(node.isEmpty ? "nothing" : "a value"); allowed: { file: PATH } or { env: NAME }",
                 at: node.position,

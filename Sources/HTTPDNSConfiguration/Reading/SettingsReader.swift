@@ -8,6 +8,8 @@ internal import HTTPDNSPrimitives
 struct SettingsReader {
     let file: String
     var mistakes: MistakeList
+    /// Whether a secret may be the value itself, and not only its place.
+    var allowsSecretTexts = false
 
     init(file: String) {
         self.file = file
@@ -18,8 +20,14 @@ struct SettingsReader {
     /// - Throws: ``ConfigurationFileError`` with up to 20 mistakes.
     static func read(_ root: ConfigurationNode, file: String) throws(ConfigurationFileError) -> FileSettings {
         var reader = SettingsReader(file: file)
-        let settings = reader.readTop(root)
-        if let error = reader.mistakes.error { throw error }
+        return try reader.read(root)
+    }
+
+    /// Reads the settings of a whole tree.
+    /// - Throws: ``ConfigurationFileError`` with up to 20 mistakes, with those that were found before.
+    mutating func read(_ root: ConfigurationNode) throws(ConfigurationFileError) -> FileSettings {
+        let settings = readTop(root)
+        if let error = mistakes.error { throw error }
         return settings
     }
 
@@ -301,7 +309,9 @@ extension SettingsReader {
 
     /// Returns the position of a setting, as `explain` shows it.
     func location(_ node: ConfigurationNode) -> HTTPDNSSourceLocation {
-        HTTPDNSSourceLocation(file: file, line: node.position.line)
+        var location = HTTPDNSSourceLocation(file, node.position)
+        location.column = nil
+        return location
     }
 }
 

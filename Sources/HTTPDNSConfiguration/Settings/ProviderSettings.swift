@@ -113,13 +113,26 @@ extension FileSettings {
     package enum SecretPlace: Hashable, Sendable {
         case file(String)
         case environment(String)
+        /// The secret itself, as a reader of swift-configuration has it.
+        case text(SecretText)
 
         package var live: HTTPDNSSecret {
             switch self {
             case .file(let path): .file(path)
             case .environment(let name): .environment(name)
+            case .text(let text): .text(text.value)
             }
         }
+    }
+
+    /// A secret that is never printed.
+    package struct SecretText: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+        let value: String
+
+        init(_ value: String) { self.value = value }
+
+        package var description: String { "a secret" }
+        package var customMirror: Mirror { Mirror(self, children: []) }
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
+
 /// A part of a configuration file: its text and its position.
 ///
 /// Scalars are text: `no`, `1:30` and `1.10` are not converted to a truth value, a number of minutes or a fraction.
@@ -47,12 +49,23 @@ package struct ConfigurationNode: Sendable {
     }
 }
 
+extension HTTPDNSSourceLocation {
+    /// Creates the location of a position in a file, without a line for a value that comes from no file.
+    init(_ file: String, _ position: Position?) {
+        let position = position == Position.none ? nil : position
+        self.init(file: file, line: position?.line, column: position?.column)
+    }
+}
+
 /// A position in a file.
 package struct Position: Hashable, Comparable, Sendable {
     /// The line, from 1.
     package var line: Int
     /// The column, from 1, in Unicode scalars.
     package var column: Int
+
+    /// The position of a value that comes from no file.
+    static let none = Position(line: 0, column: 0)
 
     package init(line: Int, column: Int) {
         self.line = line
