@@ -28,8 +28,10 @@ private struct SchemaWalk {
     let root: ConfigurationNode
     var keys: [SchemaKey] = []
 
-    /// Values where the schema's pattern is too hard to fulfill.
+    /// Values where the schema's pattern is too hard to fulfill, or where the first choice would be the default.
     private static let values = [
+        "enabled": "false", "cache.refresh_ahead": "false", "client.connections.loops": "3",
+        "client.trust.maximum_version": "1.2", "client.maximum_response_body": "1MiB",
         "cache.snapshot.file": "/tmp/snapshot", "client.cookies.file": "/tmp/cookies", "client.local_source": "eth0",
         "client.trust.pins": "YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE=", "client.trust.curves": "X25519",
         "client.trust.ciphers": "ECDHE-RSA-AES256-GCM-SHA384", "client.trust.ciphers_tls13": "TLS_AES_256_GCM_SHA384",
@@ -39,7 +41,9 @@ private struct SchemaWalk {
         "client.redirects.cross_origin_fields": "X-Tenant-Token",
     ]
     /// Values of definitions.
-    private static let definitions = ["duration": "30s", "bytes": "1MiB", "path": "/dev/null"]
+    private static let definitions = [
+        "duration": "31s", "limit": "31s", "bytes": "1MiB", "path": "/dev/null", "truth": "true",
+    ]
 
     mutating func visit(_ node: ConfigurationNode, _ path: [String]) {
         let name = path.joined(separator: ".")
@@ -70,7 +74,7 @@ private struct SchemaWalk {
         if let words = node["enum"]?.items { return words.last { !$0.isEmpty }?.text }
         if let word = node["const"]?.text { return word }
         switch node["type"]?.text {
-        case "integer": return node["minimum"]?.text
+        case "integer": return (node["minimum"]?.text).flatMap(Int.init).map { "\($0 + 1)" }
         case "string": return node["pattern"] == nil ? "/dev/null" : "http://192.0.2.1:3128"
         default: return nil
         }
