@@ -100,7 +100,7 @@ struct ConfigReaderTests {
 
     // MARK: every key
 
-    @Test("The reader asks for every single value and list of the schema, and for nothing else")
+    @Test("The reader asks for every value and list of the schema, and for nothing else")
     func schema() throws {
         let access = Accesses()
         _ = try FileSettings.read(reader([], access))
@@ -235,7 +235,7 @@ struct ConfigReaderTests {
         #expect(try proxy.credential?.password?.read() == "CANARY")
     }
 
-    @Test("The password of a client certificate is given by its place, and no error repeats it")
+    @Test("The password of a client certificate is given by its place alone")
     func certificatePassword() throws {
         let prefix = ["client", "trust", "client_certificate"]
         let values = [(prefix + ["file"], "/dev/null"), (prefix + ["password"], "CANARY")]

@@ -206,7 +206,7 @@ struct CallSpanTests {
 
     // MARK: no tracer
 
-    @Test("Without a tracer a call has no span and no field of one, and takes the direct path")
+    @Test("Without a tracer a call has no span and no field, and takes the direct path")
     func noTracer() async throws {
         let rig = try Rig()
         #expect(rig.configuration.tracing.tracer == nil)
@@ -226,7 +226,7 @@ struct CallSpanTests {
 
     // MARK: parents
 
-    @Test("The parent of a call is the context of the caller's task, and calls of interceptors are its children")
+    @Test("A call is a child of the caller's span, and interceptors' spans of the call's")
     func parents() async throws {
         let tracer = FieldTracer()
         let rig = try rig(tracer) { configuration in
@@ -246,7 +246,7 @@ struct CallSpanTests {
         #expect(tracer.requests.first?.isNested(in: call) == true)
     }
 
-    @Test("A lookup that a call waited for has a span, and an answer from the cache has none")
+    @Test("A lookup that a call waited for has a span, and a cached answer has none")
     func lookups() async throws {
         let tracer = FieldTracer()
         let rig = try rig(tracer)
@@ -333,7 +333,7 @@ struct CallSpanTests {
 
     // MARK: fields
 
-    @Test("The fields of a request's span replace those of the caller, and never the client's own")
+    @Test("Fields of a span replace the caller's fields, and never the client's own")
     func fields() async throws {
         var tracer = FieldTracer()
         tracer.fields = ["Host": "other.test", "content-length": "7", "not a name": "x", "x-vendor": "y"]

@@ -17,7 +17,7 @@ struct TraceOverTheWireTests {
 
     /// one.test redirects to two.test, which redirects back; the request there is sent twice.
     @Test(
-        "Two redirects and a retry are four nested spans, whose identities and baggage nginx gets",
+        "Two redirects and a retry are four nested spans, which nginx gets in traceparent",
         .enabled(if: ServerRig.isAvailable([.nginx]))
     )
     func redirectsAndRetry() async throws {
@@ -66,7 +66,7 @@ struct TraceOverTheWireTests {
         #expect(lines.map(\.baggage) == ["tenant=a", "", "tenant=a", "tenant=a"])
     }
 
-    @Test("A connection that is made for a request has a span in that of the request, and a kept one has none")
+    @Test("A connection made for a request has a span, and a kept one has none")
     func connections() async throws {
         let server = try RawServer(.serve("hello"))
         let tracer = FieldTracer()
