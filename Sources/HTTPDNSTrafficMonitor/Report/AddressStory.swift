@@ -58,7 +58,8 @@ enum AddressStory {
         let connection = hop.reusedConnection ? "a connection that had been used before" : "a new connection"
         let proxy = hop.addresses.proxy.map { " through the proxy \($0)" } ?? ""
         let version = hop.version.map { " over \($0)" } ?? ""
-        return "\(endpoint) answered\(version) on \(connection)\(proxy)."
+        let tls = hop.tls.map { " with \($0.version) (\($0.cipherSuite))" } ?? ""
+        return "\(endpoint) answered\(version)\(tls) on \(connection)\(proxy)."
     }
 
     private static func source(of hop: Hop) -> String {

@@ -23,6 +23,7 @@ extension HTTPDNSClient.TrafficMonitor.Hop {
             reason: "OK",
             responseFields: [.contentType: "text/plain"],
             version: "HTTP/2",
+            tls: Monitor.TLSParameters(version: "TLSv1.3", cipherSuite: "TLS_AES_128_GCM_SHA256"),
             addresses: Monitor.AddressChoice(
                 source: "provider",
                 provider: "city-dns",
