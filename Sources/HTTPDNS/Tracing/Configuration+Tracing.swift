@@ -30,8 +30,7 @@ extension HTTPDNSClient.Configuration {
 
     /// The settings of traces: which tracer gets a span for each call, and for each request on the wire.
     ///
-    /// The parent of the call's span is `ServiceContext.current` of the caller's task. Blocking calls have the context of the
-    /// calling thread only where that context is bound in a task.
+    /// The parent of the call's span is `ServiceContext.current` of the caller, also of a callback call and a blocking call.
     public var tracing: Tracing {
         get { callTracing as? Tracing ?? Tracing() }
         set { callTracing = newValue }

@@ -114,8 +114,7 @@ extension Span {
         case let error as HTTPDNSClientError:
             let failure = isLookup ? error.underlying as? HTTPDNSResolver.Error : nil
             type = failure?.code.description ?? error.code.description
-            // The error of an interceptor is the program's own, with any text.
-            message = error.code == .interceptorFailed ? error.shortDescription : error.message
+            message = error.message
         default:
             type = String(reflecting: Swift.type(of: error))
         }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 #if Tracing
+import Foundation
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
@@ -244,6 +245,30 @@ struct CallSpanTests {
         #expect(call.isNested(in: caller))
         #expect(tracer.ended(named: "token").first?.isNested(in: call) == true)
         #expect(tracer.requests.first?.isNested(in: call) == true)
+    }
+
+    @Test("Callback calls and blocking calls are children of the caller's span", arguments: [false, true])
+    func otherCalls(isBlocking: Bool) async throws {
+        let tracer = FieldTracer()
+        let client = try rig(tracer).client
+        let request = Request(url: "https://map.test/")
+        let (answered, left) = (Gate(), Gate())
+        // A thread of its own: a blocking call must not take one of the concurrency pool.
+        Thread.detachNewThread {
+            tracer.withSpan("caller") { _ in
+                guard isBlocking else {
+                    client.execute(request) { _ in answered.open() }
+                    return
+                }
+                _ = try? client.executeAndWait(request)
+                answered.open()
+            }
+            left.open()
+        }
+        await answered.passage()
+        await left.passage()
+        let caller = try #require(tracer.ended(named: "caller").first)
+        #expect(tracer.calls.map(\.parentSpanID) == [caller.spanID])
     }
 
     @Test("A lookup that a call waited for has a span, and a cached answer has none")
