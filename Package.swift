@@ -170,6 +170,7 @@ let package = Package(
                 "HTTPDNSCore",
                 "HTTPDNS",
                 "HTTPDNSPrimitives",
+                "HTTPDNSTrafficMonitor",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
@@ -458,7 +459,8 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSControlTests",
             dependencies: [
-                "HTTPDNSCore", "HTTPDNS", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
+                "HTTPDNSCore", "HTTPDNS", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTesting",
+                "HTTPDNSTrafficMonitor", "ServerRig",
             ],
             swiftSettings: settings
         ),
@@ -533,8 +535,9 @@ let package = Package(
         .testTarget(
             name: "ResolveTestTests",
             dependencies: [
-                "HTTPDNSCore", "HTTPDNS", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTesting", "HTTPDNSVendors",
-                "ServerRig", "resolve-test",
+                "HTTPDNSCore", "HTTPDNS", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTesting",
+                "HTTPDNSTrafficMonitor", "HTTPDNSVendors", "ServerRig", "resolve-test",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
         ),

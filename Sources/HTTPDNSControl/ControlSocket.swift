@@ -4,16 +4,17 @@
 public import HTTPDNS
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
+public import HTTPDNSTrafficMonitor
 public import Logging
 
 /// A Unix socket through which operators inspect a running client and turn its kill switch.
 ///
-/// `resolve-test dump`, `switch` and `watch --socket` connect to it. Only the process's own user and root are admitted: the
+/// `resolve-test dump`, `monitor`, `switch` and `watch --socket` connect to it. Only the process's own user and root are admitted: the
 /// file has mode 0600 from the moment it is created, and the kernel reports the user of each peer. A dedicated thread waits
 /// for connections and uses no CPU time while there are none. Failures of the socket do not affect the client.
 /// Docs/Operations/ControlProtocol.md describes the protocol.
 ///
-/// The socket keeps a reference to the client. If it is released without ``shutdown()``, it shuts down in the background.
+/// The socket keeps a reference to the client and to the monitor. If it is released without ``shutdown()``, it shuts down in the background.
 public final class ControlSocket: Sendable {
     private struct Ending: Sendable {
         var hasEnded = false
@@ -47,20 +48,23 @@ public final class ControlSocket: Sendable {
     /// - Parameters:
     ///   - client: The client to inspect and switch.
     ///   - path: The path of the socket. Its folder must exist, and the path must have at most 107 bytes.
+    ///   - monitor: The monitor whose redacted records peers may read; nil for none. It is neither started nor stopped.
     ///   - logger: The logger for refused peers and for turns of the kill switch; nil disables logging.
     /// - Throws: ``ControlSocketError``.
     public convenience init(
         client: HTTPDNSClient,
         path: String,
+        monitor: HTTPDNSClient.TrafficMonitor? = nil,
         logger: Logger? = nil
     ) throws(ControlSocketError) {
-        try self.init(client: client, path: path, logger: logger, timeSource: SystemTimeSource())
+        try self.init(client: client, path: path, monitor: monitor, logger: logger, timeSource: SystemTimeSource())
     }
 
-    /// Opens a socket as ``init(client:path:logger:)`` does, with a given clock for watches.
+    /// Opens a socket as ``init(client:path:monitor:logger:)`` does, with a given clock for watches.
     package init(
         client: HTTPDNSClient,
         path: String,
+        monitor: HTTPDNSClient.TrafficMonitor? = nil,
         logger: Logger? = nil,
         timeSource: any TimeSource
     ) throws(ControlSocketError) {
@@ -71,7 +75,7 @@ public final class ControlSocket: Sendable {
             throw .system("no descriptors for the control socket \(path)", path, error)
         }
         let file = try SocketFile(path: path)
-        let desk = ControlRequestHandler(client: client, timeSource: timeSource, logger: logger)
+        let desk = ControlRequestHandler(client: client, monitor: monitor, timeSource: timeSource, logger: logger)
         let (mailbox, ending) = (mailbox, ending)
         let isStarted = DetachedThread.start {
             ControlLoop(file, mailbox, desk).run()

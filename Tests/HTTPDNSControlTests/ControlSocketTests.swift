@@ -6,6 +6,7 @@ import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTesting
+import HTTPDNSTrafficMonitor
 import ServerRig
 import Testing
 
@@ -38,6 +39,30 @@ struct ControlSocketTests {
         let other = ControlRequest(.dump(.init(names: [try HTTPDNSRoute.Pattern("map.test")])))
         let filtered = try #require(try await call.ask(other).diagnostics)
         #expect(filtered.cache.answers.isEmpty && filtered.mappings.rules.count == 1)
+        await socket.shutdown()
+    }
+
+    @Test("Records are those of the service's monitor, and without one there are none")
+    func records() async throws {
+        let rig = try await ControlRig()
+        let bare = try rig.open()
+        let fault = await #expect(throws: ControlCallError.self) {
+            try await rig.call().ask(ControlRequest(.records(.init())))
+        }
+        #expect(fault?.fault == "no-monitor" && fault?.hint?.contains("monitor") == true)
+        await bare.shutdown()
+
+        let monitor = HTTPDNSClient.TrafficMonitor()
+        monitor.start(on: rig.client)
+        let socket = try ControlSocket(client: rig.client, path: rig.path, monitor: monitor)
+        let call = try rig.call()
+        #expect(try await call.ask(ControlRequest(.records(.init()))).records == .init(calls: [], last: nil, stored: 0))
+        let server = try RawServer(.serve("hello"))
+        _ = try await rig.client.get("http://map.test:\(server.port)/?token=s3same", connectTo: ["127.0.0.1"])
+        let records = try #require(try await call.ask(ControlRequest(.records(.init()))).records)
+        #expect(records.calls == monitor.records && records.stored == 1 && records.calls.count == 1)
+        #expect(records.last == monitor.records.first?.callID)
+        #expect(records.calls.first?.status == 200 && records.calls.first?.url.contains("s3same") == false)
         await socket.shutdown()
     }
 

@@ -3,6 +3,7 @@
 
 import HTTPDNS
 import HTTPDNSControl
+import HTTPDNSTrafficMonitor
 
 /// Lets operators of this machine look into a client, and turn its kill switch, until `work` is done.
 func serve(_ client: HTTPDNSClient, at path: String, while work: () async throws -> Void) async throws {
@@ -14,4 +15,11 @@ func serve(_ client: HTTPDNSClient, at path: String, while work: () async throws
         throw error
     }
     await socket.shutdown()
+}
+
+/// Opens a control socket that shows the redacted records of a client's calls.
+func serveRecords(of client: HTTPDNSClient, at path: String) throws -> ControlSocket {
+    let monitor = HTTPDNSClient.TrafficMonitor()
+    monitor.start(on: client)
+    return try ControlSocket(client: client, path: path, monitor: monitor)
 }

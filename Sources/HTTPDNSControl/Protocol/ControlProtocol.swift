@@ -47,6 +47,8 @@ package struct ControlFault: Error, Hashable, Sendable {
         package static let unknownCommand = Code(description: "unknown-command")
         /// No route has this pattern.
         package static let unknownRoute = Code(description: "unknown-route")
+        /// The service gave the control socket no traffic monitor.
+        package static let noMonitor = Code(description: "no-monitor")
         /// The connection has a watch already.
         package static let alreadyWatching = Code(description: "already-watching")
         /// The reply would be longer than the limit for replies.
@@ -76,6 +78,15 @@ package struct ControlFault: Error, Hashable, Sendable {
 }
 
 extension ControlFault {
+    /// The fault for a request of records without a monitor.
+    static var noMonitor: ControlFault {
+        ControlFault(
+            .noMonitor,
+            "the service records no calls for its control socket",
+            hint: "open it with a monitor: ControlSocket(client:path:monitor:)"
+        )
+    }
+
     /// Returns the fault for a turn of the switch for a pattern without a route.
     /// - Parameter routes: The existing patterns.
     static func unknownRoute(_ pattern: HTTPDNSRoute.Pattern, routes: [String]) -> ControlFault {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 package import HTTPDNS
+package import HTTPDNSTrafficMonitor
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -39,6 +40,22 @@ package struct ControlReply: Codable, Hashable, Sendable {
         }
     }
 
+    /// The records of a traffic monitor.
+    package struct Records: Codable, Hashable, Sendable {
+        /// The records, the oldest first.
+        package var calls: [HTTPDNSClient.TrafficMonitor.Record]
+        /// The number of the newest call that was compared with the request, for ``RecordSelection/after``; nil without records.
+        package var last: UInt64?
+        /// The number of records that the monitor has in memory.
+        package var stored: Int
+
+        package init(calls: [HTTPDNSClient.TrafficMonitor.Record], last: UInt64?, stored: Int) {
+            self.calls = calls
+            self.last = last
+            self.stored = stored
+        }
+    }
+
     /// The reason that there is no result.
     package struct Failure: Codable, Hashable, Sendable {
         package var code: String
@@ -56,6 +73,7 @@ package struct ControlReply: Codable, Hashable, Sendable {
     package var staysOn: [String]?
     package var refresh: Refresh?
     package var event: ControlEvent?
+    package var records: Records?
     package var error: Failure?
 
     package init(to command: String?) { self.command = command }
@@ -66,7 +84,7 @@ package struct ControlReply: Codable, Hashable, Sendable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case version, command, identity, diagnostics, refresh, event, error, staysOn
+        case version, command, identity, diagnostics, refresh, event, records, error, staysOn
         case killSwitch = "switch"
     }
 
@@ -104,7 +122,7 @@ extension ControlFault {
         ControlFault(
             .replyTooLong,
             "the reply has \(count) bytes; the limit is \(ControlProtocol.maximumReply)",
-            hint: "ask for fewer answers with \"limit\" or \"names\""
+            hint: "ask for less with \"limit\" or \"names\""
         )
     }
 }

@@ -20,6 +20,11 @@ extension ControlRequest {
         var state: String?
         var route: String?
         var interval: Double?
+        var status: String?
+        var failed: Bool?
+        var slowerThan: Double?
+        var id: UInt64?
+        var after: UInt64?
     }
 
     /// The line, with its line feed.
@@ -35,6 +40,14 @@ extension ControlRequest {
         case .watch(let interval, let selection):
             members.interval = interval.inSeconds
             members.select(selection)
+        case .records(let selection):
+            members.limit = selection.limit
+            members.names = selection.names?.map(\.description)
+            members.status = selection.statuses?.description
+            members.failed = selection.isFailed ? true : nil
+            members.slowerThan = selection.slowerThan?.inSeconds
+            members.id = selection.callID
+            members.after = selection.after
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -18,6 +18,8 @@ package struct ControlRequest: Hashable, Sendable {
         case refresh([HTTPDNSName]?)
         /// Report every event, with a ``dump(_:)`` at an interval.
         case watch(interval: Duration, Selection)
+        /// Return the records of calls that a traffic monitor keeps.
+        case records(RecordSelection)
     }
 
     /// The answers and mappings in a dump.
@@ -50,6 +52,7 @@ package struct ControlRequest: Hashable, Sendable {
         case .turn: "switch"
         case .refresh: "refresh"
         case .watch: "watch"
+        case .records: "records"
         }
     }
 }
@@ -78,11 +81,12 @@ extension ControlRequest {
         case "switch": command = .turn(isOn: try fields.state(), route: try fields.route())
         case "refresh": command = .refresh(try fields.hosts())
         case "watch": command = .watch(interval: try fields.interval(), try fields.selection())
+        case "records": command = .records(try fields.recordSelection())
         default:
             throw ControlFault(
                 .unknownCommand,
                 "there is no command \"\(word.escaped(limit: 40))\"",
-                hint: "commands are ping, dump, switch, refresh and watch"
+                hint: "commands are ping, dump, switch, refresh, watch and records"
             )
         }
         try fields.requireNothingLeft(of: word)
@@ -135,12 +139,44 @@ private struct RequestFields {
 
     mutating func selection() throws(ControlFault) -> ControlRequest.Selection {
         var selection = ControlRequest.Selection()
-        if let number = try number("limit", in: 0...Double(ControlRequest.Selection.maximumLimit)) {
-            guard let limit = Int(exactly: number) else { throw .bad("\"limit\" is no whole number") }
-            selection.limit = limit
-        }
+        if let limit = try limit() { selection.limit = limit }
         selection.names = try patterns("names")
         return selection
+    }
+
+    mutating func recordSelection() throws(ControlFault) -> RecordSelection {
+        var selection = RecordSelection()
+        if let limit = try limit() { selection.limit = limit }
+        selection.names = try patterns("names")
+        if let text = try text("status") {
+            guard let statuses = RecordSelection.Statuses(text) else {
+                throw .bad("\"status\" is neither a status such as \"404\" nor a class such as \"5xx\"")
+            }
+            selection.statuses = statuses
+        }
+        selection.isFailed = try flag("failed")
+        selection.slowerThan = try number("slowerThan", in: 0...86_400).map { .seconds($0) }
+        selection.callID = try wholeNumber("id", in: 0...0x1p53).map { UInt64($0) }
+        selection.after = try wholeNumber("after", in: 0...0x1p53).map { UInt64($0) }
+        return selection
+    }
+
+    private mutating func limit() throws(ControlFault) -> Int? {
+        try wholeNumber("limit", in: 0...Double(ControlRequest.Selection.maximumLimit))
+    }
+
+    private mutating func wholeNumber(_ key: String, in range: ClosedRange<Double>) throws(ControlFault) -> Int? {
+        guard let number = try number(key, in: range) else { return nil }
+        guard let whole = Int(exactly: number) else { throw .bad("\"\(key)\" is no whole number") }
+        return whole
+    }
+
+    private mutating func flag(_ key: String) throws(ControlFault) -> Bool {
+        guard let value = members.removeValue(forKey: key) else { return false }
+        guard case .bool(let isSet) = value else {
+            throw .bad("\"\(key)\" is \(value.kind), and a truth value belongs there")
+        }
+        return isSet
     }
 
     mutating func state() throws(ControlFault) -> Bool {

@@ -5,11 +5,14 @@ internal import Glibc
 internal import HTTPDNS
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
+internal import HTTPDNSTrafficMonitor
 internal import Logging
 
 /// The handler of requests, apart from the socket's thread.
 struct ControlRequestHandler: Sendable {
     let client: HTTPDNSClient
+    /// The monitor whose records peers may read; nil for none.
+    let monitor: HTTPDNSClient.TrafficMonitor?
     let timeSource: any TimeSource
     let logger: Logger?
 
@@ -27,6 +30,9 @@ struct ControlRequestHandler: Sendable {
             answer.diagnostics = client.status(limit: selection.limit, names: selection.names)
         case .turn(let isOn, let route):
             return turn(isOn, route, answer)
+        case .records(let selection):
+            guard let monitor else { return ControlReply(to: request.word, .noMonitor) }
+            answer.records = selection.result(among: monitor.records)
         case .refresh(let names):
             let refresh = client.resolver.refresh(names, limit: ControlProtocol.maximumRefresh)
             answer.refresh = ControlReply.Refresh(asked: refresh.asked, isTruncated: refresh.isTruncated)

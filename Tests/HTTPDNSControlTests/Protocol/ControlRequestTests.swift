@@ -21,7 +21,28 @@ struct ControlRequestTests {
             #"{"version":1,"command":"watch","interval":0.5,"limit":7}"#,
             .watch(interval: .milliseconds(500), .init(limit: 7))
         ),
+        (#"{"version":1,"command":"records"}"#, .records(.init())),
+        (#"{"version":1,"command":"records","limit":0,"failed":false}"#, .records(.init(limit: 0))),
+        (#"{"version":1,"command":"records","id":18}"#, .records(only { $0.callID = 18 })),
+        (#"{"version":1,"command":"records","after":18}"#, .records(only { $0.after = 18 })),
+        (
+            #"{"version":1,"command":"records","names":["*"],"status":"5xx","failed":true,"slowerThan":0.25}"#,
+            .records(
+                only {
+                    $0.names = [.any]
+                    $0.statuses = RecordSelection.Statuses("5xx")
+                    $0.isFailed = true
+                    $0.slowerThan = .milliseconds(250)
+                }
+            )
+        ),
     ]
+
+    private static func only(_ change: (inout RecordSelection) -> Void) -> RecordSelection {
+        var selection = RecordSelection()
+        change(&selection)
+        return selection
+    }
 
     @Test("Every valid request is read", arguments: acceptedLines)
     func accepted(line: String, command: ControlRequest.Command) throws {
@@ -59,6 +80,17 @@ struct ControlRequestTests {
         (#"{"version":1,"command":"switch","state":"off","route":""}"#, "bad-request", #""" in "route""#),
         (#"{"version":1,"command":"refresh","names":["*.a.test"]}"#, "bad-request", #"is not a host name"#),
         (#"{"version":1,"command":"watch","interval":0.1}"#, "bad-request", #"not a number from 0.2 to 60"#),
+        (#"{"version":1,"command":"records","limit":2001}"#, "bad-request", #""limit" is not a number from 0 to 2000"#),
+        (#"{"version":1,"command":"records","id":1.5}"#, "bad-request", #""id" is no whole number"#),
+        (#"{"version":1,"command":"records","after":-1}"#, "bad-request", #""after" is not a number from 0"#),
+        (#"{"version":1,"command":"records","status":"6xx"}"#, "bad-request", #""status" is neither a status"#),
+        (#"{"version":1,"command":"records","status":500}"#, "bad-request", #""status" is a number"#),
+        (
+            #"{"version":1,"command":"records","failed":"yes"}"#, "bad-request",
+            #""failed" is a string, and a truth value"#
+        ),
+        (#"{"version":1,"command":"records","slowerThan":-1}"#, "bad-request", #""slowerThan" is not a number from 0"#),
+        (#"{"version":1,"command":"dump","id":1}"#, "bad-request", #""id" is no member of a dump request"#),
         (#"{"version":1,"command":"watch","interval":null}"#, "bad-request", #"not a number from 0.2 to 60"#),
     ]
 

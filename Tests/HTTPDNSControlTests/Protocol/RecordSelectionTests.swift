@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import Foundation
+import HTTPDNS
+import HTTPDNSControl
+import HTTPDNSCore
+import HTTPDNSTrafficMonitor
+import Testing
+
+@Suite("The selection of records")
+struct RecordSelectionTests {
+    typealias Record = HTTPDNSClient.TrafficMonitor.Record
+
+    /// Returns a record, as a monitor writes it.
+    private func record(
+        _ callID: UInt64,
+        _ url: String = "https://one.test/",
+        status: Int? = 200,
+        outcome: String = "finished",
+        milliseconds: Int = 10
+    ) throws -> Record {
+        let text = """
+            {"callID":\(callID),"startTime":0,"method":"GET","url":"\(url)","outcome":"\(outcome)",
+            \(status.map { "\"status\":\($0)," } ?? "")"duration":\(milliseconds),"redirects":0,"retries":0,
+            "bodyBytes":0,"isBodyComplete":true,"hops":[]}
+            """
+        return try JSONDecoder().decode(Record.self, from: Data(text.utf8))
+    }
+
+    private func calls(_ records: [Record], _ change: (inout RecordSelection) throws -> Void) rethrows -> [UInt64] {
+        var selection = RecordSelection()
+        try change(&selection)
+        return selection.result(among: records).calls.map(\.callID)
+    }
+
+    @Test("Each condition selects its calls, and all of them must hold")
+    func conditions() throws {
+        let records = [
+            try record(1), try record(2, "https://img.shop.test/a", status: 404),
+            try record(3, status: 503, milliseconds: 101), try record(4, status: nil, outcome: "failed"),
+            try record(5, status: nil, outcome: "canceled"), try record(6, "http://[::1]/", milliseconds: 100),
+        ]
+        #expect(calls(records) { _ in } == [1, 2, 3, 4, 5, 6])
+        #expect(calls(records) { $0.statuses = .init("404") } == [2])
+        #expect(calls(records) { $0.statuses = .init("5xx") } == [3])
+        #expect(calls(records) { $0.isFailed = true } == [4])
+        #expect(calls(records) { $0.slowerThan = .milliseconds(100) } == [3])
+        #expect(calls(records) { $0.callID = 5 } == [5])
+        #expect(try calls(records) { $0.names = [try .init("*.shop.test")] } == [2])
+        #expect(
+            try calls(records) { $0.names = [try .init("one.test"), try .init("img.shop.test")] } == [1, 2, 3, 4, 5]
+        )
+        #expect(
+            try calls(records) {
+                $0.names = [try .init("one.test")]
+                $0.statuses = .init("2xx")
+            } == [1]
+        )
+    }
+
+    @Test("A limit keeps the newest calls, in the order of their ends")
+    func limit() throws {
+        let records = try [7, 3, 9, 4].map { try record($0) }
+        #expect(calls(records) { $0.limit = 2 } == [9, 4])
+        #expect(calls(records) { $0.limit = 0 } == [])
+        let reply = RecordSelection(limit: 2).result(among: records)
+        #expect(reply.last == 4 && reply.stored == 4)
+    }
+
+    /// The numbers of calls are in the order of their starts, and records in that of their ends.
+    @Test("Requests for later records miss none, although a reply has a limit")
+    func after() throws {
+        let records = try [7, 3, 9, 4, 8].map { try record($0, status: $0 == 9 ? 500 : 200) }
+        var selection = RecordSelection(limit: 1)
+        (selection.after, selection.statuses) = (7, .init("2xx"))
+        var seen: [UInt64] = []
+        for _ in 0..<4 {
+            let reply = selection.result(among: records)
+            seen += reply.calls.map(\.callID)
+            selection.after = reply.last
+        }
+        #expect(seen == [3, 4, 8] && selection.after == 8)
+        #expect(selection.result(among: []).last == nil)
+        // The record is no longer in memory.
+        selection.after = 1
+        #expect(selection.result(among: records).calls.map(\.callID) == [7])
+    }
+
+    @Test(
+        "A status is a number or a class",
+        arguments: ["", "5", "5x", "0xx", "6xx", "99", "600", "-40", "+40", "404 "]
+    )
+    func statuses(text: String) {
+        #expect(RecordSelection.Statuses(text) == nil)
+    }
+}
