@@ -11,13 +11,15 @@ struct RootCommand: ParsableCommand {
         abstract: "Where does this request go, why, and does it get there?",
         version: "resolve-test \(LibraryVersion.current)",
         subcommands: [
-            ResolveCommand.self, ExplainCommand.self, FetchCommand.self, CompareCommand.self, WatchCommand.self,
-            CheckCommand.self, ExportCommand.self, DumpCommand.self, SwitchCommand.self, ServeCommand.self,
+            ResolveCommand.self, ExplainCommand.self, FetchCommand.self, BenchCommand.self, CompareCommand.self,
+            WatchCommand.self, CheckCommand.self, ExportCommand.self, DumpCommand.self, MonitorCommand.self,
+            SwitchCommand.self, ServeCommand.self,
         ]
     )
 
     static let names = [
-        "resolve", "explain", "fetch", "compare", "watch", "check", "export", "dump", "switch", "serve",
+        "resolve", "explain", "fetch", "bench", "compare", "watch", "check", "export", "dump", "monitor", "switch",
+        "serve",
     ]
 
     /// The names for error messages: `resolve, explain, ... and serve`.
@@ -33,11 +35,13 @@ enum RootHelp {
           resolve HOST...   print addresses, source, time left
           explain URL       print the rewritten request; send nothing to the origin
           fetch URL         send a request, print every phase
+          bench URL         load a URL, print rates, latencies and failures
           compare HOST...   compare HTTP-DNS with the system resolver
           watch HOST...     show a live table: time left, staleness, changes, providers
           check FILE        validate a configuration file, with line and column
           export [FILE]     print mappings as hosts lines, curl options or JSON
           dump [HOST...]    print the state of a running service
+          monitor           print the last calls of a running service
           switch on|off     turn the kill switch of a running service
           serve FILE        run a local HTTP-DNS provider (trait LocalProvider)
 
@@ -45,7 +49,7 @@ enum RootHelp {
           --doh URL    --bootstrap HOST=ADDRESS    --public    --system-fallback
           --cacert FILE    --allow CIDR    --answer-scope public|private|loopback
           --family v4|v6|both    --json    -v
-          --socket PATH (or HTTPDNS_SOCKET)    a running service: dump, switch, watch
+          --socket PATH (or HTTPDNS_SOCKET)    a service: dump, monitor, switch, watch
         Exit: 0 done  1 failed  2 usage or configuration  3 compare: suspicious answer
         Without --public, --doh and a file, only the system resolver is queried.
 

@@ -23,7 +23,7 @@ struct TrafficTextTests {
                        Provider "city-dns" named the address of one.test (queried 12 s earlier, 41 s left to live).
                        Candidates in order: 203.0.113.6:443, 203.0.113.7:443.
                        203.0.113.6:443 failed after 1 ms in the phase connect: Connection refused.
-                       203.0.113.7:443 answered over HTTP/2 on a new connection.
+                       203.0.113.7:443 answered over HTTP/2 with TLSv1.3 (TLS_AES_128_GCM_SHA256) on a new connection.
                        r resolve  . blocked  e earlier attempts  c connect  t TLS  w first byte  b receive
 
                 """

@@ -95,6 +95,7 @@ extension HTTPDNSClient.TrafficMonitor.Record {
             hop.status = nil
             hop.reason = ""
             hop.version = nil
+            hop.tls = nil
             hop.failure = failure
             hop.addresses.endpoint = nil
             hop.phases = Monitor.Phases(resolve: .milliseconds(10))

@@ -94,15 +94,15 @@ struct InvocationTests {
             "",
             2,
             error:
-                "no command is given; commands are resolve, explain, fetch, compare, watch, check, export, dump, switch and "
-                + "serve (see resolve-test --help)"
+                "no command is given; commands are resolve, explain, fetch, bench, compare, watch, check, export, dump, monitor, "
+                + "switch and serve (see resolve-test --help)"
         ),
         Run(
             "dig one.test",
             2,
             error:
-                "there is no command \"dig\"; commands are resolve, explain, fetch, compare, watch, check, export, dump, switch "
-                + "and serve (see resolve-test --help)"
+                "there is no command \"dig\"; commands are resolve, explain, fetch, bench, compare, watch, check, export, dump, "
+                + "monitor, switch and serve (see resolve-test --help)"
         ),
         Run("resolve", 2, error: "Missing expected argument '<HOST> ...' (see resolve-test resolve --help)"),
         Run(
@@ -227,6 +227,8 @@ struct InvocationTests {
             "explain https://user:sesame@one.test/ --map one.test=127.0.0.1 -v",
             "explain https://user:sesame@one.test/ --map one.test=127.0.0.1 --json",
             "fetch https://user:sesame@one.test:1/ --map one.test=127.0.0.1 -v",
+            "bench https://user:sesame@one.test:1/ --map one.test=127.0.0.1 -v",
+            "bench https://user:sesame@one.test:0/",
         ]
     )
     func secrets(line: String) async throws {

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNS
+import Testing
+
+@testable import resolve_test
+
+@Suite("The report of bench")
+struct BenchReportTests {
+    /// A thousand responses between 1 and 100 ms in ten seconds, and two failures.
+    private func report() -> BenchReport {
+        var recording = LoadRecordingTests.recording((0..<1000).map { .milliseconds($0 / 10 + 1) })
+        recording.add(LoadRecordingTests.recording([.milliseconds(5)], status: 503))
+        (recording.elapsed, recording.processorTime) = (.seconds(10), .milliseconds(200))
+        for code in ["timed-out", "connection-lost", "timed-out"] {
+            recording.add(CommandFailure.failed(code: code, "\(code) of one.test"))
+        }
+        return BenchReport(
+            url: "https://api.shop.example/v1",
+            host: "api.shop.example",
+            port: 443,
+            plan: LoadPlan(inFlight: 50, duration: .seconds(10)),
+            warmUp: .seconds(1),
+            client: BenchReport.Side(slices: [recording]),
+            providerKinds: Samples.kinds
+        )
+    }
+
+    /// Twice the load, and half the latency, with the system resolver.
+    private func comparison() -> BenchReport {
+        var report = report()
+        func slice(_ milliseconds: Int, seconds: Int) -> LoadRecording {
+            var slice = LoadRecordingTests.recording((0..<100).map { _ in .milliseconds(milliseconds) })
+            (slice.elapsed, slice.processorTime) = (.seconds(seconds), .milliseconds(milliseconds))
+            return slice
+        }
+        report.client.slices = [slice(10, seconds: 2), slice(10, seconds: 2)]
+        report.system = BenchReport.Side(slices: [slice(5, seconds: 1), slice(4, seconds: 2)])
+        return report
+    }
+
+    @Test("The report has rates, statuses, failures, percentiles and a histogram")
+    func text() {
+        #expect(
+            report().text(.plain) == """
+                load         api.shop.example:443   closed loop, 50 in flight   10s   after 1s of warm-up
+                address      203.0.113.8:443   doh backup   resolved in 8.10 ms   2 connections opened
+                requests     1,004   100/s   1,001,000 bytes   0.1 MiB/s   CPU 200 us each
+                responses    200: 1,000   503: 1
+                failures     connection-lost: 1   timed-out: 2
+                latency      mean 50.5 ms   p50 50.0 ms   p90 90.0 ms   p99 99.0 ms   p99.9 100 ms   max 100 ms
+
+                to 1.00 ms  ##                                                       10    1.0 %
+                to 1.50 ms                                                            0    0.0 %
+                to 2.20 ms  ##                                                       10    1.0 %
+                to 3.30 ms  ##                                                       10    1.0 %
+                to 4.70 ms  ##                                                       10    1.0 %
+                to 6.80 ms  ####                                                     21    2.1 %
+                to 10.0 ms  #######                                                  40    4.0 %
+                to 15.0 ms  ########                                                 50    5.0 %
+                to 22.0 ms  ############                                             70    7.0 %
+                to 33.0 ms  ###################                                     110   11.0 %
+                to 47.0 ms  ########################                                140   14.0 %
+                to 68.0 ms  ###################################                     210   21.0 %
+                 to 100 ms  ######################################################  320   32.0 %
+
+                """
+        )
+    }
+
+    @Test("Lines fit the screen", arguments: [40, 80])
+    func width(columns: Int) {
+        for report in [report(), comparison()] {
+            let lines = report.text(Screen(width: columns, style: .plain)).split(separator: "\n")
+            #expect(lines.allSatisfy { $0.count <= columns }, "\(lines.joined(separator: "\n"))")
+        }
+    }
+
+    @Test("On 40 columns the report has the same content")
+    func narrow() {
+        #expect(
+            report().text(Screen(width: 40, style: .plain)) == """
+                load         api.shop.example:443
+                             closed loop, 50 in flight
+                             10s   after 1s of warm-up
+                address      203.0.113.8:443
+                             doh backup
+                             resolved in 8.10 ms
+                             2 connections opened
+                requests     1,004   100/s
+                             1,001,000 bytes   0.1 MiB/s
+                             CPU 200 us each
+                responses    200: 1,000   503: 1
+                failures     connection-lost: 1
+                             timed-out: 2
+                latency      mean 50.5 ms   p50 50.0 ms
+                             p90 90.0 ms   p99 99.0 ms
+                             p99.9 100 ms   max 100 ms
+
+                to 1.00 ms  #                10    1.0 %
+                to 1.50 ms                    0    0.0 %
+                to 2.20 ms  #                10    1.0 %
+                to 3.30 ms  #                10    1.0 %
+                to 4.70 ms  #                10    1.0 %
+                to 6.80 ms  #                21    2.1 %
+                to 10.0 ms  ##               40    4.0 %
+                to 15.0 ms  ##               50    5.0 %
+                to 22.0 ms  ###              70    7.0 %
+                to 33.0 ms  #####           110   11.0 %
+                to 47.0 ms  ######          140   14.0 %
+                to 68.0 ms  #########       210   21.0 %
+                 to 100 ms  ##############  320   32.0 %
+
+                """
+        )
+    }
+
+    @Test("A comparison has both sides, the ratio, and the spread of the turns")
+    func against() {
+        #expect(
+            comparison().text(Screen(width: 80, style: .plain)) == """
+                load         api.shop.example:443   closed loop, 50 in flight
+                             10s each, in turns   after 1s of warm-up
+                httpdns      203.0.113.8:443   doh backup   resolved in 8.10 ms
+                             2 connections opened
+                system       203.0.113.8:443   doh backup   resolved in 8.10 ms
+                             2 connections opened
+
+                            httpdns  system  ratio        spread
+                requests/s     50.0    66.7   0.75  0.50 to 1.00
+                mean ms        10.0    4.50   2.22  2.00 to 2.50
+                p50 ms         10.0    4.00   2.50  2.00 to 2.50
+                p90 ms         10.0    5.00   2.00  2.00 to 2.50
+                p99 ms         10.0    5.00   2.00  2.00 to 2.50
+                p99.9 ms       10.0    5.00   2.00  2.00 to 2.50
+                max ms         10.0    5.00   2.00  2.00 to 2.50
+                CPU us          100    45.0   2.22  2.00 to 2.50
+                requests        200     200
+                failures          0       0
+
+                to 10.0 ms  ######################################################  200  100.0 %
+
+                """
+        )
+    }
+
+    @Test("On 40 columns a comparison has no column for the spread")
+    func narrowComparison() {
+        let text = comparison().text(Screen(width: 40, style: .plain))
+        #expect(text.contains("\n            httpdns  system  ratio\n"), "\(text)")
+        #expect(!text.contains("spread"))
+    }
+
+    @Test("The JSON is one object that has always the same keys")
+    func json() throws {
+        let alone = try JSONObject(report().json().oneLine)
+        let both = try JSONObject(comparison().json().oneLine)
+        #expect(
+            alone.names == ["client", "host", "interrupted", "load", "port", "ratio", "system", "url"]
+                && both.names == alone.names
+        )
+        #expect(alone["system"] == .null && alone["ratio"] == .null)
+        let (client, ratio): (JSONObject?, JSONObject?) = (alone["client"], both["ratio"])
+        #expect(
+            client?.names == [
+                "addresses", "bytes", "bytesPerSecond", "connectionsOpened", "cpuSeconds", "elapsedSeconds", "failures",
+                "histogram",
+                "latencySeconds", "provider", "requests", "requestsPerSecond", "resolveSeconds", "responses", "source",
+                "statuses", "unsent", "warmUpRequests",
+            ]
+        )
+        #expect(client?["requests"] == .integer(1004) && client?["responses"] == .integer(1001))
+        #expect(client?["requestsPerSecond"] == .number(100.1) && client?["resolveSeconds"] == .number(0.0081))
+        let latency: JSONObject? = client?["latencySeconds"]
+        #expect(latency?.names == ["max", "mean", "min", "p50", "p90", "p99", "p99.9"])
+        #expect(latency?["max"] == .number(0.1) && latency?["min"] == .number(0.001))
+        #expect(ratio?.names == ["cpu", "max", "mean", "p50", "p90", "p99", "p99.9", "requestsPerSecond"])
+        let rates: JSONObject? = ratio?["requestsPerSecond"]
+        #expect(
+            rates?["value"] == .number(0.75) && rates?["minimum"] == .number(0.5) && rates?["maximum"] == .integer(1)
+        )
+    }
+
+    @Test("Block characters have an eighth of a column as their least part")
+    func blocks() {
+        let buckets = [(1, 80), (2, 1), (3, 0), (4, 43)].map { bound, count in
+            LoadRecording.Bucket(upTo: .milliseconds(bound), count: count)
+        }
+        let text = LatencyBars(buckets: buckets, usesBlocks: true).text(Screen(width: 40, style: .plain))
+        #expect(
+            text == """
+
+                to 1.00 ms  ███████████████  80   64.5 %
+                to 2.00 ms  ▎                 1    0.8 %
+                to 3.00 ms                    0    0.0 %
+                to 4.00 ms  ████████▏        43   34.7 %
+
+                """
+        )
+        let colored = LatencyBars(buckets: buckets, usesBlocks: true).text(
+            Screen(width: 40, style: Style(isColoured: true))
+        )
+        #expect(colored.contains("to 2.00 ms  \u{1B}[36m▎\u{1B}[0m                 1    0.8 %\n"))
+    }
+
+    @Test("A name from a server moves no cursor")
+    func hostile() {
+        var report = report()
+        report.host = "a.test"
+        report.client.slices[0].add(CommandFailure.failed(code: "timed-out", "\u{1B}[2J"))
+        #expect(!report.text(.plain).contains("\u{1B}"))
+    }
+}
