@@ -4,6 +4,11 @@
 import HTTPDNS
 import HTTPDNSTrafficMonitor
 
+/// A queue of messages, such as a program has.
+protocol MessageQueue: Sendable {
+    func publish(_ message: [UInt8], id: String) async throws
+}
+
 enum MonitoringTraffic {
     static func start(on client: HTTPDNSClient) -> HTTPDNSClient.TrafficMonitor {
         let monitor = HTTPDNSClient.TrafficMonitor()
@@ -49,6 +54,25 @@ enum MonitoringTraffic {
         settings.files = files
 
         return try HTTPDNSClient.TrafficMonitor(settings)
+    }
+
+    /// Monitors whose records go to a collector and to a queue.
+    static func reporting(
+        through client: HTTPDNSClient,
+        to queue: some MessageQueue
+    ) throws -> [HTTPDNSClient.TrafficMonitor.Settings] {
+        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+        var other = settings
+
+        settings.reporter = try HTTPDNSClient.TrafficMonitor.Reporter(
+            to: "https://collector.example/traffic",
+            through: client
+        )
+
+        other.reporter = HTTPDNSClient.TrafficMonitor.Reporter { batch in
+            try await queue.publish(batch.lines, id: batch.id)
+        }
+        return [settings, other]
     }
 
     /// Writes the newest records of the files as a HAR file.

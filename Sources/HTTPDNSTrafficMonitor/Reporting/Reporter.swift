@@ -10,7 +10,10 @@ extension HTTPDNSClient.TrafficMonitor {
     /// A sender of records, in batches, to a receiver such as the collector of a company.
     ///
     /// ```swift
-    /// settings.reporter = try HTTPDNSClient.TrafficMonitor.Reporter(to: "https://collector.example/traffic", through: client)
+    /// settings.reporter = try HTTPDNSClient.TrafficMonitor.Reporter(
+    ///     to: "https://collector.example/traffic",
+    ///     through: client
+    /// )
     /// ```
     ///
     /// Records wait in memory until a batch is full or its oldest record has waited for ``Limits/interval``. A batch that fails is

@@ -136,7 +136,7 @@ struct ReporterTests {
         let arrived = Journal<UInt64>()
         let reporter = Reporter { batch in for record in batch.records { arrived.write(record.callID) } }
         for id in 1...250 { reporter.append(.call(UInt64(id)), bytes: 10) }
-        await reporter.close()
+        await reporter.close(within: .seconds(60))
         #expect(arrived.all == Array(1...250))
         reporter.append(.call(251), bytes: 10)
         #expect(reporter.waitingCount == 0 && reporter.counters.reported == 250)
