@@ -41,6 +41,8 @@ public struct Orders: Sendable {
     public var loops = 0
     /// The number of interceptors that pass requests on.
     public var interceptors = 0
+    /// Whether a traffic monitor records the calls.
+    public var isMonitored = false
     /// The response cache: `memory`, or the path of a folder; nil for none.
     public var cache: String?
 
@@ -69,6 +71,7 @@ public struct Orders: Sendable {
             case "--post": postBytes = try Self.count(value, flag, from: 1)
             case "--other-mappings": otherMappings = try Self.count(value, flag, from: 1)
             case "--interceptors": interceptors = try Self.count(value, flag, from: 1)
+            case "--monitored": isMonitored = try Self.count(value, flag, from: 0) > 0
             case "--cache": cache = value
             case "--loops": loops = try Self.count(value, flag, from: 1)
             default: throw OrdersError("\(flag) is unknown")

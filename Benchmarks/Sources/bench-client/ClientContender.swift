@@ -3,6 +3,7 @@
 
 internal import HTTPDNS
 internal import HTTPDNSResponseCache
+internal import HTTPDNSTrafficMonitor
 internal import Workload
 
 /// The same requests through this project's client, called from ordinary tasks, its whole pipeline on.
@@ -13,6 +14,8 @@ struct ClientContender {
         var configuration = try configuration(orders)
         configuration.responseCache = try await responseCache(orders)
         let client = try await HTTPDNSClient(configuration: configuration)
+        let monitor = HTTPDNSClient.TrafficMonitor()
+        if orders.isMonitored { monitor.start(on: client) }
         try await touchOtherNames(orders, client)
         let silent = await inSilence(orders, client)
         let slow = SlowRequests()
@@ -26,6 +29,9 @@ struct ClientContender {
         try await measure(orders, insight, client)
         if let counters = client.responseCache?.counters, counters.requests != counters.hits + 1 {
             throw UnexpectedAnswer("\(counters.requests) requests had \(counters.hits) hits")
+        }
+        if orders.isMonitored, monitor.counters.records < orders.requests {
+            throw UnexpectedAnswer("\(orders.requests) requests had \(monitor.counters.records) records")
         }
         slow.stop()
         for request in silent { request.cancel() }

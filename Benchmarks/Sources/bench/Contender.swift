@@ -37,6 +37,8 @@ struct Contender: Hashable {
     var loops = 0
     /// The number of its client's interceptors; each passes requests on unchanged, and has a condition on them.
     var interceptors = 0
+    /// Whether a traffic monitor records its client's calls, in memory.
+    var isMonitored = false
     /// The place of its client's response cache, which answers all requests but the first.
     var cache = Cache.none
     /// The share of the scenario's requests that it sends: a slow one would make the run long.
@@ -74,6 +76,11 @@ struct Contender: Hashable {
         name: "swift-httpdns, 5 interceptors",
         executable: "bench-client",
         interceptors: 5
+    )
+    static let clientWithMonitor = Contender(
+        name: "swift-httpdns, monitored",
+        executable: "bench-client",
+        isMonitored: true
     )
     static let clientWithMemory = Contender(
         name: "hit in memory",

@@ -55,6 +55,7 @@ struct Rig {
         if contender.otherNames > 0 { command += ["--other-names", "\(contender.otherNames)"] }
         if contender.otherMappings > 0 { command += ["--other-mappings", "\(contender.otherMappings)"] }
         if contender.interceptors > 0 { command += ["--interceptors", "\(contender.interceptors)"] }
+        if contender.isMonitored { command += ["--monitored", "1"] }
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("httpdns-cache-\(UUID().uuidString)")
         defer { if contender.cache == .folder { try? FileManager.default.removeItem(at: folder) } }
         switch contender.cache {

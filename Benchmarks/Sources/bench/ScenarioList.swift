@@ -65,10 +65,13 @@ extension Scenario {
             wire: .http1,
             inFlight: 64,
             requests: 30_000,
-            contenders: three + [.go, .urlSession, .clientAmongMappings, .clientWithInterceptors] + withStaticRuntime,
+            contenders: three
+                + [.go, .urlSession, .clientAmongMappings, .clientWithInterceptors, .clientWithMonitor]
+                + withStaticRuntime,
             targets: [
                 client(atMost: 1.3, aim: 1.05),
                 Target(.clientWithInterceptors, .addedProcessorTime, atMost: 2, of: .client),
+                Target(.clientWithMonitor, .rate, atLeast: 0.95, of: .client),
                 Target(.clientAmongMappings, .processorTime, atMost: nil, aim: 1.05, of: .client),
                 Target(.client, .rate, atLeast: nil, aim: 1.3, of: .asyncHTTPClient),
             ]

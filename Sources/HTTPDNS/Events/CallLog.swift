@@ -56,6 +56,8 @@ struct CallLog: Sendable {
             method = request.method
             url = URLText.forErrors(request.url)
         }
+
+        init(method: HTTPRequest.Method, url: String) { (self.method, self.url) = (method, url) }
     }
 
     private let makesEvents: Bool
@@ -66,6 +68,8 @@ struct CallLog: Sendable {
     /// The number of the latest hop.
     private var hop = 0
     private var lastTime: MonotonicTime
+    /// The URL of the latest request, and its text in the record: mostly the next step has the same one.
+    private var lastRequest: (url: String, text: String)
     private var isEnded = false
     /// The parts that may have secrets, for recorders that get them; nil without such a recorder. They are whole at the end.
     private(set) var details: CallDetails?
@@ -86,6 +90,7 @@ struct CallLog: Sendable {
         details = bodyLimit == nil ? nil : CallDetails(request: request)
         self.bodyLimit = bodyLimit ?? 0
         let facts = RequestFacts(request)
+        lastRequest = (request.url, facts.url)
         record = HTTPDNSClient.CallRecord(callID: id, method: facts.method, url: facts.url, start: start)
         lastTime = start
         self.makesEvents = makesEvents
@@ -112,6 +117,15 @@ struct CallLog: Sendable {
         events.append(event)
     }
 
+    private mutating func facts(of request: HTTPDNSClient.Request) -> RequestFacts {
+        guard request.url != lastRequest.url else {
+            return RequestFacts(method: request.method, url: lastRequest.text)
+        }
+        let facts = RequestFacts(request)
+        lastRequest = (request.url, facts.url)
+        return facts
+    }
+
     mutating func begin() {
         add(.started, at: record.start) { [record] event in
             event.method = record.method
@@ -125,7 +139,7 @@ struct CallLog: Sendable {
         guard !isEnded else { return }
         hop = number
         let whole = details == nil ? nil : request
-        openHops.append(OpenHop(number: number, request: RequestFacts(request), start: now, whole: whole))
+        openHops.append(OpenHop(number: number, request: facts(of: request), start: now, whole: whole))
     }
 
     /// - Parameters:
@@ -192,7 +206,7 @@ struct CallLog: Sendable {
 
     /// - Returns: The index of the sending.
     mutating func beginSending(_ number: Int, _ request: HTTPDNSClient.Request, at now: MonotonicTime) -> Int {
-        let facts = RequestFacts(request)
+        let facts = facts(of: request)
         let hop = Hop(number: number, method: facts.method, url: facts.url, start: now)
         sendings.append(Sending(hop: hop, request: details == nil ? nil : request))
         return sendings.count - 1
@@ -261,7 +275,7 @@ struct CallLog: Sendable {
     ) {
         guard !isEnded else { return }
         hop = number
-        let facts = RequestFacts(request)
+        let facts = facts(of: request)
         let exchange = response.lastExchange
         var hop = Hop(number: number, method: facts.method, url: facts.url, start: start)
         hop.duration = now - start
@@ -346,7 +360,7 @@ struct CallLog: Sendable {
     ) {
         guard !isEnded else { return }
         record.redirects += 1
-        let facts = RequestFacts(next)
+        let facts = facts(of: next)
         add(.redirect, at: now) { event in
             event.status = status
             event.method = facts.method
@@ -389,15 +403,25 @@ struct CallLog: Sendable {
         addHeadInProcess(status, nil, hop: 0, at: now)
     }
 
-    /// - Parameter chunk: The bytes that were read last, for details.
-    mutating func noteBody(_ progress: HTTPDNSClient.Progress, _ chunk: [UInt8] = [], at now: MonotonicTime) {
+    /// - Parameters:
+    ///   - bytes: The number of bytes that were read.
+    ///   - total: The number of bytes of the whole body. It is read from the head for each event.
+    ///   - chunk: The bytes that were read last, for details.
+    mutating func noteBody(
+        _ bytes: Int64,
+        of total: @autoclosure () -> Int64?,
+        _ chunk: [UInt8] = [],
+        at now: MonotonicTime
+    ) {
         guard !isEnded else { return }
         if let count = details?.bodyStart.count, count < bodyLimit {
             let start = chunk.prefix(bodyLimit - count)
             details?.bodyStart += start
         }
-        record.bodyBytes = progress.bytes
-        add(.bodyProgress, at: now) { $0.progress = progress }
+        record.bodyBytes = bytes
+        add(.bodyProgress, at: now) { event in
+            event.progress = HTTPDNSClient.Progress(bytes: bytes, total: total(), isComplete: false)
+        }
     }
 
     /// Ends the call.

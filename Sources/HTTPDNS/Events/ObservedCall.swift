@@ -144,9 +144,11 @@ final class ObservedCall: Sendable {
         return response
     }
 
-    /// - Parameter chunk: The bytes that were read last.
-    func noteBody(_ progress: HTTPDNSClient.Progress, _ chunk: [UInt8]) {
-        note { log, now in log.noteBody(progress, chunk, at: now) }
+    /// - Parameters:
+    ///   - bytes: The number of bytes that were read.
+    ///   - chunk: The bytes that were read last.
+    func noteBody(_ bytes: Int64, of body: HTTPDNSClient.Response.Body, _ chunk: [UInt8]) {
+        note { log, now in log.noteBody(bytes, of: body.declaredLength, chunk, at: now) }
     }
 
     /// Ends the call. All later notes are ignored.

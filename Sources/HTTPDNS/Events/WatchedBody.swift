@@ -37,12 +37,7 @@ struct WatchedBody: AsyncSequence, Sendable {
 
         deinit { call.end(.released(isCanceled: Task.isCancelled, isAsReceived: body.isAsReceived)) }
 
-        func note(_ bytes: Int64, _ chunk: [UInt8]) {
-            call.noteBody(
-                HTTPDNSClient.Progress(bytes: bytes, total: body.declaredLength, isComplete: false),
-                chunk
-            )
-        }
+        func note(_ bytes: Int64, _ chunk: [UInt8]) { call.noteBody(bytes, of: body, chunk) }
 
         func finish() { call.end(.whole(decoded: body.summary.map { Int64($0.bodyBytes) })) }
 

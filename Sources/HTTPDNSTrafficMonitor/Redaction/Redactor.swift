@@ -13,12 +13,15 @@ struct Redactor: Sendable {
     private let queryItems: SecretNames
     private let formFields: SecretNames
     private let jsonFields: SecretNames
+    /// The scan of header values and free texts.
+    private let texts: SecretScan
 
     init(_ redaction: HTTPDNSClient.TrafficMonitor.Redaction) {
         headerFields = SecretNames(redaction.headerFields)
         queryItems = SecretNames(redaction.queryItems)
         formFields = SecretNames(redaction.formFields)
         jsonFields = SecretNames(redaction.jsonFields)
+        texts = SecretScan(names: queryItems, members: jsonFields)
     }
 
     /// - Parameters:
@@ -58,15 +61,20 @@ struct Redactor: Sendable {
         }.joined(separator: "&")
     }
 
+    /// Returns the fields without secrets: the same table when they have none, which is the usual case.
     func fields(_ fields: HTTPFields) -> HTTPFields {
-        var result = HTTPFields()
-        for field in fields {
-            let isSecret = headerFields.contains(field.name.rawName.utf8)
-            // A URL of a record has no fragment.
-            let value = Self.isURL(field.name) ? String(field.value.prefix { $0 != "#" }) : field.value
-            result.append(HTTPField(name: field.name, value: isSecret ? Self.mark : text(value)))
+        var result = fields
+        for (index, field) in fields.enumerated() {
+            let value = value(of: field)
+            if value != field.value { result[index] = HTTPField(name: field.name, value: value) }
         }
         return result
+    }
+
+    private func value(of field: HTTPField) -> String {
+        if headerFields.contains(field.name.rawName.utf8) { return Self.mark }
+        // A URL of a record has no fragment.
+        return text(Self.isURL(field.name) ? String(field.value.prefix { $0 != "#" }) : field.value)
     }
 
     private static func isURL(_ name: HTTPField.Name) -> Bool {
@@ -74,7 +82,7 @@ struct Redactor: Sendable {
     }
 
     /// Returns a text without user information in URLs, and without the values of secret query items and of JSON members.
-    func text(_ text: String) -> String { SecretScan(names: queryItems, members: jsonFields).redacted(text) }
+    func text(_ text: String) -> String { texts.redacted(text) }
 
     /// Returns a body.
     /// - Returns: Nil for a body that must not be stored.

@@ -30,13 +30,20 @@ struct SecretScan: Sendable {
     }
 
     func redacted(_ text: String) -> String {
-        let bytes = Array(text.utf8)
-        let redacted = redacted(bytes)
-        return redacted == bytes ? text : String(decoding: redacted, as: UTF8.self)
+        // Most texts have none of the bytes at which a secret is found.
+        let isPlain = text.utf8.allSatisfy { byte in
+            byte != UInt8(ascii: "=") && byte != UInt8(ascii: ":") && byte != UInt8(ascii: "/")
+        }
+        guard !isPlain, let redacted = changed(Array(text.utf8)) else { return text }
+        return String(decoding: redacted, as: UTF8.self)
     }
 
-    func redacted(_ bytes: [UInt8]) -> [UInt8] {
+    func redacted(_ bytes: [UInt8]) -> [UInt8] { changed(bytes) ?? bytes }
+
+    /// Returns the bytes without secrets; nil when they have none.
+    private func changed(_ bytes: [UInt8]) -> [UInt8]? {
         var result: [UInt8] = []
+        var isChanged = false
         // The bytes before the first index are in the result. The values before the second one have been decoded.
         var (copied, decoded, index) = (0, 0, 0)
         while index < bytes.count {
@@ -50,12 +57,13 @@ struct SecretScan: Sendable {
                 }
             index += 1
             guard let found else { continue }
+            isChanged = true
             result += bytes[copied..<found.range.lowerBound]
             result += found.text.utf8
             copied = found.range.upperBound
             index = max(index, copied)
         }
-        return result + bytes[copied...]
+        return isChanged ? result + bytes[copied...] : nil
     }
 
     /// Returns whether a value has a secret, as it is or behind percent-encoding.
