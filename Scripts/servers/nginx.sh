@@ -72,7 +72,10 @@ http {
         '"client":"\$remote_addr","clientPort":\$remote_port,"connection":\$connection,'
         '"requestOnConnection":\$connection_requests,"tls":"\$ssl_protocol","sessionReused":"\$ssl_session_reused",'
         '"sessionID":"\$ssl_session_id","clientSubject":"\$ssl_client_s_dn","clientVerification":"\$ssl_client_verify",'
-        '"userAgent":"\$http_user_agent","traceparent":"\$http_traceparent","baggage":"\$http_baggage"}';
+        '"userAgent":"\$http_user_agent","traceparent":"\$http_traceparent","baggage":"\$http_baggage",'
+        '"range":"\$http_range","ifRange":"\$http_if_range"}';
+    # Whole bodies below /limited/ stop at their limit; their rests do not.
+    map \$http_range \$whole_rate { "" 1k; default 0; }
     access_log $home/access.log facts;
     types { image/jpeg jpg; text/plain txt; application/octet-stream bin; }
     server_names_hash_bucket_size 128;

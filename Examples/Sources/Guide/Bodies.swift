@@ -52,5 +52,13 @@ enum Bodies {
             timeout: .seconds(600)
         ) { progress in print(progress.fraction ?? 0) }
         print(download.bytes, download.path)
+
+        let resumed = try await client.download(
+            "https://img.shop.example/big.iso",
+            to: "/var/lib/app/big.iso",
+            existingFile: .resume,
+            checksum: .sha256("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
+        )
+        print(resumed.bytes, resumed.response.status)  // 206 if an earlier download was continued
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
+
 #if Digest
 internal import Crypto
 #endif
@@ -61,13 +63,5 @@ struct DigestHash {
         var hash = DigestHash(function)
         hash.update(Array(text.utf8))
         return hash.finish()
-    }
-}
-
-extension [UInt8] {
-    /// The bytes as lower-case hexadecimal digits.
-    var hexadecimal: String {
-        let digits = Array<UInt8>("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }

@@ -5,23 +5,42 @@ internal import Glibc
 internal import HTTPDNSPrimitives
 
 /// A file that is written under another name in the same folder, and renamed when it is complete. Any other end removes
-/// it.
+/// it, except a part that is kept.
 package final class ReplacedFile: Sendable {
     private enum State {
         case open, ended
     }
 
-    /// The final path of the file.
+    /// The handling of a file that has the path at the end.
+    package enum Ending: Sendable {
+        /// It is replaced.
+        case replacing
+        /// It fails the writing.
+        case creating
+        /// The new file gets the next free name with a number.
+        case numbering
+    }
+
+    /// The final path of the file, without a number.
     package let path: String
     private let temporary: String
     private let descriptor: Int32
+    private let ending: Ending
     private let state = Lock(State.open)
+    private let isKept: Lock<Bool>
 
     /// - Parameters:
     ///   - path: A path in a writable folder. A link stays a link: its target is replaced.
     ///   - isPrivate: Whether the file is readable and writable for its owner alone, whatever an earlier file allowed.
+    ///   - ending: The handling of an existing file.
+    ///   - continuesPart: Whether the file begins with the bytes of an earlier one that was kept, see ``keep()``.
     /// - Throws: ``FileFault``, also when the path exists and is not a regular file.
-    package init(_ path: String, isPrivate: Bool = false) throws(FileFault) {
+    package init(
+        _ path: String,
+        isPrivate: Bool = false,
+        ending: Ending = .replacing,
+        continuesPart: Bool = false
+    ) throws(FileFault) {
         guard !path.isEmpty else { throw FileFault(path, "a path without a name") }
         let final = try Self.resolved(path)
         var status = stat()
@@ -32,14 +51,59 @@ package final class ReplacedFile: Sendable {
             throw FileFault(path, "there is something that is no regular file")
         }
         guard final.utf8.last != UInt8(ascii: "/") else { throw FileFault(path, "it is the name of a folder") }
-        // The file's own name with a suffix could be longer than the file system permits.
-        temporary = "\(Self.folder(of: final)).httpdns-\(String(UInt64.random(in: .min ... .max), radix: 16)).part"
+        guard !isThere || ending != .creating else { throw Self.exists(path) }
         // A new file gets the permissions that the process's umask leaves. A replacement is private even while it is
         // empty.
-        descriptor = Self.created(temporary, isThere || isPrivate ? 0o600 : 0o666)
-        guard descriptor >= 0 else { throw FileFault(path, errno) }
-        if isThere, !isPrivate { Self.hand(descriptor, over: status) }
+        let rights: mode_t = isThere || isPrivate ? 0o600 : 0o666
+        if continuesPart {
+            temporary = Self.name(beside: final, "part")
+            descriptor = try Self.continued(temporary, rights)
+        } else {
+            // The file's own name with a suffix could be longer than the file system permits.
+            temporary = "\(Self.folder(of: final)).httpdns-\(String(UInt64.random(in: .min ... .max), radix: 16)).part"
+            descriptor = Self.created(temporary, rights)
+            guard descriptor >= 0 else { throw FileFault(path, errno) }
+        }
+        if isThere, !isPrivate, ending == .replacing { Self.hand(descriptor, over: status) }
         self.path = final
+        self.ending = ending
+        isKept = Lock(false)
+    }
+
+    /// Returns the path of a file that belongs to another one in the same folder, and has a constant name.
+    package static func name(beside path: String, _ suffix: String) -> String {
+        let folder = folder(of: path)
+        let name = String(path.dropFirst(folder.count))
+        return "\(folder).httpdns-\(SHA256Hash.hexadecimal(of: name).prefix(32)).\(suffix)"
+    }
+
+    /// The number of bytes in the file.
+    package var length: Int64 {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
+    }
+
+    /// Keeps the part when it is discarded, for a later file with the same path. It needs `continuesPart`.
+    package func keep() { isKept.withLock { $0 = true } }
+
+    /// Shortens the file, and keeps it no more.
+    package func truncate(to length: Int64) throws(FileFault) {
+        isKept.withLock { $0 = false }
+        guard ftruncate(descriptor, off_t(length)) == 0 else { throw FileFault(path, errno) }
+    }
+
+    /// Returns at most 256 KiB of the file; none at its end.
+    package func bytes(at offset: Int64) throws(FileFault) -> [UInt8] {
+        var number: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: 256 * 1024) { buffer, initialized in
+            repeat {
+                let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+                number = count < 0 ? errno : 0
+                initialized = max(0, count)
+            } while number == EINTR
+        }
+        guard number == 0 else { throw FileFault(path, number) }
+        return bytes
     }
 
     deinit {
@@ -61,19 +125,68 @@ package final class ReplacedFile: Sendable {
     }
 
     /// Renames the file to its path, in one step, once it is on the disk. It may wait for that.
-    package func finish() throws(FileFault) {
-        guard takeEnd() else { return }
-        // Otherwise a loss of power could leave the name with an empty file.
-        if fsync(descriptor) == 0, rename(temporary, path) == 0 { return }
-        let number = errno
-        unlink(temporary)
-        throw FileFault(path, number)
+    /// - Returns: The path, with its number if there is one.
+    @discardableResult
+    package func finish() throws(FileFault) -> String {
+        guard takeEnd() else { return path }
+        do throws(FileFault) {
+            // Otherwise a loss of power could leave the name with an empty file.
+            guard fsync(descriptor) == 0 else { throw FileFault(path, errno) }
+            switch ending {
+            case .replacing:
+                guard rename(temporary, path) == 0 else { throw FileFault(path, errno) }
+                return path
+            case .creating:
+                guard try give(path) else { throw Self.exists(path) }
+                return path
+            case .numbering: return try number()
+            }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
     }
 
-    /// Removes the file, unless it is finished.
-    package func discard() {
-        if takeEnd() { unlink(temporary) }
+    /// Gives the file a name that is free, in one step. Returns whether it was free.
+    private func give(_ name: String) throws(FileFault) -> Bool {
+        if link(temporary, name) == 0 {
+            unlink(temporary)
+            return true
+        }
+        if errno == EEXIST { return false }
+        // Some file systems have no links. Another program could then create the name in between.
+        guard errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS else { throw FileFault(path, errno) }
+        guard access(name, F_OK) != 0 else { return false }
+        guard rename(temporary, name) == 0 else { throw FileFault(path, errno) }
+        return true
     }
+
+    /// Gives the file its name, or the first free one with a number before the last dot.
+    private func number() throws(FileFault) -> String {
+        if try give(path) { return path }
+        let folder = Self.folder(of: path)
+        let name = path.dropFirst(folder.count)
+        let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
+        for number in 1...Self.maximumNumber {
+            let numbered = "\(folder)\(name[..<dot])-\(number)\(name[dot...])"
+            if try give(numbered) { return numbered }
+        }
+        throw FileFault(path, "there are \(Self.maximumNumber) files with this name and a number")
+    }
+
+    private static let maximumNumber = 10_000
+
+    private static func exists(_ path: String) -> FileFault {
+        FileFault(path, "the file exists already, and the download must not replace it")
+    }
+
+    /// Removes the file, unless it is finished or kept.
+    package func discard() {
+        if takeEnd(), !isKept.withLock({ $0 }) { unlink(temporary) }
+    }
+
+    /// Removes a file, if it is there.
+    package static func remove(_ path: String) { unlink(path) }
 
     /// Whether this call is the one that ends the writing.
     private func takeEnd() -> Bool {
@@ -118,7 +231,27 @@ package final class ReplacedFile: Sendable {
     }
 
     private static func created(_ path: String, _ rights: mode_t) -> Int32 {
-        open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, rights)
+        open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, rights)
+    }
+
+    /// Opens a part, or creates it. One object at a time has it (`flock(2)`).
+    private static func continued(_ path: String, _ rights: mode_t) throws(FileFault) -> Int32 {
+        while true {
+            // A pipe would block the call without O_NONBLOCK.
+            let flags = O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+            let descriptor = open(path, flags, rights)
+            guard descriptor >= 0 else { throw FileFault(path, errno) }
+            var (own, named) = (stat(), stat())
+            let isOwn = fstat(descriptor, &own) == 0 && own.st_mode & S_IFMT == S_IFREG && own.st_uid == geteuid()
+            guard isOwn, flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                close(descriptor)
+                let reason = isOwn ? "another download writes it" : "it is no regular file of this user"
+                throw FileFault(path, reason)
+            }
+            // An earlier download may have given it its final name before the lock was free.
+            if lstat(path, &named) == 0, named.st_ino == own.st_ino, named.st_dev == own.st_dev { return descriptor }
+            close(descriptor)
+        }
     }
 
     /// Gives a file the owner, the group and the permissions of another, as far as the system allows it.

@@ -32,9 +32,21 @@ extension HTTPDNSClient.Response.Body {
     }
 
     func save(to file: FileSaving, upTo limit: HTTPDNSClient.ByteLimit = .inherited) async throws -> Int64 {
-        var count: Int64 = 0
         do {
-            var waiting: [UInt8] = []
+            let count = try await write(to: file, upTo: limit)
+            try await file.finish()
+            return count
+        } catch {
+            file.discard()
+            throw error
+        }
+    }
+
+    /// Writes the body to the end of a file, which stays open.
+    func write(to file: FileSaving, upTo limit: HTTPDNSClient.ByteLimit = .inherited) async throws -> Int64 {
+        var count: Int64 = 0
+        var waiting: [UInt8] = []
+        do {
             for try await chunk in self {
                 count += Int64(chunk.count)
                 if let bytes = limit.bytes, count > bytes {
@@ -42,15 +54,16 @@ extension HTTPDNSClient.Response.Body {
                 }
                 if waiting.isEmpty { waiting = chunk } else { waiting += chunk }
                 guard waiting.count >= HTTPDNSClient.Response.Body.portion else { continue }
-                try await file.append(waiting)
+                let portion = waiting
                 waiting = []
+                try await file.append(portion)
             }
-            if !waiting.isEmpty { try await file.append(waiting) }
-            try await file.finish()
         } catch {
-            file.discard()
+            // A later download begins after the last byte that was received.
+            if file.isResumed, !waiting.isEmpty { try? await file.appendUncanceled(waiting) }
             throw error
         }
+        if !waiting.isEmpty { try await file.append(waiting) }
         return count
     }
 }
@@ -59,14 +72,31 @@ extension HTTPDNSClient.Response.Body {
 struct FileSaving: Sendable {
     private let file: ReplacedFile
     private let work = SerialWork(on: ThreadPool.files)
+    /// Whether the bytes stay for a later download when this one fails.
+    let isResumed: Bool
 
     /// The path of the file, with links resolved.
     var path: String { file.path }
 
     /// - Throws: ``HTTPDNSClientError`` with code `fileFailed`; `CancellationError`.
-    init(_ path: String) async throws {
+    init(_ path: String, _ policy: HTTPDNSClient.Download.ExistingFile = .replace) async throws {
         let work = self.work
-        file = try await FileSaving.named(path, .request) { try await work.run { try ReplacedFile(path) } }
+        let isResumed = policy == .resume
+        self.isResumed = isResumed
+        file = try await FileSaving.named(path, .request) {
+            try await work.run { try ReplacedFile(path, ending: policy.ending, continuesPart: isResumed) }
+        }
+    }
+
+    /// Runs work that waits for the disk.
+    /// - Throws: ``HTTPDNSClientError`` with code `fileFailed`; `CancellationError`.
+    func perform<Value: Sendable>(_ body: @escaping @Sendable (ReplacedFile) throws -> Value) async throws -> Value {
+        try await FileSaving.named(file.path, .body) { [file] in try await work.run { try body(file) } }
+    }
+
+    /// Appends bytes also in a canceled task.
+    func appendUncanceled(_ bytes: [UInt8]) async throws {
+        try await Task { try await append(bytes) }.value
     }
 
     func append(_ bytes: [UInt8]) async throws {
@@ -74,12 +104,34 @@ struct FileSaving: Sendable {
     }
 
     /// Finishes the file. A rename cannot be undone: cancellation takes effect before it or not at all.
-    func finish() async throws {
+    /// - Returns: The path of the file.
+    @discardableResult
+    func finish() async throws -> String {
         try Task.checkCancellation()
         let (file, work) = (self.file, self.work)
-        try await FileSaving.named(file.path, .body) {
+        return try await FileSaving.named(file.path, .body) {
             try await Task { try await work.run { try file.finish() } }.value
         }
+    }
+
+    /// Finishes the file, and removes the state of a download that was continued.
+    /// - Returns: The number of bytes in the file, and its path.
+    func finishCounted() async throws -> (Int64, String) {
+        let length = try await perform(\.length)
+        let path = try await finish()
+        if isResumed { await removeState() }
+        return (length, path)
+    }
+
+    /// Keeps nothing for a later download.
+    func forget() async {
+        guard isResumed else { return }
+        await removeState()
+        _ = try? await perform { try $0.truncate(to: 0) }
+    }
+
+    private func removeState() async {
+        _ = try? await Task { try await perform { PartialDownload.remove(for: $0) } }.value
     }
 
     func discard() { file.discard() }

@@ -52,6 +52,8 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let fileFailed = Code(description: "file-failed")
         /// The response to a download has a status other than success; nothing was saved.
         public static let unexpectedStatus = Code(description: "unexpected-status")
+        /// The bytes of a download do not have the checksum that the caller expects; nothing was saved.
+        public static let checksumMismatch = Code(description: "checksum-mismatch")
         /// The stream or file of the request body failed. The error of a stream is in
         /// ``HTTPDNSClientError/underlying``.
         public static let requestBodyFailed = Code(description: "request-body-failed")

@@ -4,6 +4,7 @@
 internal import HTTPDNS
 internal import HTTPDNSCore
 internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// The key of a request in the cache, and the rules that apply to it.
@@ -23,7 +24,7 @@ struct CachePlace: Sendable {
 
     init(_ hop: CacheableHop, _ cache: HTTPDNSClient.ResponseCache) {
         let options = hop.request.cache
-        let credential = hop.url.parsed.credential.map { SHA256.hexadecimal(of: Self.part($0.user) + $0.password) }
+        let credential = hop.url.parsed.credential.map { SHA256Hash.hexadecimal(of: Self.part($0.user) + $0.password) }
         let request = CacheRequest(
             method: hop.request.method,
             fields: hop.request.headerFields,
@@ -60,7 +61,7 @@ struct CachePlace: Sendable {
                 ("cookie", fields[fields: .cookie].map(\.text)),
             ]
             let texts = secrets.flatMap { kind, values in values.map { "\(kind) \(part($0))" } }
-            add("credential", SHA256.hexadecimal(of: texts.joined()))
+            add("credential", SHA256Hash.hexadecimal(of: texts.joined()))
         }
         // Another Host field selects another resource.
         if let host = hop.hostHeader { add("host", host) }

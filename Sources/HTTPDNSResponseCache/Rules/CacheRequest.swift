@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// The parts of a request that the rules read.
@@ -52,7 +53,7 @@ struct CacheRequest: Sendable {
             if name == "accept-encoding", requestsCodings { return "<client>" }
             return name == "authorization" ? urlCredential : nil
         }
-        if CacheRequest.secrets.contains(name) { return SHA256.hexadecimal(of: values.joined(separator: "\n")) }
+        if CacheRequest.secrets.contains(name) { return SHA256Hash.hexadecimal(of: values.joined(separator: "\n")) }
         let text = values.flatMap { ListElements($0) }.joined(separator: ", ")
         return CacheRequest.withoutCase.contains(name) ? text.lowercased() : text
     }

@@ -149,7 +149,7 @@ final class CacheFolder: Sendable {
     {
         let encoded = head.encoded
         // The same response may be stored again while the old file is still open: each file has a number of its own.
-        let key = SHA256.hexadecimal(of: "\(head.partition)\n\(head.url)\n\(head.vary.text)")
+        let key = SHA256Hash.hexadecimal(of: "\(head.partition)\n\(head.url)\n\(head.vary.text)")
         let number = String(UInt64.random(in: .min ... .max), radix: 16)
         let stored = StoredFile(name: "\(key)-\(number)\(Self.suffix)", room: room, bodyLength: bodyLength)
         guard file.write(StoredFile.start(encoded, room: room, bodyLength: bodyLength), at: 0),

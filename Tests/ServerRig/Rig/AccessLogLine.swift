@@ -51,6 +51,10 @@ public struct AccessLogLine: Sendable, Hashable, Decodable {
     public let traceparent: String
     /// The baggage field of W3C Baggage; empty without one.
     public let baggage: String
+    /// The Range field.
+    public let range: String
+    /// The If-Range field.
+    public let ifRange: String
 
     /// The method.
     public var method: String { String(request.prefix { $0 != " " }) }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCurl
 public import HTTPTypes
 
 extension HTTPDNSClient {
     /// A response whose body is in a file.
     public struct Download: Sendable {
-        /// The response. Its body has been read.
+        /// The response. Its body has been read. That of a download that was continued has the status 206.
         public var response: HTTPDNSClient.Response
         /// The path of the file, with links resolved.
         public var path: String
@@ -30,32 +31,66 @@ extension HTTPDNSClient {
     ///     the client's.
     ///   - decodesBody: Whether content codings are requested and decoded. When false, the file holds what the server
     ///     sent.
-    ///   - progress: A closure for progress reports, see ``HTTPDNSClient/Response/Body/reportingProgress(_:)``.
+    ///   - existingFile: The handling of a file that has this path, and of the rest of an earlier download.
+    ///   - checksum: The checksum that the bytes must have; nil for none. Other bytes fail with
+    ///     ``HTTPDNSClientError/Code/checksumMismatch``, and nothing is saved or kept. The file is read once more for it.
+    ///   - progress: A closure for progress reports, see ``HTTPDNSClient/Response/Body/reportingProgress(_:)``. Those of a
+    ///     download that continues an earlier one begin with its bytes.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func download(
         _ request: HTTPDNSClient.Request,
         to path: String,
         upTo limit: HTTPDNSClient.ByteLimit = .inherited,
         decodesBody: Bool = false,
+        existingFile: HTTPDNSClient.Download.ExistingFile = .replace,
+        checksum: HTTPDNSClient.Download.Checksum? = nil,
         progress: (@Sendable (HTTPDNSClient.Progress) -> Void)? = nil
     ) async throws -> HTTPDNSClient.Download {
-        let file = try await FileSaving(path)
+        try checksum?.validate()
+        var request = request
+        request.options.decodesBody = decodesBody
+        if !limit.isInherited { request.options.maximumResponseBody = limit }
+        let file = try await FileSaving(path, existingFile)
         do {
-            var request = request
-            request.options.decodesBody = decodesBody
-            if !limit.isInherited { request.options.maximumResponseBody = limit }
-            var response = try await execute(request)
-            guard response.status.kind == .successful else { throw HTTPDNSClientError.unexpectedStatus(response) }
-            if let progress { response.body = response.body.reportingProgress(progress) }
-            let bytes = try await response.body.save(to: file)
-            return HTTPDNSClient.Download(response: response, path: file.path, bytes: bytes)
+            let response: HTTPDNSClient.Response
+            if existingFile == .resume {
+                let own = request.options.maximumResponseBody
+                let limit = own.isInherited ? pipeline.limits.maximumResponseBytes : own.bytes
+                response = try await ResumedDownload(
+                    client: self,
+                    request: request,
+                    file: file,
+                    limit: limit,
+                    progress: progress
+                ).run()
+            } else {
+                response = try await received(request, into: file, progress)
+            }
+            try await checksum?.check(file, response)
+            let (bytes, path) = try await file.finishCounted()
+            return HTTPDNSClient.Download(response: response, path: path, bytes: bytes)
         } catch {
+            if let error = error as? HTTPDNSClientError, error.code == .checksumMismatch { await file.forget() }
             file.discard()
             throw error
         }
     }
 
-    /// Sends a GET request and saves the body of its response, see ``download(_:to:upTo:decodesBody:progress:)``.
+    /// Receives a body into a file, which stays open.
+    private func received(
+        _ request: HTTPDNSClient.Request,
+        into file: FileSaving,
+        _ progress: (@Sendable (HTTPDNSClient.Progress) -> Void)?
+    ) async throws -> HTTPDNSClient.Response {
+        var response = try await execute(request)
+        guard response.status.kind == .successful else { throw HTTPDNSClientError.unexpectedStatus(response) }
+        if let progress { response.body = response.body.reportingProgress(progress) }
+        _ = try await response.body.write(to: file)
+        return response
+    }
+
+    /// Sends a GET request and saves the body of its response, see
+    /// ``download(_:to:upTo:decodesBody:existingFile:checksum:progress:)``.
     /// - Parameters:
     ///   - url: The absolute http or https URL.
     ///   - path: The path of the file.
@@ -66,6 +101,8 @@ extension HTTPDNSClient {
     ///   - timeout: The time for the call with its body.
     ///   - limit: The most bytes that are saved.
     ///   - decodesBody: Whether content codings are requested and decoded.
+    ///   - existingFile: The handling of a file that has this path, and of the rest of an earlier download.
+    ///   - checksum: The checksum that the bytes must have; nil for none.
     ///   - progress: A closure for progress reports.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func download(
@@ -76,6 +113,8 @@ extension HTTPDNSClient {
         timeout: HTTPDNSClient.TimeLimit = .inherited,
         upTo limit: HTTPDNSClient.ByteLimit = .inherited,
         decodesBody: Bool = false,
+        existingFile: HTTPDNSClient.Download.ExistingFile = .replace,
+        checksum: HTTPDNSClient.Download.Checksum? = nil,
         progress: (@Sendable (HTTPDNSClient.Progress) -> Void)? = nil
     ) async throws -> HTTPDNSClient.Download {
         var options = HTTPDNSClient.Request.Options()
@@ -86,13 +125,15 @@ extension HTTPDNSClient {
             to: path,
             upTo: limit,
             decodesBody: decodesBody,
+            existingFile: existingFile,
+            checksum: checksum,
             progress: progress
         )
     }
 }
 
 extension HTTPDNSClientError {
-    fileprivate static func unexpectedStatus(_ response: HTTPDNSClient.Response) -> HTTPDNSClientError {
+    static func unexpectedStatus(_ response: HTTPDNSClient.Response) -> HTTPDNSClientError {
         let exchange = response.exchanges.last
         let host = exchange?.request.content.url.host.description
         var origin = host ?? "the server"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import HTTPDNSPrimitives
 import Testing
 
-@testable import HTTPDNSResponseCache
-
-@Suite("The hash for keys")
-struct SHA256Tests {
+@Suite("The hash SHA-256")
+struct SHA256HashTests {
     /// The examples of FIPS 180-4 and lengths around a block.
     @Test(
         "A text has the hash of the standard",
@@ -22,6 +21,16 @@ struct SHA256Tests {
         ]
     )
     func hash(_ text: String, _ expected: String) {
-        #expect(SHA256.hexadecimal(of: text) == expected)
+        #expect(SHA256Hash.hexadecimal(of: text) == expected)
+    }
+
+    /// The sizes are around the length of a block.
+    @Test("Pieces have the hash of the whole", arguments: [1, 7, 55, 56, 63, 64, 65, 119, 120, 1000])
+    func pieces(size: Int) {
+        let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        var hash = SHA256Hash()
+        for start in stride(from: 0, to: 1000, by: size) { hash.update(Array(bytes[start..<min(1000, start + size)])) }
+        // sha256sum of the same bytes.
+        #expect(hash.finish().hexadecimal == "945acdf575d6a2430bf4d6163e1d03b4b0b896fcef107c8b24bf7ff07a621fa3")
     }
 }

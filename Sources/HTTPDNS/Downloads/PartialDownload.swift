@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSCore
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// The state of a download that can be continued, stored beside its part.
+struct PartialDownload: Hashable, Sendable, Codable {
+    /// The SHA-256 hash of the request's URL, which may contain a secret.
+    var url: String
+    /// The strong validator of the response that the part belongs to.
+    var validator: String
+    /// The length of the whole body; nil when the server did not declare it.
+    var total: Int64?
+
+    /// The longest state that is read.
+    private static let limit = 16 * 1024
+
+    /// Returns nil for a response that cannot be continued.
+    init?(_ response: HTTPDNSClient.Response, to request: HTTPDNSClient.Request, total: Int64?) {
+        guard let validator = PartialDownload.validator(in: response.headerFields),
+            response.headerFields[.acceptRanges]?.lowercased() != "none"
+        else { return nil }
+        url = PartialDownload.key(of: request)
+        self.validator = validator
+        self.total = total
+    }
+
+    static func key(of request: HTTPDNSClient.Request) -> String { SHA256Hash.hexadecimal(of: request.url) }
+
+    /// Returns the strong validator of a response (RFC 9110 section 8.8): a strong entity tag, else a date that is at least
+    /// one second older than the response.
+    static func validator(in fields: HTTPFields) -> String? {
+        let tags = fields[values: .eTag]
+        if let tag = tags.first {
+            return tags.count == 1 && isStrong(tag) ? tag : nil
+        }
+        guard let modified = fields[.lastModified], let date = fields[.date],
+            let changed = HTTPDate.seconds(modified, now: 0), let sent = HTTPDate.seconds(date, now: 0),
+            sent - changed >= 1
+        else { return nil }
+        return modified
+    }
+
+    /// Whether a text is a strong entity tag. Bytes outside ASCII would not be sent back as they came.
+    private static func isStrong(_ tag: String) -> Bool {
+        let bytes = tag.utf8
+        return bytes.count >= 2 && bytes.first == UInt8(ascii: "\"") && bytes.last == UInt8(ascii: "\"")
+            && bytes.dropFirst().dropLast().allSatisfy { (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "\"") }
+    }
+
+    // MARK: the file
+
+    private static func path(of file: ReplacedFile) -> String { ReplacedFile.name(beside: file.path, "state") }
+
+    /// Returns the stored state; nil without one, and for one that cannot be read.
+    static func stored(for file: ReplacedFile) -> PartialDownload? {
+        guard let bytes = try? ReadableFile.contents(of: path(of: file), upTo: limit) else { return nil }
+        return try? JSONDecoder().decode(PartialDownload.self, from: Data(bytes))
+    }
+
+    /// Stores the state, and keeps the part from now on.
+    func store(for file: ReplacedFile) throws {
+        let state = try ReplacedFile(PartialDownload.path(of: file), isPrivate: true)
+        try state.append(Array(try JSONEncoder().encode(self)))
+        try state.finish()
+        file.keep()
+    }
+
+    /// Removes the state.
+    static func remove(for file: ReplacedFile) { ReplacedFile.remove(path(of: file)) }
+}
+
+/// The value of a `Content-Range` field for bytes (RFC 9110 section 14.4).
+struct ContentRange: Hashable, Sendable {
+    var first: Int64
+    var last: Int64
+    /// The length of the whole representation; nil for `*`.
+    var total: Int64?
+
+    /// Returns nil for other text, such as that of an unsatisfied range.
+    init?(_ text: String) {
+        let words = text.split(separator: " ", maxSplits: 1)
+        guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
+        let parts = words[1].split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last else {
+            return nil
+        }
+        self.first = first
+        self.last = last
+        if parts[1] != "*" {
+            guard let total = Self.number(parts[1]), last < total else { return nil }
+            self.total = total
+        }
+    }
+
+    /// Returns the value of digits. A sign is no digit.
+    private static func number(_ text: Substring) -> Int64? {
+        text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int64(text) : nil
+    }
+}

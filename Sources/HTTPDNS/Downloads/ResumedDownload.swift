@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+/// A download that begins with the bytes of an earlier one, see ``HTTPDNSClient/Download/ExistingFile/resume``.
+struct ResumedDownload: Sendable {
+    let client: HTTPDNSClient
+    let request: HTTPDNSClient.Request
+    let file: FileSaving
+    /// The most bytes of the file; nil for no limit.
+    let limit: Int?
+    let progress: (@Sendable (HTTPDNSClient.Progress) -> Void)?
+
+    /// The position of the next byte, and what the server said about the whole.
+    private struct Part: Sendable {
+        var length: Int64
+        var state: PartialDownload
+    }
+
+    /// Receives the body into the file, which stays open.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    func run() async throws -> HTTPDNSClient.Response {
+        try checkRequest()
+        if let part = try await storedPart(), let response = try await continued(part) { return response }
+        return try await restarted()
+    }
+
+    /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`.
+    private func checkRequest() throws(HTTPDNSClientError) {
+        let reason: String
+        if request.method != .get {
+            reason = "its method is \(request.method.rawValue)"
+        } else if request.options.decodesBody {
+            reason = "its body is decoded"
+        } else if request.headerFields.contains(where: { $0.name == .range || $0.name == .ifRange }) {
+            reason = "it has a Range or If-Range field"
+        } else {
+            return
+        }
+        throw HTTPDNSClientError(
+            code: .invalidRequest,
+            phase: .request,
+            message: "a download with .resume cannot be sent: \(reason)",
+            hint: "it needs GET, decodesBody false and no such field; .replace downloads everything else"
+        )
+    }
+
+    /// Returns the part of an earlier download; nil when there is none of this URL.
+    private func storedPart() async throws -> Part? {
+        let key = PartialDownload.key(of: request)
+        return try await file.perform { file in
+            var length = file.length
+            guard let state = PartialDownload.stored(for: file), state.url == key, length > 0,
+                length <= state.total ?? .max
+            else { return nil }
+            // Of a complete part the last byte is requested again: the response proves that the part is still the resource.
+            if length == state.total {
+                length -= 1
+                try file.truncate(to: length)
+            }
+            file.keep()
+            return length > 0 ? Part(length: length, state: state) : nil
+        }
+    }
+
+    /// Requests the rest of a part.
+    /// - Returns: The last response; nil when the download must begin again.
+    private func continued(_ stored: Part) async throws -> HTTPDNSClient.Response? {
+        var part = stored
+        while true {
+            var request = self.request
+            request.headerFields[.range] = "bytes=\(part.length)-"
+            request.headerFields[.ifRange] = part.state.validator
+            try setLimit(of: &request, after: part.length)
+            var response = try await client.execute(request)
+            switch response.statusCode {
+            case 206:
+                guard let range = range(of: response, continuing: part) else {
+                    try await response.body.discard()
+                    return nil
+                }
+                let total = range.total ?? part.state.total
+                if let limit, let total, total > limit { throw tooLarge(limit, response) }
+                report(&response, after: part.length, total: total)
+                let count = try await response.body.write(to: file)
+                part.length += count
+                // A server may send less than the range that was requested.
+                guard let total, part.length < total, count > 0 else { return response }
+            case 416:
+                try await response.body.discard()
+                return nil
+            case 200: return try await received(response)
+            default: throw HTTPDNSClientError.unexpectedStatus(response)
+            }
+        }
+    }
+
+    /// Returns the range of a response that continues a part; nil for one that does not belong to it.
+    private func range(of response: HTTPDNSClient.Response, continuing part: Part) -> ContentRange? {
+        let fields = response.headerFields
+        guard let text = fields[.contentRange], let range = ContentRange(text), range.first == part.length else {
+            return nil
+        }
+        if let total = range.total, let known = part.state.total, total != known { return nil }
+        if let declared = response.body.declaredLength, declared != range.last - range.first + 1 { return nil }
+        // A server that ignores If-Range sends a part of another resource.
+        if fields.contains(.eTag) || part.state.validator.utf8.first == UInt8(ascii: "\"") {
+            guard fields[.eTag] == part.state.validator else { return nil }
+        } else if let modified = fields[.lastModified], modified != part.state.validator {
+            return nil
+        }
+        return range
+    }
+
+    /// Requests the whole body.
+    private func restarted() async throws -> HTTPDNSClient.Response {
+        var request = self.request
+        try setLimit(of: &request, after: 0)
+        let response = try await client.execute(request)
+        guard response.status.kind == .successful, response.statusCode != 206 else {
+            throw HTTPDNSClientError.unexpectedStatus(response)
+        }
+        return try await received(response)
+    }
+
+    /// Receives a whole body in place of an earlier part.
+    private func received(_ whole: HTTPDNSClient.Response) async throws -> HTTPDNSClient.Response {
+        var response = whole
+        if let limit, let declared = response.body.declaredLength, declared > limit { throw tooLarge(limit, response) }
+        let state = PartialDownload(response, to: request, total: response.body.declaredLength)
+        try await file.perform { file in
+            PartialDownload.remove(for: file)
+            try file.truncate(to: 0)
+            try state?.store(for: file)
+        }
+        report(&response, after: 0, total: response.body.declaredLength)
+        _ = try await response.body.write(to: file, upTo: limit.map { .bytes($0) } ?? .inherited)
+        return response
+    }
+
+    private func setLimit(of request: inout HTTPDNSClient.Request, after length: Int64) throws {
+        guard let limit else { return }
+        request.options.maximumResponseBody = .bytes(max(0, limit - Int(length)))
+    }
+
+    private func report(_ response: inout HTTPDNSClient.Response, after length: Int64, total: Int64?) {
+        guard let progress else { return }
+        response.body = response.body.reportingProgress { step in
+            progress(
+                HTTPDNSClient.Progress(
+                    bytes: length + step.bytes,
+                    total: total ?? (step.isComplete ? length + step.bytes : nil),
+                    isComplete: step.isComplete && length + step.bytes == total ?? (length + step.bytes)
+                )
+            )
+        }
+    }
+
+    private func tooLarge(_ limit: Int, _ response: HTTPDNSClient.Response) -> HTTPDNSClientError {
+        HTTPDNSClientError.bodyTooLong(limit: .bytes(limit), on: response.body.hop)
+    }
+}

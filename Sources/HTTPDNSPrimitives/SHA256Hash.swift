@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+/// The hash SHA-256 (FIPS 180-4), added to in pieces. It makes names of files, digests of credentials and checksums of
+/// downloads.
+///
+/// swift-crypto would be a dependency of every program with a client.
+package struct SHA256Hash: Sendable {
+    private static let constants: [UInt32] = [
+        0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
+        0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3, 0x72be_5d74, 0x80de_b1fe, 0x9bdc_06a7, 0xc19b_f174,
+        0xe49b_69c1, 0xefbe_4786, 0x0fc1_9dc6, 0x240c_a1cc, 0x2de9_2c6f, 0x4a74_84aa, 0x5cb0_a9dc, 0x76f9_88da,
+        0x983e_5152, 0xa831_c66d, 0xb003_27c8, 0xbf59_7fc7, 0xc6e0_0bf3, 0xd5a7_9147, 0x06ca_6351, 0x1429_2967,
+        0x27b7_0a85, 0x2e1b_2138, 0x4d2c_6dfc, 0x5338_0d13, 0x650a_7354, 0x766a_0abb, 0x81c2_c92e, 0x9272_2c85,
+        0xa2bf_e8a1, 0xa81a_664b, 0xc24b_8b70, 0xc76c_51a3, 0xd192_e819, 0xd699_0624, 0xf40e_3585, 0x106a_a070,
+        0x19a4_c116, 0x1e37_6c08, 0x2748_774c, 0x34b0_bcb5, 0x391c_0cb3, 0x4ed8_aa4a, 0x5b9c_ca4f, 0x682e_6ff3,
+        0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
+    ]
+
+    private var state: [UInt32] = [
+        0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
+    ]
+    /// The bytes of a block that is not complete.
+    private var rest: [UInt8] = []
+    private var count: UInt64 = 0
+    private var words = [UInt32](repeating: 0, count: 64)
+
+    /// Creates the hash of no bytes.
+    package init() {}
+
+    /// Adds bytes.
+    package mutating func update(_ bytes: [UInt8]) {
+        count += UInt64(bytes.count)
+        var start = 0
+        if !rest.isEmpty {
+            start = min(64 - rest.count, bytes.count)
+            rest += bytes[..<start]
+            guard rest.count == 64 else { return }
+            rest.withUnsafeBufferPointer { add(UnsafeBufferPointer(rebasing: $0[...])) }
+            rest = []
+        }
+        bytes.withUnsafeBufferPointer { bytes in
+            while bytes.count - start >= 64 {
+                add(UnsafeBufferPointer(rebasing: bytes[start..<start + 64]))
+                start += 64
+            }
+        }
+        rest += bytes[start...]
+    }
+
+    /// Returns the hash, 32 bytes.
+    package consuming func finish() -> [UInt8] {
+        let bits = count * 8
+        var end: [UInt8] = [0x80]
+        end.append(contentsOf: repeatElement(0, count: (119 - rest.count % 64) % 64))
+        for shift in stride(from: 56, through: 0, by: -8) { end.append(UInt8(truncatingIfNeeded: bits >> shift)) }
+        update(end)
+        return state.flatMap { word in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> $0) } }
+    }
+
+    private mutating func add(_ block: UnsafeBufferPointer<UInt8>) {
+        for index in 0..<16 {
+            let start = index * 4
+            words[index] =
+                UInt32(block[start]) << 24 | UInt32(block[start + 1]) << 16 | UInt32(block[start + 2]) << 8
+                | UInt32(block[start + 3])
+        }
+        for index in 16..<64 {
+            let (early, late) = (words[index - 15], words[index - 2])
+            let first = Self.rotated(early, 7) ^ Self.rotated(early, 18) ^ early >> 3
+            let second = Self.rotated(late, 17) ^ Self.rotated(late, 19) ^ late >> 10
+            words[index] = words[index - 16] &+ first &+ words[index - 7] &+ second
+        }
+        var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+        var (e, f, g, h) = (state[4], state[5], state[6], state[7])
+        for index in 0..<64 {
+            let sum = Self.rotated(e, 6) ^ Self.rotated(e, 11) ^ Self.rotated(e, 25)
+            let first = h &+ sum &+ (e & f ^ ~e & g) &+ Self.constants[index] &+ words[index]
+            let other = Self.rotated(a, 2) ^ Self.rotated(a, 13) ^ Self.rotated(a, 22)
+            let second = other &+ (a & b ^ a & c ^ b & c)
+            (h, g, f, e, d, c, b, a) = (g, f, e, d &+ first, c, b, a, first &+ second)
+        }
+        state[0] &+= a
+        state[1] &+= b
+        state[2] &+= c
+        state[3] &+= d
+        state[4] &+= e
+        state[5] &+= f
+        state[6] &+= g
+        state[7] &+= h
+    }
+
+    private static func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
+
+    /// Returns the hash of a text in UTF-8, in lower-case hexadecimal digits.
+    package static func hexadecimal(of text: String) -> String {
+        var hash = SHA256Hash()
+        hash.update(Array(text.utf8))
+        return hash.finish().hexadecimal
+    }
+}
+
+extension [UInt8] {
+    /// The bytes as lower-case hexadecimal digits.
+    package var hexadecimal: String {
+        let digits = Array<UInt8>("0123456789abcdef".utf8)
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import Foundation
+import HTTPDNS
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Downloads that continue an earlier one.
+@Suite("Resumed downloads", .timeLimit(.minutes(10)))
+struct ResumedDownloadTests {
+    /// The half of a body over a cut connection, then the rest.
+    private static let size = 2 << 20
+
+    private func body(_ seed: UInt8) -> [UInt8] {
+        (0..<Self.size).map { UInt8(truncatingIfNeeded: $0 / 251) ^ UInt8(truncatingIfNeeded: $0) &+ seed }
+    }
+
+    private func checksum(_ bytes: [UInt8]) -> HTTPDNSClient.Download.Checksum {
+        var hash = SHA256Hash()
+        hash.update(bytes)
+        return .sha256(hash.finish().hexadecimal)
+    }
+
+    /// A server that follows one script on each connection.
+    private static func server(_ scripts: [[RawServer.Step]]) throws -> RawServer {
+        try RawServer { number in number < scripts.count ? scripts[number] : [.reset] }
+    }
+
+    private func settings(_ configure: (inout HTTPDNSClient.Configuration) -> Void = { _ in }) throws
+        -> HTTPDNSClient.Configuration
+    {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("resume.wild.test")] = .addresses(["127.0.0.1"])
+        configuration.makePatient()
+        configure(&configuration)
+        return configuration
+    }
+
+    /// Starts the download of a file of nginx through a relay, and resets the connection at half of it.
+    private func interrupt(_ url: String, _ relay: TCPRelay, to path: String, with client: HTTPDNSClient) async throws {
+        let error = try await refusal {
+            _ = try await client.download(url, to: path, existingFile: .resume) { step in
+                if step.bytes >= Self.size / 2 { relay.endConnections(resetting: true) }
+            }
+        }
+        #expect(error.code == .connectionLost)
+    }
+
+    /// nginx sends 1,200 KiB of a whole body immediately, and the rest at 1 KiB a second.
+    @Test(
+        "A download cut at its half continues with Range and If-Range in a new client",
+        .enabled(if: ServerRig.isAvailable([.nginx])),
+        arguments: [false, true]
+    )
+    func cut(hasChanged: Bool) async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        let name = "resume-\(hasChanged).bin"
+        let (old, new) = (body(1), body(2))
+        let file = rig.storedFile(name)
+        try Data(old).write(to: URL(filePath: file))
+        let relay = try TCPRelay(to: "127.0.0.2", port: rig.httpPort)
+        let url = "http://resume.wild.test:\(relay.port)/limited/\(name)"
+        try await withClient(settings()) { try await interrupt(url, relay, to: folder.path("a"), with: $0) }
+        let names = try folder.names
+        #expect(names.count == 2 && names.allSatisfy { $0.hasPrefix(".httpdns-") }, "\(names)")
+        let kept = try #require(names.first { $0.hasSuffix(".part") })
+        let keptBytes = try FileManager.default.attributesOfItem(atPath: folder.path(kept))[.size] as? Int ?? 0
+        #expect(keptBytes >= Self.size / 2 && keptBytes < Self.size)
+
+        if hasChanged {
+            try Data(new).write(to: URL(filePath: file))
+            #expect(utimes(file, [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)]) == 0)
+        }
+        let mark = rig.accessLogMark()
+        let first = Lock<Int64?>(nil)
+        let download = try await withClient(settings()) { client in
+            try await client.download(
+                url,
+                to: folder.path("a"),
+                existingFile: .resume,
+                checksum: checksum(hasChanged ? new : old)
+            ) { step in first.withLock { $0 = $0 ?? step.bytes } }
+        }
+        let line = try await rig.awaitAccessLog(since: mark) { $0.target == "/limited/\(name)" }[0]
+        #expect(line.range == "bytes=\(keptBytes)-" && line.ifRange.hasPrefix("\""), "\(line)")
+        #expect(line.status == (hasChanged ? 200 : 206))
+        #expect(line.bodySent == (hasChanged ? Self.size : Self.size - keptBytes))
+        #expect(first.withLock { $0 } == (hasChanged ? 0 : Int64(keptBytes)))
+        #expect(download.bytes == Self.size && download.response.status.code == line.status)
+        #expect(try folder.names == ["a"])
+        #expect(FileManager.default.contents(atPath: folder.path("a")) == Data(hasChanged ? new : old))
+    }
+
+    /// What a server answers to the request for the rest of `hello`, of which the part has `hel`.
+    struct Answer: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let head: String
+        let body: String
+        /// Whether the whole is requested in a second request.
+        let isRestarted: Bool
+    }
+
+    static let answers = [
+        Answer(
+            testDescription: "the rest",
+            head: "206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 3-4/5",
+            body: "lo",
+            isRestarted: false
+        ),
+        Answer(
+            testDescription: "the whole of a changed resource",
+            head: "200 OK\r\nETag: \"v2\"",
+            body: "hello",
+            isRestarted: false
+        ),
+        Answer(
+            testDescription: "another part",
+            head: "206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 2-4/5",
+            body: "llo",
+            isRestarted: true
+        ),
+        Answer(
+            testDescription: "a part of another length",
+            head: "206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 3-4/6",
+            body: "lo",
+            isRestarted: true
+        ),
+        Answer(
+            testDescription: "a part of a changed resource",
+            head: "206 Partial Content\r\nETag: \"v2\"\r\nContent-Range: bytes 3-4/5",
+            body: "lo",
+            isRestarted: true
+        ),
+        Answer(
+            testDescription: "a part without a validator",
+            head: "206 Partial Content\r\nContent-Range: bytes 3-4/5",
+            body: "lo",
+            isRestarted: true
+        ),
+        Answer(
+            testDescription: "a part without a range",
+            head: "206 Partial Content\r\nETag: \"v1\"",
+            body: "lo",
+            isRestarted: true
+        ),
+        Answer(
+            testDescription: "no such range",
+            head: "416 Range Not Satisfiable\r\nContent-Range: bytes */2",
+            body: "",
+            isRestarted: true
+        ),
+    ]
+
+    @Test("Only the rest of the same resource is appended to a part", arguments: answers)
+    func answer(_ answer: Answer) async throws {
+        let folder = try TemporaryFolder()
+        let rest = "HTTP/1.1 \(answer.head)\r\nContent-Length: \(answer.body.utf8.count)\r\nConnection: close\r\n\r\n"
+        let server = try Self.server([
+            [.readHead, .sendText("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 5\r\n\r\nhel")],
+            [.readHead, .sendText(rest + answer.body)],
+            [.readHead, .sendText("HTTP/1.1 200 OK\r\nETag: \"v3\"\r\nContent-Length: 5\r\n\r\nhello")],
+        ])
+        let url = "http://resume.wild.test:\(server.port)/"
+        try await withClient(settings()) { client in
+            let error = try await refusal {
+                _ = try await client.download(url, to: folder.path("a"), existingFile: .resume)
+            }
+            #expect(error.code == .connectionLost)
+            let download = try await client.download(url, to: folder.path("a"), existingFile: .resume)
+            #expect(download.bytes == 5)
+        }
+        let heads = server.connections.map(\.text)
+        #expect(heads.count == (answer.isRestarted ? 3 : 2))
+        #expect(heads[1].contains("\r\nRange: bytes=3-\r\n") && heads[1].contains("\r\nIf-Range: \"v1\"\r\n"))
+        #expect(answer.isRestarted == false || !heads[2].contains("Range:"))
+        #expect(try folder.read("a") == "hello" && folder.names == ["a"])
+    }
+
+    @Test(
+        "Only a strong validator keeps a part",
+        arguments: [
+            ("ETag: \"v1\"", "\"v1\""),
+            ("ETag: W/\"v1\"", nil),
+            ("ETag: v1", nil),
+            ("ETag: \"v1\"\r\nAccept-Ranges: none", nil),
+            (
+                "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\nDate: Sun, 06 Nov 1994 08:49:38 GMT",
+                "Sun, 06 Nov 1994 08:49:37 GMT"
+            ),
+            ("Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT", nil),
+            ("Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT", nil),
+            ("X: y", nil),
+        ]
+    )
+    func validators(fields: String, ifRange: String?) async throws {
+        let folder = try TemporaryFolder()
+        let server = try Self.server([
+            [.readHead, .sendText("HTTP/1.1 200 OK\r\n\(fields)\r\nContent-Length: 5\r\n\r\nhel")],
+            [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")],
+        ])
+        let url = "http://resume.wild.test:\(server.port)/"
+        try await withClient(settings()) { client in
+            _ = try await refusal { _ = try await client.download(url, to: folder.path("a"), existingFile: .resume) }
+            #expect(try folder.names.isEmpty == (ifRange == nil))
+            _ = try await client.download(url, to: folder.path("a"), existingFile: .resume)
+        }
+        let second = server.connections[1].text
+        #expect(second.contains("\r\nRange: bytes=3-\r\n") == (ifRange != nil))
+        if let ifRange { #expect(second.contains("\r\nIf-Range: \(ifRange)\r\n")) }
+        #expect(try folder.read("a") == "hello" && folder.names == ["a"])
+    }
+
+    /// The first process ends after the last byte, before the file gets its name.
+    @Test("Of a complete part, only the last byte is requested again")
+    func complete() async throws {
+        let folder = try TemporaryFolder()
+        let server = try Self.server([
+            [.readHead, .sendText("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 5\r\n\r\nhell")],
+            [
+                .readHead,
+                .sendText(
+                    "HTTP/1.1 206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 4-4/5\r\nContent-Length: 1\r\n\r\no"
+                ),
+            ],
+        ])
+        let url = "http://resume.wild.test:\(server.port)/"
+        try await withClient(settings()) { client in
+            _ = try await refusal { _ = try await client.download(url, to: folder.path("a"), existingFile: .resume) }
+            let part = try #require(try folder.names.first { $0.hasSuffix(".part") })
+            try folder.write("hello", to: part)
+            _ = try await client.download(url, to: folder.path("a"), existingFile: .resume)
+        }
+        #expect(server.connections[1].text.contains("\r\nRange: bytes=4-\r\n"))
+        #expect(try folder.read("a") == "hello" && folder.names == ["a"])
+    }
+
+    @Test("A wrong checksum saves and keeps nothing", arguments: [false, true])
+    func wrongChecksum(resumes: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 5\r\n\r\nhello")
+        )
+        try await withClient(settings()) { client in
+            let error = try await refusal {
+                _ = try await client.download(
+                    "http://resume.wild.test:\(server.port)/",
+                    to: folder.path("a"),
+                    existingFile: resumes ? .resume : .replace,
+                    checksum: checksum(Array("hallo".utf8))
+                )
+            }
+            #expect(
+                error.code == .checksumMismatch && error.message.contains("2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c")
+            )
+        }
+        #expect(try folder.names.isEmpty)
+    }
+
+    @Test(
+        "A text that is no checksum fails before the request is sent",
+        arguments: ["", "abc", String(repeating: "g", count: 64)]
+    )
+    func invalidChecksum(text: String) async throws {
+        let folder = try TemporaryFolder()
+        try await withClient(settings()) { client in
+            let error = try await refusal {
+                _ = try await client.download(
+                    "http://resume.wild.test:1/",
+                    to: folder.path("a"),
+                    checksum: .sha256(text)
+                )
+            }
+            #expect(error.code == .invalidRequest)
+        }
+    }
+
+    @Test("An existing file is replaced, kept or left beside a numbered one")
+    func existing() async throws {
+        let folder = try TemporaryFolder()
+        try folder.replace("a.txt", with: "old")
+        let server = try RawServer(.serve("new"))
+        let url = "http://resume.wild.test:\(server.port)/"
+        try await withClient(settings()) { client in
+            let error = try await refusal {
+                _ = try await client.download(url, to: folder.path("a.txt"), existingFile: .fail)
+            }
+            #expect(error.code == .fileFailed && !error.requestMayHaveBeenSent && server.connections.isEmpty)
+            let renamed = try await client.download(url, to: folder.path("a.txt"), existingFile: .rename)
+            #expect(renamed.path.hasSuffix("/a-1.txt"))
+            let again = try await client.download(url, to: folder.path("a.txt"), existingFile: .rename)
+            #expect(again.path.hasSuffix("/a-2.txt"))
+            #expect(try folder.read("a.txt") == "old" && folder.read("a-1.txt") == "new")
+            _ = try await client.download(url, to: folder.path("a.txt"))
+            #expect(try folder.read("a.txt") == "new" && folder.names.sorted() == ["a-1.txt", "a-2.txt", "a.txt"])
+        }
+    }
+
+    @Test("A file that appears during the download is not replaced by one that must be new")
+    func appeared() async throws {
+        let folder = try TemporaryFolder()
+        let server = try RawServer(.readHead, .respond("new"))
+        try await withClient(settings()) { client in
+            let error = try await refusal {
+                _ = try await client.download(
+                    "http://resume.wild.test:\(server.port)/",
+                    to: folder.path("a"),
+                    existingFile: .fail
+                ) { step in if step.isComplete { try? folder.replace("a", with: "other") } }
+            }
+            #expect(error.code == .fileFailed)
+        }
+        #expect(try folder.read("a") == "other" && folder.names == ["a"])
+    }
+
+    @Test("The limit of a resumed download counts the bytes of its part")
+    func limit() async throws {
+        let folder = try TemporaryFolder()
+        let server = try Self.server([
+            [
+                .readHead,
+                .sendText("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n"),
+            ],
+            [
+                .readHead,
+                .sendText(
+                    "HTTP/1.1 206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 3-4/5\r\nContent-Length: 2\r\n\r\nlo"
+                ),
+            ],
+        ])
+        let url = "http://resume.wild.test:\(server.port)/"
+        try await withClient(settings()) { client in
+            for _ in 0..<2 {
+                let error = try await refusal {
+                    _ = try await client.download(url, to: folder.path("a"), upTo: .bytes(4), existingFile: .resume)
+                }
+                #expect(error.code == (server.connections.count == 1 ? .connectionLost : .responseTooLarge))
+            }
+        }
+        #expect(try !folder.names.contains("a"))
+    }
+
+    @Test("Two downloads to one path at a time do not mix their parts")
+    func concurrent() async throws {
+        let folder = try TemporaryFolder()
+        let (begun, release) = (Gate(), Gate())
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 5\r\n\r\nhel"),
+            .wait(release),
+            .sendText("lo")
+        )
+        let url = "http://resume.wild.test:\(server.port)/"
+        try await withClient(settings()) { client in
+            async let first = client.download(url, to: folder.path("a"), existingFile: .resume) {
+                if $0.bytes == 3 { begun.open() }
+            }
+            await begun.passage()
+            let error = try await refusal {
+                _ = try await client.download(url, to: folder.path("a"), existingFile: .resume)
+            }
+            #expect(error.code == .fileFailed && error.message.contains("another download"))
+            release.open()
+            #expect(try await first.bytes == 5)
+        }
+        #expect(try folder.read("a") == "hello" && folder.names == ["a"])
+    }
+}
