@@ -41,6 +41,13 @@ enum Requests {
         print(try await client.execute(request).destination)
     }
 
+    static func commandLine() throws {
+        var charge = HTTPDNSClient.Request(method: .post, url: "https://pay.shop.example/v1/charge?token=secret")
+        charge.body = try .json(["amount": 100])
+        charge.options.addresses = .only(["203.0.113.9"])
+        print(charge.curlCommand())
+    }
+
     static func inspect(_ client: HTTPDNSClient) async throws {
         let rewritten = try await client.rewrite("https://Img.Shop.example/a.jpg")
         print(rewritten.canonicalURL)  // https://img.shop.example/a.jpg

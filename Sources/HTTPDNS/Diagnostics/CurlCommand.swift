@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+extension HTTPDNSClient.Request {
+    /// Returns the request as a command line for `sh`, which sends it with curl 7.61 or newer.
+    ///
+    /// - All texts of the request are quoted: none of them is run, expanded, or read as an option or the name of a file.
+    /// - The command has the method, the canonical URL, the header fields, the body, and the options for addresses, Unix
+    ///   socket, proxy, families, versions and time limit. Of several addresses it has the first one.
+    /// - It has what the request has: fields, cookies and credentials that the client adds are not in it. A network
+    ///   interceptor sees the request with all of them. It follows no redirects.
+    /// - Fields that curl would add are switched off, except `Accept-Encoding` where the client requests content codings too.
+    /// - A stream, and a body in memory of more than 64 KiB, are read from the standard input of the command. A file is read
+    ///   where it is.
+    /// - A text that is no URL is printed without anything that could be a secret, and curl fails with it.
+    /// - Parameter redaction: The secrets that are replaced by `(redacted)`.
+    public func curlCommand(redacting redaction: HTTPDNSClient.Request.Redaction = .standard) -> String {
+        CurlCommand(self, RequestRedactor(redaction)).text
+    }
+}
+
+/// The command line of a request, as words for a POSIX shell.
+private struct CurlCommand {
+    /// The longest body that is part of the command. A single argument has at most 128 KiB on Linux.
+    private static let maximumBody = 64 * 1024
+
+    private let redactor: RequestRedactor
+    // curl would read files and speak other protocols than HTTP.
+    private var words = ["curl", "--globoff", "--path-as-is", "--proto", "'=http,https'"]
+    /// The command that writes the body, if it is no argument.
+    private var source: String?
+
+    init(_ request: HTTPDNSClient.Request, _ redactor: RequestRedactor) {
+        self.redactor = redactor
+        let canonical = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
+        addMethod(of: request)
+        addFields(of: request, canonical)
+        if let options = request.own?.options { add(options, canonical) }
+        if request.isDecoded, !request.headerFields.contains(.acceptEncoding) { words.append("--compressed") }
+        addBody(of: request)
+        add("--url", url(of: request, canonical))
+    }
+
+    var text: String { (source.map { "\($0) | " } ?? "") + words.joined(separator: " ") }
+
+    private mutating func add(_ option: String, _ value: String) { words += [option, CurlCommand.quoted(value)] }
+
+    // MARK: the parts of a request
+
+    private mutating func addMethod(of request: HTTPDNSClient.Request) {
+        if request.method == .head {
+            words.append("--head")
+        } else if request.method != (request.body.isEmpty ? .get : .post) {
+            add("--request", request.method.rawValue)
+        }
+    }
+
+    private func url(of request: HTTPDNSClient.Request, _ canonical: HTTPDNSRewriter.CanonicalURL?) -> String {
+        guard let canonical else { return redactor.isOn ? URLText.forErrors(request.url) : request.url }
+        return "\(canonical.scheme)://\(canonical.authority)\(redactor.target(canonical.target))"
+    }
+
+    private mutating func addFields(of request: HTTPDNSClient.Request, _ canonical: HTTPDNSRewriter.CanonicalURL?) {
+        let fields = request.headerFields
+        for field in fields { addField(field.name.rawName, redactor.value(of: field)) }
+        if let host = request.own?.options.hostHeader { addField("Host", host) }
+        if let credential = canonical?.parsed.credential, !fields.contains(.authorization),
+            let field = try? BasicCredential.field(for: credential)
+        {
+            addField(field.name.rawName, redactor.value(of: field))
+        }
+        if let coding = request.body.coding, coding == .gzip { addField("Content-Encoding", coding.name) }
+        if !fields.contains(.contentType), !request.body.isEmpty || request.sendsEmptyBody {
+            addField("Content-Type", request.body.contentType)
+        }
+        if !fields.contains(.userAgent) { addField("User-Agent", nil) }
+        if !request.body.isEmpty, !fields.contains(.expect) { addField("Expect", nil) }
+    }
+
+    /// - Parameter value: Nil leaves the field out.
+    private mutating func addField(_ name: String, _ value: String?) {
+        // An empty value has a form of its own.
+        add("--header", value.map { $0.isEmpty ? "\(name);" : "\(name): \($0)" } ?? "\(name):")
+    }
+
+    private mutating func add(_ options: HTTPDNSClient.Request.Options, _ canonical: HTTPDNSRewriter.CanonicalURL?) {
+        if let path = options.unixSocket { add("--unix-socket", path) }
+        if let canonical, let target = options.addresses.targets?.first,
+            let endpoint = try? target.endpoint(port: canonical.port)
+        {
+            let host = canonical.parsed.hostText
+            add("--connect-to", "\(host):\(canonical.port):\(endpoint.address.bracketed):\(endpoint.port)")
+        }
+        switch options.proxy.content {
+        case .direct: add("--noproxy", "*")
+        case .through(let proxy, _): add("--proxy", proxy.description)
+        case .inherited, .environment: break
+        }
+        if options.families == .v4 { words.append("--ipv4") }
+        if options.families == .v6 { words.append("--ipv6") }
+        switch options.versions.kind {
+        case .http1Only: words.append("--http1.1")
+        case .http10Only: words.append("--http1.0")
+        case .http2Only: words.append(canonical?.parsed.scheme == .http ? "--http2-prior-knowledge" : "--http2")
+        case .inherited, .automatic: break
+        }
+        if let limit = options.timeout.duration(inheriting: nil) {
+            add("--max-time", "\(max(0.001, limit / .seconds(1)))")
+        }
+    }
+
+    private mutating func addBody(of request: HTTPDNSClient.Request) {
+        let type = request.headerFields[.contentType] ?? request.body.contentType
+        switch request.body.content {
+        case .none:
+            // curl sends Content-Length: 0 for an empty body, as the client does.
+            if request.sendsEmptyBody { add("--data-raw", "") }
+        case .bytes(let bytes):
+            let bytes = redactor.body(bytes, mediaType: type)
+            if bytes.count > CurlCommand.maximumBody {
+                read(from: nil, request)
+            } else if request.body.coding == nil, let text = CurlCommand.text(of: bytes) {
+                add("--data-raw", text)
+            } else {
+                read(from: CurlCommand.printing(bytes), request)
+            }
+        case .stream: read(from: nil, request)
+        case .pieces(let pieces):
+            if pieces.count == 1, case .file(let path) = pieces[0], request.body.coding == nil {
+                return add("--data-binary", "@\(CurlCommand.path(path))")
+            }
+            let commands = masked(pieces).map { piece in
+                switch piece {
+                case .bytes(let bytes): CurlCommand.printing(bytes)
+                case .file(let path): "cat \(CurlCommand.quoted(CurlCommand.path(path)))"
+                }
+            }
+            read(from: commands.count == 1 ? commands[0] : "{ \(commands.joined(separator: "; ")); }", request)
+        }
+    }
+
+    /// Lets curl read the body from a command; nil for the standard input.
+    private mutating func read(from command: String?, _ request: HTTPDNSClient.Request) {
+        // There is no command for the other coding: the body is sent without it.
+        let coded = request.body.coding == .gzip ? "gzip -c" : nil
+        source = command.map { coded.map { coding in "\(command ?? "") | \(coding)" } ?? $0 } ?? coded
+        add("--data-binary", "@-")
+    }
+
+    /// Returns the parts of a multipart form without the values of secret fields.
+    private func masked(_ pieces: [BodyPart]) -> [BodyPart] {
+        guard redactor.isOn else { return pieces }
+        var isSecret = false
+        return pieces.map { piece in
+            guard case .bytes(let bytes) = piece else { return piece }
+            if isSecret {
+                isSecret = false
+                return .bytes(Array(RequestRedactor.mark.utf8))
+            }
+            // A head of a part ends with an empty line, and the next piece is its content.
+            let head = String(decoding: bytes, as: UTF8.self)
+            if head.hasSuffix("\r\n\r\n"), let name = head.firstRange(of: "; name=\"") {
+                isSecret = redactor.isSecret(part: String(head[name.upperBound...].prefix { $0 != "\"" }))
+            }
+            return piece
+        }
+    }
+
+    // MARK: words of a shell
+
+    /// Returns a text as one word. An argument ends at a NUL, which is therefore percent-encoded.
+    static func quoted(_ text: String) -> String {
+        if !text.isEmpty, text.utf8.allSatisfy({ isPlain($0) }) { return text }
+        let text = text.replacing("\0", with: "%00")
+        return "'" + text.replacing("'", with: "'\\''") + "'"
+    }
+
+    /// Returns the path of a file that is no option and not the standard input.
+    private static func path(_ path: String) -> String { path.hasPrefix("/") ? path : "./\(path)" }
+
+    /// Returns the text of bytes; nil for bytes that cannot be an argument.
+    private static func text(of bytes: [UInt8]) -> String? {
+        guard !bytes.contains(0) else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    /// Returns a command that prints bytes, whatever the locale.
+    private static func printing(_ bytes: [UInt8]) -> String {
+        var format = ""
+        for byte in bytes {
+            if isPlain(byte) || byte == UInt8(ascii: " ") {
+                format.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                let digits = String(byte, radix: 8)
+                format += "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+            }
+        }
+        // A first character of `-` would be an option.
+        return "printf -- '\(format)'"
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: ","):
+            true
+        default: false
+        }
+    }
+}
+
+extension HTTPDNSClient.Request {
+    /// Whether a request without a body states so, see RFC 9110 section 8.6.
+    fileprivate var sendsEmptyBody: Bool { body.isEmpty && (method == .post || method == .put || method == .patch) }
+}

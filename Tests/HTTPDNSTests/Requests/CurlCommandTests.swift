@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNSCore
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Command lines of requests")
+struct CurlCommandTests {
+    private static let canary = "c4narybird"
+
+    static let requests: [HTTPDNSClient.Request] = {
+        let secret = canary
+        let fields: [HTTPFields] = [
+            [.authorization: "Bearer \(secret)"], [.cookie: "id=\(secret)"], [.referer: "https://a.test/?q=\(secret)"],
+            [HTTPField.Name("X-Api-Key")!: secret], [HTTPField.Name("My-Session")!: secret],
+            [.proxyAuthorization: secret],
+        ]
+        let urls = [
+            "https://me:\(secret)@one.test/", "https://one.test/?token=\(secret)",
+            "https://one.test/?a=1&api_key=\(secret)",
+            "https://one.test/?user%5Bpassword%5D=\(secret)", "https://one.test/a;jsessionid=\(secret)",
+            "https://one.test/#\(secret)", "https://one.test/?%2570assword=\(secret)", "no url?token=\(secret)",
+        ]
+        let bodies: [HTTPDNSClient.Request.Body?] = [
+            .text("the secret is \(secret)"), .bytes([0, 255] + Array(secret.utf8)), .form(["password": secret]),
+            try? .json(["a": ["token": secret]]), try? .json([["client_secret": [secret]]]),
+            .multipart([.field("password", secret), .field("a", "b")]),
+        ]
+        return fields.map { HTTPDNSClient.Request(url: "https://one.test/", headerFields: $0) }
+            + urls.map { HTTPDNSClient.Request(url: $0) }
+            + bodies.compactMap { $0 }.map { HTTPDNSClient.Request(method: .post, url: "https://one.test/", body: $0) }
+    }()
+
+    @Test("No secret is in a command line unless it is asked for", arguments: requests.indices)
+    func secrets(index: Int) {
+        let request = Self.requests[index]
+        let command = request.curlCommand()
+        let octal = Self.canary.utf8.map { "\\" + String($0, radix: 8) }.joined()
+        #expect(!command.contains(Self.canary) && !command.contains(octal), "\(command)")
+        // User information and fragments are no part of the request line.
+        guard !request.url.contains("@"), !request.url.contains("#") else { return }
+        #expect(request.curlCommand(redacting: .off).contains(Self.canary))
+    }
+
+    @Test("Names of the caller's are secrets, and others stay")
+    func names() {
+        var request = HTTPDNSClient.Request(url: "https://one.test/?plan=gold&page=2")
+        request.headerFields[.userAgent] = "app/1"
+        let command = request.curlCommand(redacting: HTTPDNSClient.Request.Redaction(names: ["plan"]))
+        #expect(command.contains("?plan=(redacted)&page=2") && command.contains("app/1"))
+        #expect(request.curlCommand().contains("plan=gold"))
+    }
+
+    @Test("Options that curl has are in the command line")
+    func options() {
+        var request = HTTPDNSClient.Request(url: "https://One.Test/a")
+        request.options.addresses = .only(["[2001:db8::9]:8443", "203.0.113.9"])
+        request.options.timeout = .milliseconds(1500)
+        request.options.versions = .http1Only
+        request.options.families = .v6
+        request.options.proxy = .direct
+        request.options.unixSocket = "/run/a b.sock"
+        request.options.hostHeader = "two.test"
+        let command = request.curlCommand()
+        for part in [
+            "--connect-to 'one.test:443:[2001:db8::9]:8443'", "--max-time 1.5", "--http1.1", "--ipv6", "--noproxy '*'",
+            "--unix-socket '/run/a b.sock'", "--header 'Host: two.test'", "--url https://one.test/a", "--compressed",
+        ] {
+            #expect(command.contains(part), "\(part) in \(command)")
+        }
+        #expect(!command.contains("\n"))
+    }
+}
