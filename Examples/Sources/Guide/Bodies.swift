@@ -45,6 +45,14 @@ enum Bodies {
         print(rows.status)
     }
 
+    static func text(_ client: HTTPDNSClient) async throws {
+        let page = try await client.get("https://www.shop.example/").validated(types: ["text/*", "application/*+xml"])
+        print(try await page.text())
+
+        let items = try await client.get("https://api.shop.example/v1/items").validated(types: ["application/json"])
+        print(items.status)
+    }
+
     static func download(_ client: HTTPDNSClient) async throws {
         let download = try await client.download(
             "https://img.shop.example/big.iso",

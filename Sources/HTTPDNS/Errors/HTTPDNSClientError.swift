@@ -46,12 +46,16 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let protocolViolation = Code(description: "protocol-violation")
         /// The response is longer than allowed.
         public static let responseTooLarge = Code(description: "response-too-large")
-        /// The body cannot be decoded: its content coding is unknown, corrupt or incomplete, or it is not the requested JSON.
+        /// The body cannot be decoded: its content coding is unknown, corrupt or incomplete, or it is not the requested JSON,
+        /// or a text in an unknown charset.
         public static let decodingFailed = Code(description: "decoding-failed")
         /// A body cannot be saved to its file.
         public static let fileFailed = Code(description: "file-failed")
-        /// The response to a download has a status other than success; nothing was saved.
+        /// The status of a response is not expected: that of a download is no success and nothing was saved, or
+        /// ``HTTPDNSClient/Response/validated(statuses:types:)`` refuses it.
         public static let unexpectedStatus = Code(description: "unexpected-status")
+        /// The media type of a response is not one of those that ``HTTPDNSClient/Response/validated(statuses:types:)`` expects.
+        public static let unexpectedType = Code(description: "unexpected-type")
         /// The bytes of a download do not have the checksum that the caller expects; nothing was saved.
         public static let checksumMismatch = Code(description: "checksum-mismatch")
         /// The stream or file of the request body failed. The error of a stream is in
