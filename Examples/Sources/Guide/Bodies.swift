@@ -53,6 +53,20 @@ enum Bodies {
         print(items.status)
     }
 
+    static func parameters() {
+        var search = HTTPDNSClient.Request(url: "https://api.shop.example/v1/search")
+        search.addQuery(["q": "a b", "tags": ["red", "blue"], "page": ["size": 20]])
+        print(search.url)  // ...?q=a%20b&tags%5B%5D=red&tags%5B%5D=blue&page%5Bsize%5D=20
+
+        var encoding = HTTPDNSClient.Parameters.Encoding.query
+        encoding.lists = .commas
+        encoding.nesting = .dots
+        search.addQuery(["ids": [1, 2], "sort": ["by": "name"]], encoding: encoding)
+
+        let parameters: HTTPDNSClient.Parameters = ["q": "a b", "tags": ["red", "blue"], "page": ["size": 20]]
+        print(parameters.encoded())  // q=a%20b&tags%5B%5D=red&tags%5B%5D=blue&page%5Bsize%5D=20
+    }
+
     static func download(_ client: HTTPDNSClient) async throws {
         let download = try await client.download(
             "https://img.shop.example/big.iso",
