@@ -241,6 +241,9 @@ extension HTTPDNSClient {
         public var localSource: HTTPDNSClient.Configuration.LocalSource?
         /// The longest response body after decoding. It also stops a decompression bomb.
         public var maximumResponseBody = HTTPDNSClient.ByteLimit.unlimited
+        /// The bytes of bodies per second that all requests of the client share, besides the limit of each request,
+        /// ``HTTPDNSClient/Request/Options/bandwidth``.
+        public var bandwidth = HTTPDNSClient.Bandwidth.unlimited
         /// The HTTP versions allowed.
         public var versions: HTTPDNSClient.AllowedVersions = .automatic
         /// The maximum number of requests in flight, at least 1. A request is in flight until the last byte of its
@@ -351,6 +354,7 @@ extension HTTPDNSClient.Configuration {
         try cookies.validate()
         try redirects.validate()
         try retries.validate()
+        try bandwidth.validate()
         if versions == .inherited {
             throw .inheritedInSettings("versions", instead: ".automatic is the default")
         }

@@ -67,6 +67,14 @@ enum Bodies {
         print(parameters.encoded())  // q=a%20b&tags%5B%5D=red&tags%5B%5D=blue&page%5Bsize%5D=20
     }
 
+    static func bandwidth(_ client: HTTPDNSClient) async throws {
+        var backup = HTTPDNSClient.Request(url: "https://img.shop.example/big.iso")
+        backup.options.bandwidth.receiving = .kibibytes(128)
+        let slow = try await client.execute(backup)
+        for try await _ in slow.body {}
+        print(slow.body.summary?.bytesPerSecond ?? 0)
+    }
+
     static func download(_ client: HTTPDNSClient) async throws {
         let download = try await client.download(
             "https://img.shop.example/big.iso",

@@ -144,6 +144,9 @@ extension HTTPDNSClient.Request {
         public var usesCookies = true
         /// The longest response body, after decoding.
         public var maximumResponseBody = HTTPDNSClient.ByteLimit.inherited
+        /// The bytes of the bodies per second, of each request of the call. The limit that all requests of the client share
+        /// (``HTTPDNSClient/Configuration/bandwidth``) applies too.
+        public var bandwidth = HTTPDNSClient.Bandwidth.unlimited
         /// Whether the client requests content codings (gzip and deflate, and br and zstd where libbrotlidec and libzstd are
         /// installed) and decodes the body. An `Accept-Encoding` field of the request replaces the client's. When false, it requests none, and the body arrives as it was sent, such as a
         /// `.tar.gz` that the server labels with a content coding. A request with a `Range` field never requests any:

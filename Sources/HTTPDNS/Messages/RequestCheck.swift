@@ -34,6 +34,7 @@ enum RequestCheck {
 
     private static func checkPolicies(_ options: HTTPDNSClient.Request.Options) throws(HTTPDNSClientError) {
         do {
+            try options.bandwidth.validate()
             if options.redirects.isInherited {
                 try options.redirects.validateUnchanged("redirects", .inherited, begin: "RedirectPolicy()")
             } else {

@@ -174,6 +174,15 @@ extension HTTPDNSClient.Response {
         /// The durations of all phases.
         public var timings: HTTPDNSClient.Exchange.Timings
 
+        /// The average rate at which the body was received, in bytes per second and before decoding; nil when no time was
+        /// measured. The time counts from the first byte of the response to the last one of the body.
+        public var bytesPerSecond: Double? {
+            guard let total = timings.total else { return nil }
+            let before = [timings.race, timings.connect, timings.tls, timings.firstByte].compactMap(\.self)
+            let time = before.reduce(total, -)
+            return time > .zero ? Double(wireBytes) / (time / .seconds(1)) : nil
+        }
+
         /// Creates a summary.
         public init(bodyBytes: Int, wireBytes: Int, timings: HTTPDNSClient.Exchange.Timings) {
             self.bodyBytes = bodyBytes

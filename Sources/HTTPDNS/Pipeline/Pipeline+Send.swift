@@ -193,6 +193,7 @@ extension Pipeline {
             body(of: answer, to: request.method, fixed, hop, keepsCodings: context.keepsCodings),
             [consume exchange]
         )
+        if let limits = rates.receiving(of: request) { response.body = response.body.limited(by: limits, hop) }
         if context.keepsCodings { response.sentFields = request.headerFields }
         return response
     }
@@ -205,7 +206,12 @@ extension Pipeline {
         _ hop: HopRecord
     ) async throws -> RequestBodySource {
         do {
-            return try await request.body.opened(until: context.call.firstDeadline, keeping: context.compressed)
+            let source = try await request.body.opened(
+                until: context.call.firstDeadline,
+                keeping: context.compressed
+            )
+            guard let limits = rates.sending(of: request) else { return source }
+            return try await source.limited(by: limits)
         } catch let overdue as BodyOverdue {
             throw HTTPDNSClientError(overdue, on: hop)
         }

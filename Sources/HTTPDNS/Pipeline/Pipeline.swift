@@ -92,6 +92,8 @@ final class Pipeline: Sendable {
     let redirectHook:
         (@Sendable (HTTPDNSClient.RedirectPolicy.Redirect) async throws -> HTTPDNSClient.RedirectPolicy.Decision)?
     let retrying: RetryState
+    /// The rates at which bodies are received and sent.
+    let rates: RateLimits
     /// The recorders and subscribers of the client's calls, and their tracer.
     let observers: CallObservers
     /// The jar of the client; nil without cookies.
@@ -133,6 +135,7 @@ final class Pipeline: Sendable {
         redirectHook = configuration.redirectHook
         hasFixedCodeOfOthers = !innermost.isEmpty || computedHeaders != nil || redirectHook != nil
         retrying = RetryState(configuration)
+        rates = RateLimits(configuration)
         observers = CallObservers(tracing: configuration.callTracing)
         cookies = configuration.makeCookieJar()
         responseCache = configuration.responseCaching as? any ResponseCaching
