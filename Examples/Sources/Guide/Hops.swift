@@ -32,6 +32,12 @@ enum Hops {
         configuration.retries.budget.percent = 10
     }
 
+    static func patient(_ request: inout HTTPDNSClient.Request) {
+        var patient = HTTPDNSClient.RetryPolicy.never
+        patient.networkWait = .seconds(30)
+        request.options.retries = patient
+    }
+
     static func payment(_ client: HTTPDNSClient, key: String, charge: [UInt8]) async throws {
         var payment = HTTPDNSClient.Request(
             method: .post,

@@ -70,6 +70,7 @@ extension HTTPDNSClient.RetryPolicy {
         }
         for (name, value) in [
             ("delay", delay), ("maximumDelay", maximumDelay), ("maximumRetryAfter", maximumRetryAfter),
+            ("networkWait", networkWait),
         ]
         where value < .zero {
             throw .configuration("retries.\(name) is \(value.shortText)", hint: "zero is the least")

@@ -45,6 +45,19 @@ extension HTTPDNSClient {
         /// The longest `Retry-After` that the client waits for. With a longer one, or one beyond the call's deadline,
         /// the response is returned immediately.
         public var maximumRetryAfter: Duration = .seconds(30)
+        /// The time from the first failure for which a request waits for the network: it is repeated while no address accepts
+        /// a connection, or the name cannot be resolved, and nothing of it can have been sent. Zero, the default, does not
+        /// wait.
+        ///
+        /// These repetitions count neither for ``limit`` nor for the budget, and need no idempotent method. The waits between
+        /// them double from ``delay`` to ``maximumDelay``, and the last try is at the end of the time. A deadline of the call
+        /// that is earlier ends them.
+        ///
+        /// ```swift
+        /// var patient = HTTPDNSClient.RetryPolicy.never
+        /// patient.networkWait = .seconds(30)
+        /// ```
+        public var networkWait: Duration = .zero
         /// The budget that all retries of a client share. The client's own policy sets it, also for requests with
         /// another policy.
         public var budget = Budget()

@@ -38,7 +38,9 @@ extension Pipeline {
     ) async throws -> HTTPDNSClient.Response {
         if case .success(let response) = first, response.statusCode < 400 || response.isFromCache { return response }
         let policy = request.own?.options.retries.inheriting(from: retries) ?? retries
-        guard policy.limit > 0, !request.options.stopsBeforeSending else { return try first.get() }
+        guard policy.limit > 0 || policy.networkWait > .zero, !request.options.stopsBeforeSending else {
+            return try first.get()
+        }
         return try await retry(request, context, policy, after: first)
     }
 
@@ -50,15 +52,17 @@ extension Pipeline {
     ) async throws -> HTTPDNSClient.Response {
         var context = context
         var run = RetryRun(policy, request)
+        let begin = retrying.time.now()
         var trail = RetryTrail()
         var result = first
         while let outcome = outcome(of: result, context),
             let wait = run.next(
                 after: outcome,
                 isBodySpent: request.body.isSpent,
+                elapsed: retrying.time.now() - begin,
                 left: context.call.firstDeadline.map { $0 - SystemTimeSource().now() },
                 random: retrying.chance()
-            ), !gate.isClosed, retrying.take(retries.budget)
+            ), !gate.isClosed, run.waitsForNetwork || retrying.take(retries.budget)
         {
             logRetry(outcome, wait)
             context.frame?.observed?.noteRetry(after: result, in: wait)
@@ -168,8 +172,12 @@ struct RetryRun {
     let policy: HTTPDNSClient.RetryPolicy
     /// Whether the request can be repeated without harm.
     let isIdempotent: Bool
-    /// The number of retries so far.
+    /// The number of retries so far, without those that wait for the network.
     private(set) var count = 0
+    /// Whether the next try waits for the network.
+    private(set) var waitsForNetwork = false
+    /// The number of tries that waited for the network.
+    private var networkTries = 0
 
     init(_ policy: HTTPDNSClient.RetryPolicy, _ request: HTTPDNSClient.Request) {
         self.policy = policy
@@ -183,11 +191,26 @@ struct RetryRun {
     /// Returns the wait before the next try; nil when there is none.
     /// - Parameters:
     ///   - isBodySpent: Whether the request body can no longer be sent.
+    ///   - elapsed: The time since the first failure.
     ///   - left: The remaining time of the call; nil without a limit.
     ///   - random: A number from 0 to 1.
-    mutating func next(after outcome: Outcome, isBodySpent: Bool, left: Duration?, random: Double) -> Duration? {
+    mutating func next(
+        after outcome: Outcome,
+        isBodySpent: Bool,
+        elapsed: Duration = .zero,
+        left: Duration?,
+        random: Double
+    ) -> Duration? {
+        waitsForNetwork = !isBodySpent && elapsed < policy.networkWait && RetryRun.isUnconnected(outcome)
+        if waitsForNetwork {
+            // At least half of the bound: without a jitter of its own, the wait could be a busy loop.
+            let wait = min(backoff(0.5 + random / 2, after: networkTries), policy.networkWait - elapsed)
+            networkTries += 1
+            if let left, wait >= left { return nil }
+            return wait
+        }
         guard count < policy.limit, !isBodySpent, wants(outcome) else { return nil }
-        var wait = backoff(random)
+        var wait = backoff(random, after: count)
         if case .status(_, let retryAfter?) = outcome {
             guard retryAfter <= policy.maximumRetryAfter else { return nil }
             // All clients with the same Retry-After would otherwise return at the same time.
@@ -207,8 +230,15 @@ struct RetryRun {
         }
     }
 
+    /// Whether no address accepted a connection, so that nothing was sent.
+    private static func isUnconnected(_ outcome: Outcome) -> Bool {
+        guard case .failure(let code, let phase, mayHaveBeenSent: false) = outcome else { return false }
+        return code == .connectFailed || code == .proxyUnreachable || code == .resolveFailed
+            || code == .timedOut && (phase == .connect || phase == .resolve)
+    }
+
     /// Returns a wait with full jitter: any time up to a bound that doubles.
-    private func backoff(_ random: Double) -> Duration {
+    private func backoff(_ random: Double, after count: Int) -> Duration {
         var bound = policy.delay
         for _ in 0..<count where bound < policy.maximumDelay { bound = bound * 2 }
         return min(bound, policy.maximumDelay) * min(max(random, 0), 1)

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNS
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Requests to a server that starts late.
+@Suite("Waiting for the network", .timeLimit(.minutes(10)))
+struct NetworkWaitTests {
+    private func settings() throws -> HTTPDNSClient.Configuration {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["127.0.0.9"])
+        configuration.makePatient()
+        return configuration
+    }
+
+    /// A port of 127.0.0.9 that refuses connections.
+    private func freePort() async throws -> UInt16 {
+        let server = try RawServer(address: "127.0.0.9")
+        let port = server.port
+        try await server.refuse()
+        server.stop()
+        return port
+    }
+
+    private func request(_ port: UInt16, wait: Duration, method: HTTPRequest.Method = .get) -> HTTPDNSClient.Request {
+        var request = HTTPDNSClient.Request(method: method, url: "http://one.test:\(port)/")
+        request.options.retries = .never
+        request.options.retries.networkWait = wait
+        request.options.retries.delay = .milliseconds(10)
+        request.options.retries.maximumDelay = .milliseconds(100)
+        return request
+    }
+
+    /// The server starts after the second failed try.
+    @Test("A request waits for a server that starts late", arguments: [HTTPRequest.Method.get, .post])
+    func late(method: HTTPRequest.Method) async throws {
+        let port = try await freePort()
+        let failed = Gate()
+        let tries = Lock(0)
+        var request = request(port, wait: .seconds(60), method: method)
+        request.observer = { event in
+            guard event.kind == .retry else { return }
+            if tries.withLock({ tries in
+                tries += 1
+                return tries == 2
+            }) {
+                failed.open()
+            }
+        }
+        let sent = request
+        try await withClient(settings()) { client in
+            async let response = client.execute(sent)
+            await failed.passage()
+            let server = try RawServer(address: "127.0.0.9", port: port, .serve("ok"))
+            let status = try await response.status
+            #expect(status == .ok)
+            #expect(server.connections.count >= 1 && server.count(of: "\(method.rawValue) / HTTP/1.1") == 1)
+        }
+    }
+
+    @Test("Without the option a request to a server that is not there fails without a further try")
+    func without() async throws {
+        let port = try await freePort()
+        try await withClient(settings()) { client in
+            let error = try await refusal { _ = try await client.execute(request(port, wait: .zero)) }
+            #expect(error.code == .connectFailed && error.retries == 0 && error.attempts.count == 1)
+        }
+    }
+
+    @Test("The wait ends with its time, and with the call's deadline", arguments: [false, true])
+    func bounded(byDeadline: Bool) async throws {
+        let port = try await freePort()
+        var request = request(port, wait: byDeadline ? .seconds(600) : .milliseconds(500))
+        if byDeadline { request.options.timeout = .milliseconds(500) }
+        let sent = request
+        try await withClient(settings()) { client in
+            let clock = ContinuousClock()
+            var failure: HTTPDNSClientError?
+            let elapsed = try await clock.measure { failure = try await refusal { _ = try await client.execute(sent) } }
+            let error = try #require(failure)
+            #expect(error.retries >= 2 && !error.requestMayHaveBeenSent)
+            #expect(error.code == .connectFailed || byDeadline && error.code == .timedOut)
+            #expect(elapsed < .seconds(10) && (byDeadline || elapsed >= .milliseconds(500)), "\(elapsed)")
+        }
+    }
+
+    @Test("A request that may have been sent does not wait for the network")
+    func sent() async throws {
+        let server = try RawServer(.readHead, .reset)
+        try await withClient(settings()) { client in
+            var request = request(server.port, wait: .seconds(60), method: .post)
+            request.options.addresses = .only(["127.0.0.1"])
+            let sent = request
+            let error = try await refusal { _ = try await client.execute(sent) }
+            #expect(error.code == .connectionLost && error.retries == 0)
+        }
+        #expect(server.connections.count == 1)
+    }
+}
