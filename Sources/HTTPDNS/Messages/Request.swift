@@ -147,6 +147,13 @@ extension HTTPDNSClient.Request {
         /// The bytes of the bodies per second, of each request of the call. The limit that all requests of the client share
         /// (``HTTPDNSClient/Configuration/bandwidth``) applies too.
         public var bandwidth = HTTPDNSClient.Bandwidth.unlimited
+        /// The longest time for which a body over HTTP/1.1 waits until the server asks for it, with the field
+        /// `Expect: 100-continue` (RFC 9110 section 10.1.1). The body is sent when the time has passed. Zero, the default,
+        /// sends it with the head.
+        ///
+        /// A server that refuses the request before its body saves sending it. A response 417 repeats the request without
+        /// the field, once and if the body can be sent again. A field of the request's own waits for one second.
+        public var continueTimeout: Duration = .zero
         /// Whether the client requests content codings (gzip and deflate, and br and zstd where libbrotlidec and libzstd are
         /// installed) and decodes the body. An `Accept-Encoding` field of the request replaces the client's. When false, it requests none, and the body arrives as it was sent, such as a
         /// `.tar.gz` that the server labels with a content coding. A request with a `Range` field never requests any:

@@ -36,12 +36,39 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext,
         after first: Result<HTTPDNSClient.Response, any Error>
     ) async throws -> HTTPDNSClient.Response {
-        if case .success(let response) = first, response.statusCode < 400 || response.isFromCache { return response }
+        if case .success(let response) = first {
+            if response.statusCode < 400 || response.isFromCache { return response }
+            if response.statusCode == 417, let plain = request.withoutExpectation {
+                return try await sendAgain(plain, context, afterExpectationOf: response)
+            }
+        }
         let policy = request.own?.options.retries.inheriting(from: retries) ?? retries
         guard policy.limit > 0 || policy.networkWait > .zero, !request.options.stopsBeforeSending else {
             return try first.get()
         }
         return try await retry(request, context, policy, after: first)
+    }
+
+    /// Sends a request without the expectation that its server does not support (RFC 9110 section 15.5.18). It is no retry:
+    /// nothing of the body was wanted.
+    private func sendAgain(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext,
+        afterExpectationOf refused: HTTPDNSClient.Response
+    ) async throws -> HTTPDNSClient.Response {
+        var context = context
+        var trail = RetryTrail()
+        trail.add(.success(refused))
+        try await refused.body.drain()
+        context.rewritten = nil
+        context.call.nextHop(after: request)
+        let result: Result<HTTPDNSClient.Response, any Error>
+        do {
+            result = .success(try await sendAgain(request, context))
+        } catch {
+            result = .failure(error)
+        }
+        return try trail.completed(result).get()
     }
 
     private func retry(
@@ -120,6 +147,18 @@ extension Pipeline {
 extension HTTPDNSClient.Response {
     /// Whether the response cache made the response: another try would get the same one.
     fileprivate var isFromCache: Bool { cacheSource.map { $0 != .miss } ?? false }
+}
+
+extension HTTPDNSClient.Request {
+    /// The same request without `Expect`; nil when it has none, or a body that cannot be sent again.
+    fileprivate var withoutExpectation: HTTPDNSClient.Request? {
+        let waits = own.map { $0.options.continueTimeout > .zero } ?? false
+        guard waits || headerFields.contains(.expect), body.isReplayable, !body.isEmpty else { return nil }
+        var request = self
+        request.headerFields[.expect] = nil
+        if waits { request.options.continueTimeout = .zero }
+        return request
+    }
 }
 
 /// The record of earlier tries that the result of the last one includes.

@@ -260,6 +260,10 @@ extension Pipeline {
             if let receive = own.onInterimResponse { transfer.interim = InterimResponseQueue(receive) }
             transfer.stopsBeforeSending = options.stopsBeforeSending
             transfer.keepsConnection = options.keepsConnection
+            if options.continueTimeout > .zero, !request.body.isEmpty {
+                if !transfer.headerFields.contains(.expect) { transfer.headerFields[.expect] = "100-continue" }
+                transfer.continueTimeout = options.continueTimeout
+            }
             if !options.maximumResponseBody.isInherited {
                 transfer.limits.maximumResponseBytes = options.maximumResponseBody.bytes
             }

@@ -63,6 +63,10 @@ extension EasyHandle {
             setConnectsFresh(true)
             set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         }
+        if let wait = transfer.request.continueTimeout {
+            needsReset = true
+            set(CURLOPT_EXPECT_100_TIMEOUT_MS, Int(max(1, min(wait / .milliseconds(1), Double(Int32.max)))))
+        }
         try checkOptions()
     }
 

@@ -44,6 +44,8 @@ package struct TransferRequest: Sendable {
     package var uploadProgress: (@Sendable (_ bytes: Int64, _ isComplete: Bool) -> Void)?
     /// The receiver of interim responses; `nil`: they are dropped.
     package var interim: InterimResponseQueue?
+    /// The longest time for which the body waits for a 100 (Continue), with a field `Expect: 100-continue`; `nil`: a second.
+    package var continueTimeout: Duration?
     /// The notes of the transfer for the observers of its call; `nil` for a call without any.
     package var notes: TransferNotes?
     /// Whether, with ``stopsBeforeSending``, the connection is kept for later requests. Otherwise it is closed, and was a new

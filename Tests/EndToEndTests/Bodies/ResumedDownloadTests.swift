@@ -294,7 +294,7 @@ struct ResumedDownloadTests {
             #expect(renamed.path.hasSuffix("/a-1.txt"))
             let again = try await client.download(url, to: folder.path("a.txt"), existingFile: .rename)
             #expect(again.path.hasSuffix("/a-2.txt"))
-            #expect(try folder.read("a.txt") == "old" && folder.read("a-1.txt") == "new")
+            #expect(folder.read("a.txt") == "old" && folder.read("a-1.txt") == "new")
             _ = try await client.download(url, to: folder.path("a.txt"))
             #expect(try folder.read("a.txt") == "new" && folder.names.sorted() == ["a-1.txt", "a-2.txt", "a.txt"])
         }
@@ -365,7 +365,8 @@ struct ResumedDownloadTests {
             }
             #expect(error.code == .fileFailed && error.message.contains("another download"))
             release.open()
-            #expect(try await first.bytes == 5)
+            let bytes = try await first.bytes
+            #expect(bytes == 5)
         }
         #expect(try folder.read("a") == "hello" && folder.names == ["a"])
     }
