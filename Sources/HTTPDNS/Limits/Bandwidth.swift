@@ -178,6 +178,7 @@ struct RateLimits: Sendable {
     }
 
     private func limits(_ client: RateLimit?, _ own: HTTPDNSClient.ByteLimit?) -> [RateLimit]? {
+        guard client != nil || own?.bytes != nil else { return nil }
         let limits = [client, own.flatMap { RateLimit($0) }].compactMap(\.self)
         return limits.isEmpty ? nil : limits
     }

@@ -48,7 +48,7 @@ struct ExpectedBodyTests {
         #expect(server.connections[0].text.hasSuffix("\r\n\r\nhello"))
     }
 
-    @Test("A body is sent when the time for 100 (Continue) has passed, and at once without an expectation")
+    @Test("A body is sent when its time for 100 (Continue) has passed")
     func overdue() async throws {
         for wait in [Duration.milliseconds(1500), .zero] {
             let server = try RawServer(.readHead, .read(5), .respond("ok"))

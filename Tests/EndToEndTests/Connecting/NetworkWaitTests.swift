@@ -62,7 +62,7 @@ struct NetworkWaitTests {
         }
     }
 
-    @Test("Without the option a request to a server that is not there fails without a further try")
+    @Test("Without a wait, a request to a missing server is tried once")
     func without() async throws {
         let port = try await freePort()
         try await withClient(settings()) { client in
