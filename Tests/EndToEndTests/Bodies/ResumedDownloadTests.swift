@@ -174,7 +174,7 @@ struct ResumedDownloadTests {
             #expect(download.bytes == 5)
         }
         let heads = server.connections.map(\.text)
-        #expect(heads.count == (answer.isRestarted ? 3 : 2))
+        try #require(heads.count == (answer.isRestarted ? 3 : 2))
         #expect(heads[1].contains("\r\nRange: bytes=3-\r\n") && heads[1].contains("\r\nIf-Range: \"v1\"\r\n"))
         #expect(answer.isRestarted == false || !heads[2].contains("Range:"))
         #expect(try folder.read("a") == "hello" && folder.names == ["a"])
@@ -208,7 +208,7 @@ struct ResumedDownloadTests {
             #expect(try folder.names.isEmpty == (ifRange == nil))
             _ = try await client.download(url, to: folder.path("a"), existingFile: .resume)
         }
-        let second = server.connections[1].text
+        let second = try #require(server.connections.dropFirst().first?.text)
         #expect(second.contains("\r\nRange: bytes=3-\r\n") == (ifRange != nil))
         if let ifRange { #expect(second.contains("\r\nIf-Range: \(ifRange)\r\n")) }
         #expect(try folder.read("a") == "hello" && folder.names == ["a"])
@@ -234,7 +234,7 @@ struct ResumedDownloadTests {
             try folder.write("hello", to: part)
             _ = try await client.download(url, to: folder.path("a"), existingFile: .resume)
         }
-        #expect(server.connections[1].text.contains("\r\nRange: bytes=4-\r\n"))
+        #expect(server.connections.last?.text.contains("\r\nRange: bytes=4-\r\n") == true)
         #expect(try folder.read("a") == "hello" && folder.names == ["a"])
     }
 
