@@ -29,33 +29,41 @@ private struct CurlCommand {
     private static let maximumBody = 64 * 1024
 
     private let redactor: RequestRedactor
-    // curl would read files and speak other protocols than HTTP.
-    private var words = ["curl", "--globoff", "--path-as-is", "--proto", "'=http,https'"]
+    private var words = ["curl"]
     /// The command that writes the body, if it is no argument.
     private var source: String?
 
     init(_ request: HTTPDNSClient.Request, _ redactor: RequestRedactor) {
         self.redactor = redactor
         let canonical = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
+        add("globoff")
+        add("path-as-is")
+        // curl would read files and speak other protocols than HTTP.
+        add("proto", "=http,https")
         addMethod(of: request)
         addFields(of: request, canonical)
         if let options = request.own?.options { add(options, canonical) }
-        if request.isDecoded, !request.headerFields.contains(.acceptEncoding) { words.append("--compressed") }
+        if request.isDecoded, !request.headerFields.contains(.acceptEncoding) { add("compressed") }
         addBody(of: request)
-        add("--url", url(of: request, canonical))
+        add("url", url(of: request, canonical))
     }
 
     var text: String { (source.map { "\($0) | " } ?? "") + words.joined(separator: " ") }
 
-    private mutating func add(_ option: String, _ value: String) { words += [option, CurlCommand.quoted(value)] }
+    private mutating func add(_ option: String) { words.append("--\(option)") }
+
+    private mutating func add(_ option: String, _ value: String) {
+        add(option)
+        words.append(CurlCommand.quoted(value))
+    }
 
     // MARK: the parts of a request
 
     private mutating func addMethod(of request: HTTPDNSClient.Request) {
         if request.method == .head {
-            words.append("--head")
+            add("head")
         } else if request.method != (request.body.isEmpty ? .get : .post) {
-            add("--request", request.method.rawValue)
+            add("request", request.method.rawValue)
         }
     }
 
@@ -84,32 +92,32 @@ private struct CurlCommand {
     /// - Parameter value: Nil leaves the field out.
     private mutating func addField(_ name: String, _ value: String?) {
         // An empty value has a form of its own.
-        add("--header", value.map { $0.isEmpty ? "\(name);" : "\(name): \($0)" } ?? "\(name):")
+        add("header", value.map { $0.isEmpty ? "\(name);" : "\(name): \($0)" } ?? "\(name):")
     }
 
     private mutating func add(_ options: HTTPDNSClient.Request.Options, _ canonical: HTTPDNSRewriter.CanonicalURL?) {
-        if let path = options.unixSocket { add("--unix-socket", path) }
+        if let path = options.unixSocket { add("unix-socket", path) }
         if let canonical, let target = options.addresses.targets?.first,
             let endpoint = try? target.endpoint(port: canonical.port)
         {
             let host = canonical.parsed.hostText
-            add("--connect-to", "\(host):\(canonical.port):\(endpoint.address.bracketed):\(endpoint.port)")
+            add("connect-to", "\(host):\(canonical.port):\(endpoint.address.bracketed):\(endpoint.port)")
         }
         switch options.proxy.content {
-        case .direct: add("--noproxy", "*")
-        case .through(let proxy, _): add("--proxy", proxy.description)
+        case .direct: add("noproxy", "*")
+        case .through(let proxy, _): add("proxy", proxy.description)
         case .inherited, .environment: break
         }
-        if options.families == .v4 { words.append("--ipv4") }
-        if options.families == .v6 { words.append("--ipv6") }
+        if options.families == .v4 { add("ipv4") }
+        if options.families == .v6 { add("ipv6") }
         switch options.versions.kind {
-        case .http1Only: words.append("--http1.1")
-        case .http10Only: words.append("--http1.0")
-        case .http2Only: words.append(canonical?.parsed.scheme == .http ? "--http2-prior-knowledge" : "--http2")
+        case .http1Only: add("http1.1")
+        case .http10Only: add("http1.0")
+        case .http2Only: add(canonical?.parsed.scheme == .http ? "http2-prior-knowledge" : "http2")
         case .inherited, .automatic: break
         }
         if let limit = options.timeout.duration(inheriting: nil) {
-            add("--max-time", "\(max(0.001, limit / .seconds(1)))")
+            add("max-time", "\(max(0.001, limit / .seconds(1)))")
         }
     }
 
@@ -118,20 +126,20 @@ private struct CurlCommand {
         switch request.body.content {
         case .none:
             // curl sends Content-Length: 0 for an empty body, as the client does.
-            if request.sendsEmptyBody { add("--data-raw", "") }
+            if request.sendsEmptyBody { add("data-raw", "") }
         case .bytes(let bytes):
             let bytes = redactor.body(bytes, mediaType: type)
             if bytes.count > CurlCommand.maximumBody {
                 read(from: nil, request)
             } else if request.body.coding == nil, let text = CurlCommand.text(of: bytes) {
-                add("--data-raw", text)
+                add("data-raw", text)
             } else {
                 read(from: CurlCommand.printing(bytes), request)
             }
         case .stream: read(from: nil, request)
         case .pieces(let pieces):
             if pieces.count == 1, case .file(let path) = pieces[0], request.body.coding == nil {
-                return add("--data-binary", "@\(CurlCommand.path(path))")
+                return add("data-binary", "@\(CurlCommand.path(path))")
             }
             let commands = masked(pieces).map { piece in
                 switch piece {
@@ -148,7 +156,7 @@ private struct CurlCommand {
         // There is no command for the other coding: the body is sent without it.
         let coded = request.body.coding == .gzip ? "gzip -c" : nil
         source = command.map { coded.map { coding in "\(command ?? "") | \(coding)" } ?? $0 } ?? coded
-        add("--data-binary", "@-")
+        add("data-binary", "@-")
     }
 
     /// Returns the parts of a multipart form without the values of secret fields.

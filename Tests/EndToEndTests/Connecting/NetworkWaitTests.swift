@@ -74,17 +74,17 @@ struct NetworkWaitTests {
     @Test("The wait ends with its time, and with the call's deadline", arguments: [false, true])
     func bounded(byDeadline: Bool) async throws {
         let port = try await freePort()
-        var request = request(port, wait: byDeadline ? .seconds(600) : .milliseconds(500))
-        if byDeadline { request.options.timeout = .milliseconds(500) }
+        var request = request(port, wait: byDeadline ? .seconds(600) : .seconds(2))
+        if byDeadline { request.options.timeout = .seconds(2) }
         let sent = request
         try await withClient(settings()) { client in
             let clock = ContinuousClock()
             var failure: HTTPDNSClientError?
             let elapsed = try await clock.measure { failure = try await refusal { _ = try await client.execute(sent) } }
             let error = try #require(failure)
-            #expect(error.retries >= 2 && !error.requestMayHaveBeenSent)
+            #expect(error.retries >= 1 && !error.requestMayHaveBeenSent)
             #expect(error.code == .connectFailed || byDeadline && error.code == .timedOut)
-            #expect(elapsed < .seconds(10) && (byDeadline || elapsed >= .milliseconds(500)), "\(elapsed)")
+            #expect(elapsed < .seconds(20) && (byDeadline || elapsed >= .seconds(2)), "\(elapsed)")
         }
     }
 
