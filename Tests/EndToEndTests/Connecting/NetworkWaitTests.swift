@@ -43,6 +43,7 @@ struct NetworkWaitTests {
         let tries = Lock(0)
         var request = request(port, wait: .seconds(60), method: method)
         request.observer = { event in
+            if event.kind == .failed { failed.open() }
             guard event.kind == .retry else { return }
             if tries.withLock({ tries in
                 tries += 1
