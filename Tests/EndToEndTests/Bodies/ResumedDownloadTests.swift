@@ -85,7 +85,8 @@ struct ResumedDownloadTests {
                 checksum: checksum(hasChanged ? new : old)
             ) { step in first.withLock { $0 = $0 ?? step.bytes } }
         }
-        let line = try await rig.awaitAccessLog(since: mark) { $0.target == "/limited/\(name)" }[0]
+        // nginx may write the line of the first request after the mark.
+        let line = try await rig.awaitAccessLog(since: mark) { $0.target == "/limited/\(name)" && !$0.range.isEmpty }[0]
         #expect(line.range == "bytes=\(keptBytes)-" && line.ifRange.hasPrefix("\""), "\(line)")
         #expect(line.status == (hasChanged ? 200 : 206))
         #expect(line.bodySent == (hasChanged ? Self.size : Self.size - keptBytes))

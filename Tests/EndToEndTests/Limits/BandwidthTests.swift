@@ -54,6 +54,39 @@ struct BandwidthTests {
         }
     }
 
+    /// 1 MiB at 128 KiB a second.
+    @Test(
+        "A long body takes its time within a tenth, alone and as one of eight",
+        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
+        arguments: [1, 8]
+    )
+    func exact(count: Int) async throws {
+        let size = 1 << 20
+        let server = try server(bytes: size)
+        var request = HTTPDNSClient.Request(url: "http://one.test:\(server.port)/")
+        request.options.bandwidth.receiving = Self.rate
+        let sent = request
+        try await withClient(settings()) { client in
+            try await withThrowingTaskGroup(of: (Int, Duration, Double?).self) { tasks in
+                for _ in 0..<count {
+                    tasks.addTask {
+                        let begin = ContinuousClock.now
+                        let response = try await client.execute(sent)
+                        let bytes = try await response.body.collect(upTo: .mebibytes(2)).count
+                        return (bytes, ContinuousClock.now - begin, response.body.summary?.bytesPerSecond)
+                    }
+                }
+                for try await (bytes, elapsed, rate) in tasks {
+                    #expect(
+                        bytes == size && elapsed >= .milliseconds(7200) && elapsed <= .milliseconds(8800),
+                        "\(elapsed)"
+                    )
+                    print("1 MiB at 128 KiB/s, \(count) at once: \(elapsed), received at \(rate ?? 0) bytes/s")
+                }
+            }
+        }
+    }
+
     @Test("A request's rate holds for each of eight responses")
     func request() async throws {
         let server = try server(bytes: Self.size)
