@@ -27,6 +27,8 @@ extension HTTPDNSClient {
         public package(set) var cacheSource: HTTPDNSClient.CacheSource?
         /// The network scope of the server that a stored response came from; nil for others.
         package var serverScope: HTTPDNSAddressPolicy.Scope?
+        /// Whether the `Set-Cookie` fields are those of a stored response, which the cookie jar got when they arrived.
+        package var hasStoredCookies = false
         /// The header fields of the request as it was sent, below all interceptors; nil for a client without a response cache.
         package var sentFields: HTTPFields? {
             get { rareFacts?.sentFields }

@@ -37,7 +37,8 @@ extension Pipeline {
         return response
     }
 
-    /// Stores the cookies of a response under the URL that was sent, which a network interceptor may have changed.
+    /// Stores the cookies of a response under the URL that was sent, which a network interceptor may have changed. Those of a
+    /// stored response are old, and the jar may have newer ones.
     private func store(
         _ response: HTTPDNSClient.Response,
         answering url: ParsedURL,
@@ -45,7 +46,7 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext
     ) {
         let fields = response.headerFields
-        guard fields.contains(.setCookie) else { return }
+        guard fields.contains(.setCookie), !response.hasStoredCookies else { return }
         let origin = CookieURL(response.answeredURL(context) ?? url)
         for field in fields where field.name == .setCookie {
             field.withUnsafeBytesOfValue { _ = jar.store($0, from: origin) }
@@ -56,7 +57,7 @@ extension Pipeline {
     /// response. Servers use that to find out whether a client keeps cookies.
     func changesCookies(_ response: HTTPDNSClient.Response, of request: HTTPDNSClient.Request) -> Bool {
         cookies != nil && request.own?.options.usesCookies ?? true && !request.headerFields.contains(.cookie)
-            && response.headerFields.contains(.setCookie)
+            && response.headerFields.contains(.setCookie) && !response.hasStoredCookies
     }
 
     /// Returns the request that a network interceptor passes on, without any cookies if it is for another host, or in clear

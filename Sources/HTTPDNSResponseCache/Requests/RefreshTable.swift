@@ -60,6 +60,9 @@ final class RefreshTable: Sendable {
 
     private let state = Lock(State())
 
+    /// The number of keys whose response is being fetched.
+    var leadCount: Int { state.withLock { $0.waiting.count } }
+
     /// The number of requests that wait.
     var waiterCount: Int { state.withLock { $0.waiting.values.reduce(0) { $0 + $1.count } } }
 

@@ -89,6 +89,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         var response = HTTPDNSClient.Response(head: head, version: entry.version, body: body)
         response.cacheSource = source
         response.serverScope = entry.head.scope
+        response.hasStoredCookies = true
         return response
     }
 
@@ -105,9 +106,11 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         return min(limit, now + (deadline - now) / 2)
     }
 
-    /// Returns the stored response for a request. A stored response must not lead where the request itself may not go.
+    /// Returns the stored response for a request. A stored response must not lead where the request itself may not go. A folder
+    /// that had a private cache may have responses that a shared one does not store.
     private func find(_ place: CachePlace, at now: Int64) -> ResponseIndex.Entry? {
         let entry = store.find(place.url, place.partition, for: place.request, at: now)
+        if let entry, entry.head.facts.isForOneUser, place.rules.mode == .shared { return nil }
         guard let entry, let limit = place.maximumScope else { return entry }
         return entry.head.scope.map { $0 <= limit } ?? false ? entry : nil
     }
@@ -316,8 +319,8 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         await update(entry, head, by: answer, place)
         // The age of a response that was validated just now says nothing.
         if !answer.headerFields.contains(.age) { response.head.headerFields[.age] = nil }
-        // The cookies of the 304 response are for this request.
-        for field in answer.headerFields where field.name == .setCookie { response.head.headerFields.append(field) }
+        // The stored cookies were received before, and those of the 304 response are for this request.
+        if StorableFields.haveCookies(answer.headerFields) { response.hasStoredCookies = false }
         response.exchanges = answer.exchanges.map { $0.with(.validated) }
         return response
     }
@@ -337,11 +340,9 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         var (head, request) = (head, place.request)
         head.vary = vary.keeping(head.vary)
         request.method = .get
-        // What the answer does not say stays as it was (RFC 9111 section 4.3.4). Cookies are not stored.
-        var fields = head.fields
-        for field in answer.headerFields where field.name == .setCookie { fields.append(field) }
-        guard !place.policy.contains(.doNotWrite), isSentAsKnown(answer, varyingBy: fields, place),
-            Storability.mayStore(head, receivedFields: fields, to: request, place.rules)
+        // What the answer does not say stays as it was (RFC 9111 section 4.3.4).
+        guard !place.policy.contains(.doNotWrite), isSentAsKnown(answer, varyingBy: head.fields, place),
+            Storability.mayStore(head, receivedFields: head.fields, to: request, place.rules)
         else { return }
         await store.update(entry, head)
     }

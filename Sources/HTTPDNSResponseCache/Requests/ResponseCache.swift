@@ -192,12 +192,13 @@ extension HTTPDNSClient.ResponseCache {
 
         /// The rules of a shared cache: for a program that sends requests of many users. This is the default.
         ///
-        /// Responses with `private` or `Set-Cookie` are not stored, nor are those to requests with `Cookie`. A response to a
-        /// request with `Authorization` is stored only with `public`, `s-maxage` or `must-revalidate`. It is then for requests
-        /// with the same value and for requests without one, and never for another value.
+        /// Responses with `private`, `Set-Cookie` or `Set-Cookie2` are not stored, nor are those to requests with `Cookie`. A
+        /// response to a request with `Authorization` is stored only with `public`, `s-maxage` or `must-revalidate`. It is
+        /// then for requests with the same value and for requests without one, and never for another value.
         public static let shared = Mode(mode: .shared)
         /// The rules of a private cache: for a program of one user. A response to a request with `Authorization` or `Cookie`
-        /// is only for requests with the same values, which are stored as a digest.
+        /// is only for requests with the same values, which are stored as a digest. The cookies of a response are stored with
+        /// it, and a hit has them in its fields without adding them to the cookie jar.
         public static let `private` = Mode(mode: .private)
     }
 

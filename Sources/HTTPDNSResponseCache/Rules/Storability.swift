@@ -33,9 +33,8 @@ enum Storability {
             return false
         }
         if rules.mode == .shared {
-            guard !control.isPrivate, !receivedFields.contains(.setCookie), !request.kinds.contains(.cookie) else {
-                return false
-            }
+            guard !control.isPrivate, !StorableFields.haveCookies(receivedFields), !request.kinds.contains(.cookie)
+            else { return false }
             let permitsSharing = control.isPublic || control.sharedMaximumAge != nil || control.mustRevalidate
             guard !request.hasAuthorization || permitsSharing else { return false }
         }

@@ -94,6 +94,8 @@ struct HeadFacts: Hashable, Sendable {
     let expires: Int64?
     /// The value of `Age`, in milliseconds. The first of several values counts (RFC 9111 section 5.1).
     let age: Int64
+    /// Whether the response is for one user: it is private, or has cookies.
+    let isForOneUser: Bool
 
     /// - Parameter time: Milliseconds since 1970; they complete a year of two digits.
     init(_ fields: HTTPFields, receivedAt time: Int64) {
@@ -105,20 +107,24 @@ struct HeadFacts: Hashable, Sendable {
         expires = fields[.expires].map { milliseconds($0) ?? 0 }
         let first = fields[.age].flatMap { ListElements($0).first { _ in true } }
         age = (first.flatMap(CacheControl.seconds) ?? 0) * 1000
+        isForOneUser = control.isPrivate || StorableFields.haveCookies(fields)
     }
 }
 
 /// The choice of the fields of a response that are stored (RFC 9111 section 3.1).
 enum StorableFields {
-    /// Fields that belong to one connection, and fields for the request that they answer: cookies, and those about its
-    /// credentials.
+    /// Fields that belong to one connection, and fields about the credentials of the request that they answer.
     private static let dropped: Set<HTTPField.Name> = Set(
         [
             "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
             "authentication-info", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
-            "set-cookie", "set-cookie2",
         ].compactMap { HTTPField.Name($0) }
     )
+    /// Fields with cookies, of which only a private cache stores a response.
+    private static let cookies = Set(["set-cookie", "set-cookie2"].compactMap { HTTPField.Name($0) })
+
+    /// Whether a response has cookies.
+    static func haveCookies(_ fields: HTTPFields) -> Bool { cookies.contains { fields.contains($0) } }
 
     static func of(_ fields: HTTPFields) -> HTTPFields {
         let listed = Set(
