@@ -66,6 +66,7 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.CallEventsOverTheWireTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTestingTests.PipedAnswerTests/large'
 	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSResponseCacheTests.CrashTests'
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSResponseCacheTests.RealServerTests/offline'
 	$(call step,reports in a browser)
 	@Scripts/report-screenshots .build/report-screenshots
 	@$(MAKE) --no-print-directory libcurl8

@@ -3,10 +3,10 @@
 
 import HTTPDNS
 import HTTPDNSPrimitives
-import HTTPDNSResponseCache
 import HTTPTypes
 
 @testable import HTTPDNSCurl
+@testable import HTTPDNSResponseCache
 
 /// A run of one case, with the rules of the suite: each step has its status, body, fields and requests.
 struct CacheSuiteRun {
@@ -20,13 +20,21 @@ struct CacheSuiteRun {
         var fields: HTTPFields
     }
 
+    /// An expectation that a cache does not meet.
+    struct Failure: Sendable {
+        /// The number of the step, from 1; 0 for a text that is no case, and the one after the last for the end of the case.
+        let step: Int
+        let reason: String
+    }
+
     private let steps: [CacheSuiteStep]
 
     init(_ text: String) { steps = CacheSuiteStep.steps(text) }
 
     /// Returns the first expectation that a cache does not meet; nil when it meets all.
-    func failure(_ mode: HTTPDNSClient.ResponseCache.Mode) async throws -> String? {
-        if let part = steps.lazy.compactMap(\.unknown).first { return "unknown: \(part)" }
+    /// - Parameter folder: The folder of the cache; nil for one in memory.
+    func failure(_ mode: HTTPDNSClient.ResponseCache.Mode, folder: String?) async throws -> Failure? {
+        if let part = steps.lazy.compactMap(\.unknown).first { return Failure(step: 0, reason: "unknown: \(part)") }
         let (steps, time) = (steps, TestTime(start: Self.start))
         let current = Lock(0)
         let stored = Lock<[String: Stored]>([:])
@@ -34,11 +42,9 @@ struct CacheSuiteRun {
         let origin = ScriptedOrigin { request, _ in
             let step = steps[current.withLock { $0 }]
             if step.isClosed { throw TransferFailureSample.closed }
-            if let status = step.interimStatus {
-                let fields = HTTPFields(step.interim.map { $0.field(at: Self.start) })
-                let head = HTTPResponse(status: HTTPResponse.Status(code: status), headerFields: fields)
-                request.interim?.add(ResponseHead(head))
-            }
+            for head in step.interimResponses { request.interim?.add(ResponseHead(head)) }
+            // The client receives them before the response.
+            await request.interim?.close()
             time.move(seconds: step.delay)
             let isNotModified = Self.isNotModified(step, request, stored.withLock { $0[step.path] })
             var answer = Scripted(
@@ -51,16 +57,40 @@ struct CacheSuiteRun {
             stored.withLock { Self.note(answer.fields, of: step, isUpdate: isNotModified, &$0) }
             return answer.answer(to: request)
         }
-        let client = try await CachedClient(origin, time: time) { $0.mode = mode }
+        let client = try await CachedClient(origin, folder: folder, time: time) { $0.mode = mode }
+        let interim = Lock<[[HTTPResponse]]>(steps.map { _ in [] })
         for (index, step) in steps.enumerated() {
             current.withLock { $0 = index }
-            let failure = try await failure(of: step, client) { reply in
+            var failure = try await failure(of: step, client) { head in
+                interim.withLock { $0[index].append(head) }
+            } check: { reply in
                 Self.failure(of: step, reply, sent: sent.withLock { $0 }, stored.withLock { $0[step.path] })
             }
-            if let failure { return "step \(index + 1): \(failure)" }
+            let received = interim.withLock { $0[index] }
+            if received != step.interimResponses { failure = failure ?? "interim responses \(received)" }
+            if let failure {
+                try await client.client.shutdown()
+                return Failure(step: index + 1, reason: failure)
+            }
             if step.isPaused { time.move(seconds: 3) }
         }
-        return nil
+        // It returns when the requests in the background have ended too.
+        try await client.client.shutdown(drainingFor: .seconds(10))
+        let late = Self.failure(of: steps, client, interim.withLock { $0 })
+        return late.map { Failure(step: steps.count + 1, reason: $0) }
+    }
+
+    /// Returns why the requests and interim responses of all steps together are not the expected ones.
+    private static func failure(of steps: [CacheSuiteStep], _ client: CachedClient, _ interim: [[HTTPResponse]])
+        -> String?
+    {
+        let arrivals = steps.reduce(0) { $0 + $1.arrivalCount }
+        if client.origin.count != arrivals {
+            return "\(client.origin.count) requests reached the server, not \(arrivals)"
+        }
+        let refreshes = client.cache.counters.backgroundRefreshes
+        if refreshes != steps.count(where: \.isRefreshed) { return "\(refreshes) refreshes in the background" }
+        return zip(steps, interim).allSatisfy { $0.interimResponses == $1 } ? nil : "interim responses \(interim)"
     }
 
     /// Whether the server answers 304: the request has the validator that the step expects.
@@ -98,17 +128,16 @@ struct CacheSuiteRun {
     private func failure(
         of step: CacheSuiteStep,
         _ client: CachedClient,
-        _ check: (Reply) -> String?
+        receive: @escaping @Sendable (HTTPResponse) -> Void,
+        check: (Reply) -> String?
     ) async throws -> String? {
         let before = client.origin.count
         var request = HTTPDNSClient.Request(method: step.method, url: "http://one.test\(step.path)")
         request.headerFields = HTTPFields(step.request.map { $0.field(at: Self.start) })
         request.options.decodesBody = false
         request.options.redirects = .never
-        let interim = Lock<[HTTPResponse]>([])
         request.onInterimResponse = { response in
-            let head = HTTPResponse(status: response.status, headerFields: response.headerFields)
-            interim.withLock { $0.append(head) }
+            receive(HTTPResponse(status: response.status, headerFields: response.headerFields))
         }
         let reply: Reply
         do {
@@ -124,27 +153,14 @@ struct CacheSuiteRun {
             guard step.isClosed, step.source == .sent else { return "\(error)" }
             return arrivalFailure(of: step, client.origin.requests.dropFirst(before))
         }
-        // Interim responses and refreshes are delivered beside the response.
-        if step.interimStatus != nil { try await until { interim.withLock { !$0.isEmpty } } }
-        if step.isRefreshed { try await until { client.origin.count > before } }
-        let expected = step.interimStatus.map { status in
-            let fields = HTTPFields(step.interim.map { $0.field(at: Self.start) })
-            return [HTTPResponse(status: HTTPResponse.Status(code: status), headerFields: fields)]
-        }
-        if interim.withLock({ $0 }) != expected ?? [] { return "interim responses \(interim.withLock { $0 })" }
+        // A request in the background belongs to its step.
+        try await until { client.cache.refreshes.leadCount == 0 }
         return arrivalFailure(of: step, client.origin.requests.dropFirst(before)) ?? check(reply)
     }
 
     /// Returns why the requests that reached the server are not those of a step.
     private func arrivalFailure(of step: CacheSuiteStep, _ arrivals: ArraySlice<TransferRequest>) -> String? {
-        let count: ClosedRange<Int>
-        switch step.source {
-        case .sent, .etag, .lm: count = 1...1
-        case .hit, .unavailable: count = 0...0
-        // A stored response replaces one that the server could not give.
-        case .stale: count = step.isRefreshed || step.isClosed || step.status != 200 ? 1...1 : 0...0
-        }
-        guard count.contains(arrivals.count) else { return "\(arrivals.count) requests reached the server" }
+        guard arrivals.count == step.arrivalCount else { return "\(arrivals.count) requests reached the server" }
         for arrival in arrivals {
             if arrival.method != step.method { return "the server received \(arrival.method)" }
             for field in step.sentFields.map({ $0.field(at: Self.start) }) {
@@ -189,11 +205,19 @@ struct CacheSuiteRun {
             }
         }
         if [.hit, .stale].contains(source), UInt32(reply.fields[.age] ?? "") == nil { return "no age" }
-        return failure(of: step, reply.fields, expected.fields)
+        var others: Set<HTTPField.Name> = source == .miss ? [] : [.age]
+        if status == 206 { others.formUnion([.contentLength, .contentRange]) }
+        return failure(of: step, reply.fields, expected.fields, mayHave: others)
     }
 
     /// Returns why received fields are not the expected ones.
-    private static func failure(of step: CacheSuiteStep, _ received: HTTPFields, _ expected: HTTPFields) -> String? {
+    /// - Parameter others: The names of fields that a response may have besides.
+    private static func failure(
+        of step: CacheSuiteStep,
+        _ received: HTTPFields,
+        _ expected: HTTPFields,
+        mayHave others: Set<HTTPField.Name>
+    ) -> String? {
         let named = HTTPFields(step.expectedFields.map { $0.field(at: start) })
         for name in Set(expected.map(\.name)).subtracting(named.map(\.name)).subtracting(step.missingFields)
         where values(received, name) != values(expected, name) {
@@ -202,6 +226,8 @@ struct CacheSuiteRun {
         for field in named where values(received, field.name) != [bytes(field)] {
             return "\(field.name): \(received[field.name] ?? "-")"
         }
+        let known = others.union((expected + named).map(\.name)).union(step.missingFields)
+        if let field = received.first(where: { !known.contains($0.name) }) { return "\(field.name) was not expected" }
         return step.missingFields.first { received.contains($0) }.map { "\($0) is there" }
     }
 
@@ -213,8 +239,7 @@ struct CacheSuiteRun {
         let changed = Set(
             [
                 "age", "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info",
-                "proxy-authorization", "proxy-connection", "set-cookie", "set-cookie2", "te", "transfer-encoding",
-                "upgrade",
+                "proxy-authorization", "proxy-connection", "te", "transfer-encoding", "upgrade",
             ] + listed
         )
         var stable = fields

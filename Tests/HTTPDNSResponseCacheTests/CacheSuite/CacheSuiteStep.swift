@@ -25,32 +25,49 @@ struct CacheSuiteStep: Sendable {
 
     /// A field before its date is known.
     struct Field: Sendable {
-        let name: HTTPField.Name
-        private let value: String
+        private enum Value {
+            case bytes([UInt8])
+            /// Seconds after the time that a date is counted from.
+            case date(Int64)
+        }
 
+        let name: HTTPField.Name
+        private let value: Value
+
+        /// Reads a name, a colon, one blank and a value, all of whose other blanks belong to it. A name alone has no value.
         init?(_ text: Substring) {
             let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = HTTPField.Name(String(parts[0])) else { return nil }
-            self.name = name
-            value = parts.count > 1 ? String(parts[1].drop { $0 == " " }) : ""
+            guard parts.count == 2, let name = HTTPField.Name(String(parts[0])), parts[1].first == " " else {
+                return nil
+            }
+            let text = parts[1].dropFirst()
+            let value =
+                text.first == "@" ? Int64(text.dropFirst()).map(Value.date) : Self.bytes(text).map(Value.bytes)
+            guard let value else { return nil }
+            (self.name, self.value) = (name, value)
+        }
+
+        /// Returns the bytes of a value; nil when a backslash has no digits.
+        private static func bytes(_ text: Substring) -> [UInt8]? {
+            var (bytes, rest) = ([UInt8](), text.utf8[...])
+            while let byte = rest.popFirst() {
+                guard byte == UInt8(ascii: "\\") else {
+                    bytes.append(byte)
+                    continue
+                }
+                guard let escaped = UInt8(String(rest.prefix(2)) ?? "", radix: 16), rest.count >= 2 else { return nil }
+                bytes.append(escaped)
+                rest = rest.dropFirst(2)
+            }
+            return bytes
         }
 
         /// - Parameter time: The seconds since 1970 that a date is counted from.
         func field(at time: Int64) -> HTTPField {
-            if value.hasPrefix("@"), let seconds = Int64(value.dropFirst()) {
-                return HTTPField(name: name, value: CacheSuiteStep.date(time + seconds))
+            switch value {
+            case .bytes(let bytes): HTTPField(name: name, lenientValue: bytes)
+            case .date(let seconds): HTTPField(name: name, value: CacheSuiteStep.date(time + seconds))
             }
-            var (bytes, rest) = ([UInt8](), value.utf8[...])
-            while let byte = rest.popFirst() {
-                let digits = String(rest.prefix(2)) ?? ""
-                if byte == UInt8(ascii: "\\"), digits.utf8.count == 2, let escaped = UInt8(digits, radix: 16) {
-                    bytes.append(escaped)
-                    rest = rest.dropFirst(2)
-                } else {
-                    bytes.append(byte)
-                }
-            }
-            return HTTPField(name: name, lenientValue: bytes)
         }
     }
 
@@ -82,6 +99,24 @@ struct CacheSuiteStep: Sendable {
         if method == .head || [204, 304].contains(status) { body = "" }
     }
 
+    /// The number of requests that reach the server: none for a stored response, unless it replaces one that the server could
+    /// not give, or is refreshed.
+    var arrivalCount: Int {
+        switch source {
+        case .sent, .etag, .lm: 1
+        case .hit, .unavailable: isRefreshed ? 1 : 0
+        case .stale: isRefreshed || isClosed || status != 200 ? 1 : 0
+        }
+    }
+
+    /// The interim responses that the client receives.
+    var interimResponses: [HTTPResponse] {
+        interimStatus.map { status in
+            let fields = HTTPFields(interim.map { $0.field(at: CacheSuiteRun.start) })
+            return [HTTPResponse(status: HTTPResponse.Status(code: status), headerFields: fields)]
+        } ?? []
+    }
+
     /// The steps of a case.
     static func steps(_ text: String) -> [CacheSuiteStep] {
         text.split(separator: " | ").enumerated().map { CacheSuiteStep(String($0.element), number: $0.offset + 1) }
@@ -107,25 +142,39 @@ struct CacheSuiteStep: Sendable {
 
     /// Returns whether a part has a meaning.
     private mutating func takeWord(_ part: Substring) -> Bool {
-        let words = part.split(separator: " ", maxSplits: 1).map(String.init)
-        let value = words.count > 1 ? words[1] : ""
-        switch words[0] {
+        switch part {
         case "pause": isPaused = true
         case "close": isClosed = true
         case "refresh": isRefreshed = true
-        case "method": method = HTTPRequest.Method(rawValue: value) ?? .get
-        case "path": path = value
-        case "status": status = Int(value) ?? 0
-        case "delay": delay = Int64(value) ?? 0
-        case "body": body = value
-        case "expect": expectedStatus = Int(value)
-        case "text": expectedText = value
-        case "interim": interimStatus = Int(value)
         default:
-            guard words[0].hasSuffix(":"), let field = Field(part) else { return false }
-            response.append(field)
+            let words = part.split(separator: " ", maxSplits: 1).map(String.init)
+            guard words.count == 2, takeWord(words[0], words[1]) else {
+                guard let field = Field(part) else { return false }
+                response.append(field)
+                return true
+            }
         }
         return true
+    }
+
+    /// Returns whether a word and its value have a meaning.
+    private mutating func takeWord(_ word: String, _ value: String) -> Bool {
+        func take<Value>(_ new: Value?, _ old: inout Value) -> Bool {
+            if let new { old = new }
+            return new != nil
+        }
+        func code() -> Int? { Int(value).flatMap { (100...999).contains($0) ? $0 : nil } }
+        switch word {
+        case "method": return take(HTTPRequest.Method(rawValue: value), &method)
+        case "path": return take(value.hasPrefix("/") ? value : nil, &path)
+        case "status": return take(code(), &status)
+        case "delay": return take(Int64(value), &delay)
+        case "body": return take(value, &body)
+        case "expect": return take(code().map(Optional.some), &expectedStatus)
+        case "text": return take(value, &expectedText)
+        case "interim": return take(code().map(Optional.some), &interimStatus)
+        default: return false
+        }
     }
 
     /// Returns a date in the form of HTTP.

@@ -192,31 +192,64 @@ struct SharingTests {
         for _ in 0..<2 { #expect(try await shared.get("http://a:1@one.test/page").source == .miss) }
     }
 
-    @Test("A hit adds no cookie to the jar, and a received response does")
+    @Test("The jar gets the cookies of received responses, and no stored ones again")
     func jar() async throws {
-        let origin = ScriptedOrigin([Scripted("x", ["cache-control": "max-age=60", "set-cookie": "a=1"])])
+        let stored = ["cache-control": "max-age=60", "etag": "\"1\"", "set-cookie": "a=1"]
+        let origin = ScriptedOrigin([
+            Scripted("x", stored), Scripted("", status: .notModified),
+            Scripted("", status: .notModified, ["set-cookie": "b=2"]),
+        ])
         let client = try await CachedClient(origin) {
             $0.mode = .private
         } client: {
             $0.cookies = .memory()
         }
-        _ = try await client.get { $0.options.usesCookies = true }
-        #expect(client.client.cookieJar?.cookies.count == 1)
+        let jar = try #require(client.client.cookieJar)
+        for (source, cookie, learned) in [
+            (HTTPDNSClient.CacheSource.miss, "a=1", 1), (.hit, "a=1", 0), (.validated, "a=1", 0), (.hit, "a=1", 0),
+            (.validated, "b=2", 1), (.hit, "b=2", 0),
+        ] {
+            if source == .validated { client.time.move(seconds: 61) }
+            let reply = try await client.get()
+            #expect(reply.source == source && reply.fields[values: .setCookie] == [cookie])
+            #expect(jar.cookies.count == learned)
+            // A request with another cookie has another response.
+            jar.removeAll()
+        }
+    }
+
+    @Test("A stale response that replaces a failure adds no cookie to the jar")
+    func staleJar() async throws {
+        let origin = ScriptedOrigin([
+            Scripted("x", ["cache-control": "max-age=60, stale-if-error=60", "set-cookie": "a=1"]),
+            Scripted("down", status: .serviceUnavailable, ["set-cookie": "b=2"]),
+        ])
+        let client = try await CachedClient(origin) {
+            $0.mode = .private
+        } client: {
+            $0.cookies = .memory()
+        }
+        _ = try await client.get()
         client.client.cookieJar?.removeAll()
-        let hit = try await client.get()
-        #expect(hit.source == .hit && !hit.fields.contains(.setCookie))
+        client.time.move(seconds: 61)
+        #expect(texts([try await client.get()]) == ["stale x"])
         #expect(client.client.cookieJar?.cookies.isEmpty == true)
     }
 
-    @Test("The number of requests in flight for one response is one")
-    func collapsing() async throws {
+    @Test(
+        "The number of requests in flight for one response is one",
+        arguments: [HTTPDNSClient.ResponseCache.Mode.shared, .private],
+        [false, true]
+    )
+    func collapsing(_ mode: HTTPDNSClient.ResponseCache.Mode, _ isFile: Bool) async throws {
         let (gate, arrived) = (Gate(), Gate())
         let origin = ScriptedOrigin { request, number in
             arrived.open()
             await gate.passage()
             return Scripted("v\(number)", CachingTests.maxAge).answer(to: request)
         }
-        let client = try await CachedClient(origin)
+        let folder = try TemporaryFolder()
+        let client = try await CachedClient(origin, folder: isFile ? folder.path("cache") : nil) { $0.mode = mode }
         let replies = try await withThrowingTaskGroup(of: Reply.self) { tasks in
             for _ in 0..<20 { tasks.addTask { try await client.get() } }
             await arrived.passage()

@@ -280,6 +280,40 @@ struct CacheFolderTests {
         _ = try await HTTPDNSClient.ResponseCache.disk(target + "/./")
     }
 
+    @Test("A folder of another user is refused", .enabled("only root gives folders away") { geteuid() == 0 })
+    func foreignOwner() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("cache")
+        try FileManager.default.createDirectory(
+            atPath: path,
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700]
+        )
+        #expect(chown(path, 65_534, 65_534) == 0)
+        let error = await #expect(throws: HTTPDNSClient.ResponseCache.Error.self) {
+            try await HTTPDNSClient.ResponseCache.disk(path)
+        }
+        #expect(error?.message.contains("it belongs to user 65534") == true)
+        #expect(chown(path, geteuid(), getegid()) == 0)
+        _ = try await HTTPDNSClient.ResponseCache.disk(path)
+    }
+
+    @Test(
+        "A shared cache uses no response for one user from the folder of a private one",
+        arguments: [["cache-control": "private, max-age=60"], ["cache-control": "max-age=60", "set-cookie": "a=1"]]
+    )
+    func otherMode(_ fields: [String: String]) async throws {
+        let (folder, time) = (try TemporaryFolder(), TestTime())
+        for (mode, expected) in [
+            (HTTPDNSClient.ResponseCache.Mode.private, ["miss x", "hit x"]), (.private, ["hit x", "hit x"]),
+            (.shared, ["miss x", "miss x"]),
+        ] {
+            let origin = ScriptedOrigin([Scripted("x", fields)])
+            let client = try await CachedClient(origin, folder: folder.path("cache"), time: time) { $0.mode = mode }
+            #expect(texts([try await client.get(), try await client.get()]) == expected, "\(mode)")
+        }
+    }
+
     @Test("A link in the folder is not followed")
     func links() async throws {
         let (folder, time) = (try TemporaryFolder(), TestTime())

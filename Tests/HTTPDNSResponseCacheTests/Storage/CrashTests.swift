@@ -2,13 +2,15 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import Foundation
+import HTTPDNS
+import HTTPDNSResponseCache
 import ServerRig
 import Testing
 
 @Suite("A cache whose process ends at any time", .timeLimit(.minutes(20)))
 struct CrashTests {
     private static let isAlone = ProcessInfo.processInfo.environment["HTTPDNS_TEST_ALONE"] != nil
-    /// The number of kills. A run of its own has more; `HTTPDNS_TEST_KILLS` sets another number.
+    /// The number of kills during writes. A run of its own has more; `HTTPDNS_TEST_KILLS` sets another number.
     private static let kills =
         ProcessInfo.processInfo.environment["HTTPDNS_TEST_KILLS"].flatMap { Int($0) } ?? (isAlone ? 1000 : 40)
     /// The length of a long body: 1 GiB in a run of its own.
@@ -44,12 +46,13 @@ struct CrashTests {
     func kills() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("cache")
-        var entries = 0
-        for number in 0..<Self.kills {
+        var (entries, killsDuringWrites) = (0, 0)
+        // Every fourth process is killed while it opens and checks the folder, the others while they write.
+        for number in 0..<(Self.kills * 4 + 2) / 3 {
             let (process, output) = try Self.probe(["write", path])
-            // Every fourth one is killed while it opens and checks the folder, the others while they write.
             let isWriting = !number.isMultiple(of: 4)
             if isWriting {
+                killsDuringWrites += 1
                 let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
                 entries = max(entries, line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0)
                 #expect(line.hasPrefix("ready"), "process \(number)")
@@ -64,9 +67,25 @@ struct CrashTests {
             // The limit, and one response that is being written.
             if FileManager.default.fileExists(atPath: path) { #expect(try Self.size(of: path) <= 1 << 20 + 210_000) }
         }
-        #expect(entries > 0)
+        #expect(entries > 0 && killsDuringWrites == Self.kills)
         // No process has opened the folder since the last kill.
         #expect(try Self.checkedCount(path) > 0)
+    }
+
+    @Test("A folder that another process uses is refused until that process ends")
+    func otherProcess() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("cache")
+        let (process, output) = try Self.probe(["write", path])
+        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        #expect(line.hasPrefix("ready"))
+        let error = await #expect(throws: HTTPDNSClient.ResponseCache.Error.self) {
+            try await HTTPDNSClient.ResponseCache.disk(path)
+        }
+        #expect(error?.message.contains("another process or cache uses it") == true)
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        _ = try await HTTPDNSClient.ResponseCache.disk(path)
     }
 
     @Test("Memory does not grow with the length of a body that is stored and replayed")
