@@ -15,11 +15,11 @@ extension HTTPDNSClient.Configuration {
     /// their own in the place of keys, which a reader cannot list: set them in code.
     ///
     /// - A value may be text, or of the type that the provider has: `true`, `1024`, `1.3`. A list may also be one value.
-    /// - Passwords are read as secrets (`isSecret`). `client.proxy.password` may be the password itself; it and the password of a
+    /// - Passwords, and the proxy's URL, are read as secrets (`isSecret`). `client.proxy.password` may be the password itself; it and the password of a
     ///   client certificate may also be in a file (`password.file`) or a variable (`password.env`).
     /// - Relative paths begin at the working directory.
     /// - Only known keys are asked for, so a misspelled key is not found.
-    /// - The client does not follow later changes of the values.
+    /// - All values are read from one snapshot of the reader. The client does not follow later changes of them.
     ///
     /// With `EnvironmentVariablesProvider`, and the reader scoped to `httpdns`, `HTTPDNS_CLIENT_TIMEOUTS_CONNECT=5s` sets
     /// `client.timeouts.connect`.
@@ -34,7 +34,8 @@ extension FileSettings {
     /// Reads the settings of a reader, without creating providers.
     /// - Throws: ``ConfigurationFileError``.
     package static func read(_ reader: ConfigReader) throws(ConfigurationFileError) -> FileSettings {
-        let values = ReaderValues(reader)
+        // A provider may reload between two reads: all values must be those of one version.
+        let values = ReaderValues(reader.snapshot())
         var settings = SettingsReader(file: SettingsReader.readerName)
         settings.allowsSecretTexts = true
         var root: [ConfigurationNode.Entry] = [.init("version", .scalar("1", isPlain: true))]
@@ -76,6 +77,8 @@ extension KeyTable {
     /// The keys whose values are secrets.
     package static let secrets: Set<String> = [
         "client.proxy.password", "client.trust.client_certificate.password",
+        // They may have a password too, which is refused only after it was read.
+        "client.proxy", "client.proxy.url",
     ]
 }
 
@@ -116,9 +119,9 @@ extension SettingsReader {
 
 /// The values of a reader, as the nodes that a file would have.
 private struct ReaderValues {
-    private let reader: ConfigReader
+    private let reader: ConfigSnapshotReader
 
-    init(_ reader: ConfigReader) { self.reader = reader }
+    init(_ reader: ConfigSnapshotReader) { self.reader = reader }
 
     /// Returns the value of a key, of any type; nil without one. ``SettingsReader`` checks it.
     /// - Parameter isList: Whether the key takes a list. A provider of texts then splits a text at commas.

@@ -175,6 +175,38 @@ struct ConfigReaderTests {
         #expect(configuration.timeouts == HTTPDNSClient.Configuration().timeouts && configuration.isEnabled)
     }
 
+    /// The provider changes all values as soon as the first of them was read.
+    @Test("All values are those of one version of a provider", arguments: [false, true])
+    func oneVersion(isScoped: Bool) throws {
+        @Sendable func values(_ version: String) -> [AbsoluteConfigKey: ConfigValue] {
+            let values = [
+                ["enabled"]: "true", ["client", "proxy", "url"]: "http://\(version).test:3128",
+                ["client", "proxy", "user"]: "me", ["client", "proxy", "password"]: version,
+            ]
+            return Dictionary(
+                uniqueKeysWithValues: values.map { path, text in
+                    (
+                        AbsoluteConfigKey((isScoped ? ["httpdns"] : []) + path),
+                        ConfigValue(.string(text), isSecret: false)
+                    )
+                }
+            )
+        }
+        let provider = MutableInMemoryProvider(initialValues: values("old"))
+        let access = Accesses {
+            for (key, value) in values("new") { provider.setValue(value, forKey: key) }
+        }
+        let reader = ConfigReader(provider: provider, accessReporter: access)
+        let configuration = try HTTPDNSClient.Configuration(reader: isScoped ? reader.scoped(to: "httpdns") : reader)
+        guard case .through(let proxy, _) = configuration.proxy.content else {
+            Issue.record("no proxy")
+            return
+        }
+        #expect("\(proxy)".contains("old.test"))
+        #expect(try proxy.credential?.password?.read() == "old")
+        #expect(access.names.count > 80)
+    }
+
     // MARK: mistakes
 
     @Test(
@@ -214,7 +246,7 @@ struct ConfigReaderTests {
 
     // MARK: secrets
 
-    @Test("Passwords are read as secrets, and no other value is")
+    @Test("Passwords and the proxy's URL are read as secrets, and no other value is")
     func secrets() throws {
         let access = Accesses()
         let values = [
@@ -222,7 +254,7 @@ struct ConfigReaderTests {
             (["client", "proxy", "password"], "CANARY"),
         ]
         let configuration = try HTTPDNSClient.Configuration(reader: reader(values, access))
-        #expect(access.secretNames == ["client.proxy.password"])
+        #expect(access.secretNames == ["client.proxy.url", "client.proxy.password"])
         #expect(!"\(configuration.proxy)".contains("CANARY"))
         let settings = try FileSettings.read(reader(values))
         var dumped = ""
@@ -233,6 +265,15 @@ struct ConfigReaderTests {
             return
         }
         #expect(try proxy.credential?.password?.read() == "CANARY")
+    }
+
+    @Test("A password in a proxy's URL is read as a secret, and refused", arguments: [[], ["url"]])
+    func proxyText(end: [String]) {
+        let access = Accesses()
+        let values = [(["client", "proxy"] + end, "http://user:CANARY@192.0.2.1:3128"), (["enabled"], "true")]
+        let refused = issues(reader(values, access))
+        #expect(refused.count == 1 && !refused.joined().contains("CANARY"))
+        #expect(access.secretNames == [(["client", "proxy"] + end).joined(separator: ".")])
     }
 
     @Test("The password of a client certificate is given by its place alone")
@@ -252,8 +293,15 @@ struct ConfigReaderTests {
 /// The keys that a reader was asked for.
 final class Accesses: AccessReporter {
     private let events = Lock<[AccessEvent]>([])
+    private let action: @Sendable () -> Void
 
-    func report(_ event: AccessEvent) { events.withLock { $0.append(event) } }
+    /// - Parameter action: An action after each of them.
+    init(_ action: @escaping @Sendable () -> Void = {}) { self.action = action }
+
+    func report(_ event: AccessEvent) {
+        events.withLock { $0.append(event) }
+        action()
+    }
 
     var names: Set<String> { Set(events.withLock { $0 }.map { $0.metadata.key.components.joined(separator: ".") }) }
 
