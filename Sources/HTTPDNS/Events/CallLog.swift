@@ -54,7 +54,12 @@ struct CallLog: Sendable {
 
         init(_ request: HTTPDNSClient.Request) {
             method = request.method
-            url = URLText.forErrors(request.url)
+            url =
+                if let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url) {
+                    "\(url.scheme)://\(url.authority)\(url.target.prefix { $0 != "?" })".escaped(limit: 120)
+                } else {
+                    URLText.forErrors(request.url)
+                }
         }
 
         init(method: HTTPRequest.Method, url: String) { (self.method, self.url) = (method, url) }
@@ -174,6 +179,7 @@ struct CallLog: Sendable {
         case .failure(let error):
             guard !sendings.contains(where: { $0.hop.number == number }) else { return }
             var hop = hop(of: open)
+            hop.isUnsent = true
             CallLog.note(error, in: &hop, at: now)
             sendings.append(Sending(hop: hop, request: open.whole))
         }
@@ -197,7 +203,7 @@ struct CallLog: Sendable {
     }
 
     private static func note(_ error: any Error, in hop: inout Hop, at now: MonotonicTime) {
-        guard !(error is CancellationError) else { return }
+        guard !(error is CancellationError) else { return hop.cancellation = now - hop.start }
         let error = error as? HTTPDNSClientError ?? HTTPDNSClientError(interceptorError: error)
         hop.duration = now - hop.start
         hop.error = error

@@ -13,8 +13,8 @@ extension HTTPDNSClient {
     /// ```
     ///
     /// The message is `call ended`, and the facts are metadata. Keys that do not begin with `httpdns.` are attributes of
-    /// OpenTelemetry's semantic conventions. The facts of a request are those of the last hop. A line has no header field, no
-    /// body and no query of a URL.
+    /// OpenTelemetry's semantic conventions. The facts of a request are those of the last hop. A line has no header field and
+    /// no body, and a URL in it has no user information, query and fragment.
     ///
     /// The logger is called in the task that ends the call, see ``recordCalls(_:)``. With a higher log level nothing is logged.
     /// - Returns: The handle that stops the log.
@@ -38,7 +38,8 @@ extension HTTPDNSClient.CallRecord {
         facts["error.type"] = error?.code.description
         facts["http.response.body.size"] = "\(responseBodyBytes)"
         if requestBodyBytes > 0 { facts["http.request.body.size"] = "\(requestBodyBytes)" }
-        if hops.count > 1 { facts["http.request.resend_count"] = "\(hops.count - 1)" }
+        let sent = hops.count { !$0.isAnsweredInProcess && !$0.isMerged && !$0.isUnsent }
+        if sent > 1 { facts["http.request.resend_count"] = "\(sent - 1)" }
         if let hop = hops.last {
             facts["server.address"] = hop.host?.description
             facts["server.port"] = hop.port.map { "\($0)" }

@@ -15,7 +15,8 @@ extension HTTPDNSClient {
         public var callID: UInt64
         /// The method of the caller's request.
         public var method: HTTPRequest.Method
-        /// The URL of the caller's request, without user information and query, at most 120 characters.
+        /// The URL of the caller's request in canonical form, without user information, query and fragment, at most 120
+        /// characters.
         public var url: String
         /// The start of the call, on `SystemTimeSource`.
         public var start: MonotonicTime
@@ -92,7 +93,7 @@ extension HTTPDNSClient.CallRecord {
         public var number: Int
         /// The method.
         public var method: HTTPRequest.Method
-        /// The URL, without user information and query, at most 120 characters.
+        /// The URL in canonical form, without user information, query and fragment, at most 120 characters.
         public var url: String
         /// The start of the hop, on `SystemTimeSource`.
         public var start: MonotonicTime
@@ -149,6 +150,10 @@ extension HTTPDNSClient.CallRecord {
         package var route: String?
         /// The time that the hop waited for a connection, also in vain; nil when it did not wait.
         package var queueWait: Duration?
+        /// The time from the start of the hop to its cancellation; nil when it was not canceled.
+        package var cancellation: Duration?
+        /// Whether the hop failed or was canceled before anything was done to send it, in an interceptor for example.
+        package var isUnsent = false
 
         /// Creates a hop, such as for the test of a recorder.
         public init(number: Int = 0, method: HTTPRequest.Method = .get, url: String, start: MonotonicTime) {

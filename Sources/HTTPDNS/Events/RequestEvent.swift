@@ -25,7 +25,7 @@ extension HTTPDNSClient {
         public var time: MonotonicTime
         /// The method: of the caller's request for ``Kind/started``, of the next request for ``Kind/redirect``.
         public var method: HTTPRequest.Method?
-        /// The URL without user information and query, at most 120 characters: the caller's for ``Kind/started``, the target
+        /// The URL without user information, query and fragment, at most 120 characters: the caller's for ``Kind/started``, the target
         /// for ``Kind/redirect``.
         public var url: String?
         /// The source of the addresses, for ``Kind/resolved``.

@@ -136,20 +136,43 @@ package enum URLText {
     }
 
     /// Returns the printable form of a text that may not even be a URL. It is on one line, truncated, and without its
-    /// query. Anything that could be user information is left out, wherever a broken URL may have it.
+    /// query and fragment. Anything that could be user information is left out, wherever a broken URL may have it.
     package static func forErrors(_ text: String) -> String {
-        var shown = text[...]
-        if let query = shown.firstIndex(of: "?") { shown = shown[..<query] }
-        var result = ""
-        // The at-sign is searched in the whole text: a password may contain a question mark.
-        if let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) {
-            let slashes = text.utf8.firstIndex(of: UInt8(ascii: "/"))
-            if let slashes, slashes < at, text[slashes...].hasPrefix("//") { result = text[...slashes] + "/" }
-            result += "..."
-            shown = text[at...]
-            if let query = shown.firstIndex(of: "?") { shown = shown[..<query] }
+        let end = text.utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+        let shown = text[..<(end ?? text.endIndex)]
+        let scheme = shown[..<startOfAuthority(in: shown)]
+        if let at = shown.utf8.lastIndex(of: UInt8(ascii: "@")) {
+            return (scheme + "..." + shown[at...]).onOneLine
         }
-        result += shown
-        return result.escaped(limit: 120)
+        // A query with an at-sign may be the rest of a password, or the query of a URL without user information.
+        guard let end, text[end...].utf8.contains(UInt8(ascii: "@")), !hasPlainAuthority(shown[scheme.endIndex...])
+        else {
+            return shown.onOneLine
+        }
+        return (scheme + "...").onOneLine
     }
+
+    /// Returns the index after the two slashes before an authority; the start of the text without them.
+    private static func startOfAuthority(in text: Substring) -> Substring.Index {
+        let at = text.utf8.firstIndex(of: UInt8(ascii: "@")) ?? text.endIndex
+        guard let slash = text[..<at].utf8.firstIndex(of: UInt8(ascii: "/")),
+            text[slash...].utf8.starts(with: "//".utf8)
+        else { return text.startIndex }
+        return text.utf8.index(slash, offsetBy: 2)
+    }
+
+    /// Whether a text begins with a host and a path: a slash ends the host, and what follows a colon before it is a port.
+    private static func hasPlainAuthority(_ text: Substring) -> Bool {
+        guard let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")) else { return false }
+        let authority = text[..<slash].utf8
+        let name = authority.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
+        guard let colon = authority[name...].firstIndex(of: UInt8(ascii: ":")) else { return true }
+        let port = authority[colon...].dropFirst()
+        return !port.isEmpty && port.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+}
+
+extension Substring {
+    /// The text as errors show a URL: on one line, and truncated.
+    fileprivate var onOneLine: String { String(self).escaped(limit: 120) }
 }

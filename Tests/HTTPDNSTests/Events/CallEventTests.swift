@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
@@ -9,6 +8,8 @@ import HTTPDNSTesting
 import HTTPTypes
 import ServerRig
 import Testing
+
+@testable import HTTPDNS
 
 @Suite("Events of calls", .timeLimit(.minutes(10)))
 struct CallEventTests {
@@ -275,7 +276,7 @@ struct CallEventTests {
         observed.observe(&request, of: rig.client)
         #expect(await rig.client.outcome(of: request) == nil)
         let events = await observed.all()
-        #expect(events[0].method == .get && events[0].url == "https://...@one.test/a")
+        #expect(events[0].method == .get && events[0].url == "https://one.test/a")
         let resolved = events.filter { $0.kind == .resolved }
         #expect(resolved.map(\.source) == [.provider, .provider])
         #expect(resolved.map { $0.addresses.map(\.description) } == [["203.0.113.1:443"], ["203.0.113.2:443"]])
@@ -286,12 +287,30 @@ struct CallEventTests {
         #expect(heads.map(\.endpoint) == [resolved[0].addresses[0], resolved[1].addresses[0]])
         #expect(events.first { $0.kind == .bodyProgress }?.progress?.bytes == 5)
         let record = try #require(observed.record)
-        #expect(record.hops.map(\.url) == ["https://...@one.test/a", "https://two.test/b"])
+        #expect(record.hops.map(\.url) == ["https://one.test/a", "https://two.test/b"])
         #expect(record.hops.map(\.number) == [0, 1] && record.bodyBytes == 5)
         var text = "\(events) \(record)"
         dump(events, to: &text)
         dump(record, to: &text)
         #expect(!text.contains("hidden"))
+    }
+
+    @Test("A canceled hop has its own time, and one that was never begun is marked")
+    func canceledHops() throws {
+        func time(_ nanoseconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: nanoseconds) }
+        let request = Request(url: "https://one.test/")
+        var log = CallLog(1, request, at: time(0), makesEvents: false)
+        log.beginHop(0, request, at: time(10))
+        log.endHop(0, .failure(CancellationError()), nil, at: time(15))
+        log.beginHop(1, request, at: time(20))
+        let sending = log.beginSending(1, request, at: time(20))
+        log.noteFailure(sending, CancellationError(), at: time(27))
+        log.endHop(1, .failure(CancellationError()), nil, at: time(28))
+        log.noteResponse(.ok, at: time(90))
+        let ended = log.end(.whole(decoded: nil), at: time(100))
+        let record = try #require(ended)
+        #expect(record.hops.map(\.cancellation) == [.nanoseconds(5), .nanoseconds(7)])
+        #expect(record.hops.map(\.isUnsent) == [true, false] && record.hops.allSatisfy { $0.duration == nil })
     }
 
     @Test("Recorders start and stop beside each other, and their counters are exact")

@@ -50,7 +50,7 @@ struct CallLoggingTests {
         (first["httpdns.call.duration"], second["httpdns.call.duration"]) = (nil, nil)
         #expect(
             first == [
-                "http.request.method": "GET", "url.full": "http://...@one.test/a", "httpdns.result": "finished",
+                "http.request.method": "GET", "url.full": "http://one.test/a", "httpdns.result": "finished",
                 "http.response.status_code": "404", "http.response.body.size": "6", "http.request.resend_count": "1",
                 "server.address": "one.test", "server.port": "80", "network.peer.address": "127.0.0.1",
                 "network.peer.port": "\(server.port)", "network.protocol.version": "1.1", "httpdns.source": "mapping",
@@ -64,6 +64,49 @@ struct CallLoggingTests {
             ]
         )
         #expect(!log.events.contains { "\($0)".contains("secret") })
+    }
+
+    @Test(
+        "No record, event, line or error of a call has a secret of its URL",
+        arguments: [
+            "https://map.test/v1?email=a@b.test&token=secret", "https://map.test/cb#token=secret",
+            "https://map.test/a#m=a@b.test&secret", "https://user:secret@map.test/?m=a@b.test&secret",
+            "https://map.test:99999/?m=a@b.test&secret", "https://map.test:99999/#secret",
+            "https://map.test:99999/a#m=a@b.test&secret", "https://user:secret?secret@map.test/",
+            "https://user:x#secret@map.test/", "app:settings?m=a@b.test&secret",
+        ]
+    )
+    func secrets(url: String) async throws {
+        let rig = try Rig()
+        let log = RecordedLog()
+        rig.client.logCalls(to: log.logger())
+        let observed = ObservedEvents()
+        var request = HTTPDNSClient.Request(url: url)
+        observed.observe(&request, of: rig.client)
+        let error = await rig.client.outcome(of: request)
+        var text = "\(await observed.all()) \(log.lines) \(error.map { "\($0)" } ?? "")"
+        dump(try #require(observed.record), to: &text)
+        #expect(log.events.count == 1 && !text.contains("secret"), "\(text)")
+        guard error == nil else { return }
+        #expect(Self.text(log.events[0])["url.full"]?.hasPrefix("https://map.test/") == true)
+    }
+
+    @Test("Requests that were not sent are no repetitions")
+    func resends() {
+        let start = MonotonicTime(nanoseconds: 0)
+        var call = HTTPDNSClient.CallRecord(callID: 1, url: "http://one.test/", start: start)
+        func resends(_ change: (inout HTTPDNSClient.CallRecord.Hop) -> Void = { _ in }) -> Logger.Metadata.Value? {
+            var hop = HTTPDNSClient.CallRecord.Hop(url: call.url, start: start)
+            change(&hop)
+            call.hops.append(hop)
+            return call.metadata["http.request.resend_count"]
+        }
+        #expect(resends { $0.isAnsweredInProcess = true } == nil)
+        #expect(resends() == nil)
+        #expect(resends { $0.isMerged = true } == nil)
+        #expect(resends { $0.isUnsent = true } == nil)
+        #expect(resends() == "1")
+        #expect(resends { $0.isAnsweredInProcess = true } == "1")
     }
 
     @Test("A logger of a higher level gets no line")

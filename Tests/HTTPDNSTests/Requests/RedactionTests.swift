@@ -78,6 +78,26 @@ struct RedactionTests {
         #expect("\(request)".hasPrefix("POST https://...@one.test/a, fields Authorization, Cookie, a body of 10 bytes"))
     }
 
+    @Test(
+        "A URL in an error, however broken, has no user information, query or fragment",
+        arguments: [
+            ("https://one.test/v1?email=a@b.test&token=S", "https://one.test/v1"),
+            ("https://one.test/cb#access_token=S", "https://one.test/cb"),
+            ("https://one.test/cb#m=a@b.test&S", "https://one.test/cb"),
+            ("https://one.test/a?\u{301}S", "https://one.test/a"),
+            ("https://one.test:99999/?m=a@b.test&S", "https://one.test:99999/"),
+            ("https://[2001:db8::1]:8443/a?m=a@b.test&S", "https://[2001:db8::1]:8443/a"),
+            ("https://one.test/users/@me", "https://...@me"), ("/a?m=a@b.test&S", "/a"),
+            ("https://user:S@one.test/a?S", "https://...@one.test/a"),
+            ("https://user:S@one.test/?m=a@b.test&S", "https://...@one.test/"),
+            ("https://user:S?S@one.test/", "https://..."), ("https://user:S#S@one.test/", "https://..."),
+            ("https://user:S/S?S@one.test/", "https://..."), ("https://S?S@one.test/", "https://..."),
+            ("https://user:/S?S@one.test/", "https://..."), ("user:S?S@one.test", "..."),
+            ("https://user:S@S?S@one.test/", "https://...@S"),
+        ]
+    )
+    func urls(text: String, shown: String) { #expect(URLText.forErrors(text) == shown) }
+
     @Test("No setting and no client shows a secret")
     func settings() throws {
         var configuration = HTTPDNSClient.Configuration()
