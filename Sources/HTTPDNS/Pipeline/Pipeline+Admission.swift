@@ -33,8 +33,11 @@ extension Pipeline {
                 permit = ConnectionPermit(admission, origin, grant, outer: permit)
                 if waited { hasWaited = true }
             }
-        } catch let failure as AdmissionFailure {
-            if let start, failure.reason != .full { observed?.noteWait(context.sending, since: start) }
+        } catch {
+            let failure = error as? AdmissionFailure
+            // Only a full queue refuses without a wait of its own.
+            if let start, hasWaited || failure?.reason != .full { observed?.noteWait(context.sending, since: start) }
+            guard let failure else { throw error }
             throw HTTPDNSClientError(failure, context.call)
         }
         if let start, hasWaited { observed?.noteWait(context.sending, since: start) }

@@ -107,6 +107,24 @@ struct WaitingCallTests {
         #expect(rig.wire.requests.count == 1)
     }
 
+    @Test("A canceled wait is a wait in the record of the call")
+    func canceledWait() async throws {
+        let turnstile = Turnstile()
+        let rig = try rig(turnstile)
+        let waits = Journal<[Duration?]>()
+        rig.client.recordCalls { waits.write($0.hops.map(\.queueWait)) }
+        let first = Task { try await rig.client.execute(request("0")) }
+        await sent(1, rig)
+        let second = Task { try await rig.client.execute(request("1")) }
+        await waiting(1, rig)
+        second.cancel()
+        await #expect(throws: CancellationError.self) { try await second.value }
+        let noted = try #require(waits.all.first)
+        #expect(waits.all.count == 1 && noted.count == 1 && noted.allSatisfy { ($0 ?? .zero) > .zero }, "\(noted)")
+        turnstile.pass(0)
+        _ = try await first.value
+    }
+
     @Test("A queue's own time limit ends a wait before the call's deadline")
     func queueWait() async throws {
         let turnstile = Turnstile()
