@@ -20,6 +20,8 @@ final class ObservedCall: Sendable {
     private let recordings: [HTTPDNSClient.CallRecording]
     /// Whether a recorder gets the heads and the start of the body.
     private let keepsDetails: Bool
+    /// Whether anything gets the progress of bodies: a tracer alone does not.
+    let notesBodies: Bool
     /// The spans of the call; nil without a tracer.
     let trace: (any CallTrace)?
 
@@ -32,6 +34,7 @@ final class ObservedCall: Sendable {
     ) {
         self.trace = trace
         self.keepsDetails = keepsDetails
+        notesBodies = !feeds.isEmpty || !recordings.isEmpty
         state = Lock(State(log: log, feeds: feeds))
         self.recordings = recordings
     }
@@ -95,6 +98,7 @@ final class ObservedCall: Sendable {
     }
 
     func noteRequestBody(_ sending: Int, _ progress: HTTPDNSClient.Progress) {
+        guard notesBodies else { return }
         note { log, now in log.noteRequestBody(sending, progress, at: now) }
     }
 
@@ -148,6 +152,7 @@ final class ObservedCall: Sendable {
     ///   - bytes: The number of bytes that were read.
     ///   - chunk: The bytes that were read last.
     func noteBody(_ bytes: Int64, of body: HTTPDNSClient.Response.Body, _ chunk: [UInt8]) {
+        guard notesBodies else { return }
         note { log, now in log.noteBody(bytes, of: body.declaredLength, chunk, at: now) }
     }
 

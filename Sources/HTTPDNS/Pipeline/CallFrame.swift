@@ -32,6 +32,8 @@ final class CallFrame: Sendable {
     private let hops = Atomic(0)
     /// The credential of the caller's request, and its origin; nil for a request without one.
     private let callerCredential: (value: HTTPDNSClient.Credential, origin: HTTPDNSClient.Origin?)?
+    /// The URL of the caller's request; nil for a frame without one.
+    private let callerURL: String?
     /// All answered hops, in the order of their responses.
     private let exchanges = Lock<[HTTPDNSClient.Exchange]>([])
 
@@ -55,6 +57,7 @@ final class CallFrame: Sendable {
         self.resolver = resolver
         self.chain = chain
         self.observed = observed
+        callerURL = request?.url
         callerCredential =
             if let request, let credential = request.own?.options.credential, !credential.isInherited {
                 (credential, HTTPDNSClient.Origin(request.url))
@@ -68,6 +71,11 @@ final class CallFrame: Sendable {
     func withholds(_ credential: HTTPDNSClient.Credential, from origin: HTTPDNSClient.Origin) -> Bool {
         guard let callerCredential, !credential.isNever else { return false }
         return callerCredential.value == credential && callerCredential.origin != origin
+    }
+
+    /// Whether a URL has another origin than the caller's request: a redirect, an interceptor or a hook has changed it.
+    func isForeign(_ url: HTTPDNSRewriter.CanonicalURL) -> Bool {
+        callerURL.map { HTTPDNSClient.Origin($0) != HTTPDNSClient.Origin(url.parsed) } ?? false
     }
 
     /// Whether any transfer of the call may have reached its server, whatever happened to the last one.

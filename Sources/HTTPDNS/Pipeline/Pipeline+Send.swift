@@ -271,7 +271,9 @@ extension Pipeline {
         if let credential = content.url.parsed.credential, !request.headerFields.contains(.authorization) {
             transfer.headerFields.append(try BasicCredential.field(for: credential))
         }
-        if let observed = context.frame?.observed { observe(&transfer, of: fixed, by: observed, context) }
+        if let frame = context.frame, let observed = frame.observed {
+            observe(&transfer, of: fixed, by: observed, in: frame, context)
+        }
         return transfer
     }
 
@@ -280,6 +282,7 @@ extension Pipeline {
         _ transfer: inout TransferRequest,
         of fixed: FixedHop,
         by observed: ObservedCall,
+        in frame: CallFrame,
         _ context: HTTPDNSClient.InterceptionContext
     ) {
         let sending = context.sending
@@ -290,7 +293,7 @@ extension Pipeline {
                 method: transfer.method,
                 url: fixed.rewritten.content.url,
                 source: fixed.rewritten.source,
-                isForeign: context.constraints.isForeign,
+                isForeign: context.constraints.isForeign || frame.isForeign(fixed.rewritten.content.url),
                 notes: notes
             )
             trace.beginRequest(sending, request, &transfer.headerFields)

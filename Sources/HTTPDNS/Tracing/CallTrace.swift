@@ -50,7 +50,7 @@ struct TracedRequest {
     let url: HTTPDNSRewriter.CanonicalURL
     /// The source of the addresses.
     let source: HTTPDNSResolver.Resolution.Source
-    /// Whether a redirect has led to another origin than the caller's.
+    /// Whether the origin is another one than the caller's.
     let isForeign: Bool
     /// The attempts at endpoints, which the loop notes later.
     let notes: TransferNotes

@@ -16,7 +16,8 @@ internal import Tracing
 final class SpanTrace: CallTrace {
     private struct RequestSpan: Sendable {
         let span: any Span
-        var notes: TransferNotes
+        /// The notes of its transfers.
+        var notes: [TransferNotes]
         let url: HTTPDNSRewriter.CanonicalURL
     }
 
@@ -77,14 +78,14 @@ final class SpanTrace: CallTrace {
     func beginRequest(_ sending: Int, _ request: TracedRequest, _ fields: inout HTTPFields) {
         let (begun, number) = state.withLock { state -> (RequestSpan?, Int) in
             // The addresses of an earlier transfer accepted no connection, or its settings were replaced.
-            state.requests[sending]?.notes = request.notes
+            state.requests[sending]?.notes.append(request.notes)
             if let begun = state.requests[sending] { return (begun, 0) }
             defer { state.begun += 1 }
             return (nil, state.begun)
         }
         let span = begun?.span ?? begin(request, number)
         if begun == nil {
-            let begun = RequestSpan(span: span, notes: request.notes, url: request.url)
+            let begun = RequestSpan(span: span, notes: [request.notes], url: request.url)
             state.withLock { $0.requests[sending] = begun }
         }
         let injector = FieldInjector(isIdentityOnly: request.isForeign && !sendsBaggageToOtherOrigins)
@@ -136,7 +137,7 @@ final class SpanTrace: CallTrace {
     }
 
     private func end(_ request: RequestSpan) {
-        for attempt in request.notes.attempts { addConnection(attempt, in: request) }
+        for attempt in request.notes.flatMap(\.attempts) { addConnection(attempt, in: request) }
         request.span.end(at: clock.now)
     }
 

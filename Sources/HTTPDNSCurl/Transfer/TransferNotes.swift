@@ -42,7 +42,7 @@ package final class TransferNotes: Sendable {
 
     /// Adds an attempt, or replaces the earlier facts of it.
     /// - Parameter index: The index of the attempt; negative for one that was not noted.
-    fileprivate func note(_ attempt: Attempt, at index: inout Int) {
+    func note(_ attempt: Attempt, at index: inout Int) {
         index = noted.withLock { [index] noted in
             guard index < 0 else {
                 let race = noted[index].timings.race

@@ -4,7 +4,6 @@
 #if Tracing
 import Foundation
 import HTTPDNSCore
-import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPTypes
@@ -14,6 +13,7 @@ import Testing
 import Tracing
 
 @testable import HTTPDNS
+@testable import HTTPDNSCurl
 
 @Suite("Spans of calls", .timeLimit(.minutes(10)))
 struct CallSpanTests {
@@ -205,7 +205,62 @@ struct CallSpanTests {
         )
     }
 
+    @Test("Each connection made for a request has a span, also for an earlier transfer")
+    func connections() async throws {
+        let tracer = FieldTracer()
+        let wire = ScriptedWire { request, number in
+            var index = -1
+            request.notes?.note(Self.attempt(at: request.endpoints[0]), at: &index)
+            guard number > 0 else { throw CallSpanTests.failure }
+            return .ok(from: request)
+        }
+        let rig = try rig(tracer, wire: wire) { configuration in
+            configuration.resolver.routes = [
+                HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .system))
+            ]
+        }
+        rig.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 51)]), for: try HTTPDNSName("one.test"))
+        #expect(await rig.client.outcome(of: Request(url: "https://one.test/")) == nil)
+        let connections = tracer.ended(named: "HTTP connection setup")
+        #expect(connections.map { $0.texts["network.peer.address"] } == ["203.0.113.1", "203.0.113.51"])
+        #expect(connections.allSatisfy { $0.parentSpanID == tracer.requests.first?.spanID })
+    }
+
+    /// An attempt that has made a connection.
+    private static func attempt(at endpoint: HTTPDNSEndpoint) -> TransferNotes.Attempt {
+        TransferNotes.Attempt(
+            endpoint: endpoint,
+            startedAt: SystemTimeSource().now(),
+            phase: .send,
+            opensConnection: true,
+            sentAt: nil,
+            timings: HTTPDNSTransfer.Timings(connect: .milliseconds(1), tls: .milliseconds(1)),
+            requestHeadBytes: 0,
+            requestBodyBytes: 0,
+            responseHeadBytes: 0,
+            responseBodyBytes: 0
+        )
+    }
+
     // MARK: no tracer
+
+    @Test("With a tracer alone the progress of bodies is not noted")
+    func progress() throws {
+        var tracing = HTTPDNSClient.Configuration().tracing
+        tracing.tracer = FieldTracer()
+        let observers = CallObservers(tracing: tracing)
+        let request = Request(url: "https://one.test/")
+        let start = MonotonicTime(nanoseconds: 0)
+        let traced = try #require(observers.begin(request, id: 1, at: start))
+        #expect(traced.trace != nil && !traced.notesBodies)
+        let recording = observers.add({ _, _ in }, bodyLimit: nil)
+        #expect(try #require(observers.begin(request, id: 2, at: start)).notesBodies)
+        recording.stop()
+        let subscription = RequestEventQueue(limit: 8)
+        observers.add(subscription)
+        #expect(try #require(observers.begin(request, id: 3, at: start)).notesBodies)
+        observers.end()
+    }
 
     @Test("Without a tracer a call has no span and no field, and takes the direct path")
     func noTracer() async throws {
@@ -329,7 +384,9 @@ struct CallSpanTests {
             "https://map.test/a#CANARY", "https://map.test/?a=b=CANARY&c=CANARY",
             "https://user:CANARY@none.test/?CANARY",
             "https://user:CANARY@map.test:99999/?CANARY", "ftp://user:CANARY@map.test/?x=CANARY#CANARY",
-            "https://map.test/redirect",
+            "https://map.test/redirect", "https://map.test/?m=a@b&CANARY", "https://map.test/#m=a@b&CANARY",
+            "https://map.test:99999/?m=a@b&CANARY", "https://map.test:99999/#CANARY",
+            "https://map.test:99999/#m=a@b&CANARY", "https://user:x?CANARY@map.test/",
         ]
     )
     func secrets(url: String) async throws {
@@ -369,6 +426,37 @@ struct CallSpanTests {
         let sent = try #require(rig.wire.requests.first).headerFields
         #expect(sent[values: name] == [try #require(tracer.requests.first).traceparent])
         #expect(Set(sent.map(\.name.canonicalName)) == ["traceparent", "x-vendor"])
+    }
+
+    @Test(
+        "Baggage does not follow an interceptor to another origin",
+        arguments: [false, true],
+        [false, true]
+    )
+    func redirectedBaggage(isPerCall: Bool, isAllowed: Bool) async throws {
+        let tracer = FieldTracer()
+        let elsewhere = Around { request, context, next in
+            var request = request
+            request.url = "https://two.test/"
+            return try await next(request, context)
+        }
+        let rig = try rig(tracer) { configuration in
+            configuration.tracing.sendsBaggageToOtherOrigins = isAllowed
+            if isPerCall {
+                configuration.applicationInterceptors = [elsewhere]
+            } else {
+                configuration.networkInterceptors = [elsewhere]
+            }
+        }
+        var context = ServiceContext.topLevel
+        context.tenant = "a"
+        await ServiceContext.withValue(context) {
+            #expect(await rig.client.outcome(of: Request(url: "https://one.test/")) == nil)
+            #expect(await rig.client.outcome(of: Request(url: "https://TWO.test:443/a")) == nil)
+        }
+        #expect(rig.wire.requests.map { $0.url.description } == ["https://two.test/", "https://two.test/"])
+        let sent = rig.wire.requests.map { Set($0.headerFields.map(\.name.canonicalName)) }
+        #expect(sent == [isAllowed ? ["traceparent", "baggage"] : ["traceparent"], ["traceparent", "baggage"]])
     }
 
     @Test("Baggage goes to another origin only where the settings allow it", arguments: [false, true])
