@@ -367,11 +367,15 @@ extension HTTPDNSClient {
     /// The number of requests that were sent and whose response has not ended.
     package var requestsInFlight: Int { sender.transfersInFlight }
 
-    /// Returns the connections that have closed after the given number of them, and their number so far. On a shared
-    /// transport, it includes those of other clients.
-    package func closedConnections(
-        after number: Int
-    ) -> (connections: [HTTPDNSTransfer.ClosedConnection], count: Int) {
-        lane?.closedConnections.connections(after: number) ?? ([], 0)
+    /// Keeps the connections that close from now on, until ``dropClosedConnections()``.
+    package func keepClosedConnections() { lane?.closedConnections.begin() }
+
+    /// Ends what ``keepClosedConnections()`` began.
+    package func dropClosedConnections() { lane?.closedConnections.end() }
+
+    /// Returns the kept connections that no exporter has taken yet, and the number of those that were too many to be kept. On
+    /// a shared transport, they are those of all its clients.
+    package func takeClosedConnections() -> (connections: [HTTPDNSTransfer.ClosedConnection], missed: Int) {
+        lane?.closedConnections.take() ?? ([], 0)
     }
 }

@@ -18,6 +18,8 @@ internal import Synchronization
 /// Calls are exported when they end, by the records of `recordCalls`: none is missed. That happens in the tasks that end them, so
 /// the metrics of the factory must not block. Counters and states are exported at an
 /// interval and once more at the end. No label is a host name unless it is listed, and the number of series is bounded.
+///
+/// Several clients of a process need names: without them they set the same meters, and only the value of the last one is seen.
 public final class ClientMetrics: Sendable {
     private let client: HTTPDNSClient
     private let resolver: ResolverMetrics
@@ -29,6 +31,8 @@ public final class ClientMetrics: Sendable {
     /// Creates an exporter; ``run()`` starts it. Until then it costs nothing.
     /// - Parameters:
     ///   - client: The source.
+    ///   - name: The value of the dimension `httpdns.client` of all series, such as `payment`. Without a name, which is the
+    ///     default, no series has this dimension. Names are from a closed set: each has series of its own.
     ///   - factory: The destination; by default the process's own factory.
     ///   - hosts: The hosts whose requests have `server.address` and `server.port` in their dimensions. Requests to others then
     ///     have the address `_OTHER`. Without hosts, which is the default, no request has these dimensions.
@@ -36,12 +40,13 @@ public final class ClientMetrics: Sendable {
     ///   - timeSource: The clock of the interval.
     public init(
         _ client: HTTPDNSClient,
+        name: String? = nil,
         factory: any MetricsFactory = MetricsSystem.factory,
         hosts: Set<HTTPDNSName> = [],
         interval: Duration = .seconds(10),
         timeSource: any TimeSource = SystemTimeSource()
     ) {
-        let handles = MetricHandles(factory: factory)
+        let handles = MetricHandles(factory: factory, client: name)
         let requests = RequestExport(handles, of: client, hosts: hosts)
         self.client = client
         self.requests = requests
@@ -55,7 +60,11 @@ public final class ClientMetrics: Sendable {
     /// While it runs, a second call returns immediately.
     public func run() async {
         guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        defer { isRunning.store(false, ordering: .releasing) }
+        client.keepClosedConnections()
+        defer {
+            client.dropClosedConnections()
+            isRunning.store(false, ordering: .releasing)
+        }
         if recording.withLock({ $0 }) == nil {
             requests.begin()
             let begun = client.recordCalls { [requests] in requests.add($0) }

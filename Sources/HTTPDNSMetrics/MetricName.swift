@@ -123,6 +123,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     /// never a host, except those that ``ClientMetrics`` is given.
     package enum Dimension {
         package static let cause = "httpdns.cause"
+        /// The name of a ``ClientMetrics``. All series of an exporter with a name have it, and no others.
+        package static let client = "httpdns.client"
         package static let connectionState = "http.connection.state"
         package static let errorType = "error.type"
         package static let freshness = "httpdns.freshness"

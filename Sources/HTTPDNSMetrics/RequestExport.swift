@@ -16,14 +16,11 @@ final class RequestExport: Sendable {
     private let resolver: HTTPDNSResolver
     /// The hosts that are labeled.
     private let hosts: Set<HTTPDNSName>
-    /// The number of closed connections that were exported.
-    private let exportedConnections: Lock<Int>
 
     init(_ handles: MetricHandles, of client: HTTPDNSClient, hosts: Set<HTTPDNSName>) {
         self.handles = handles
         self.hosts = hosts
         resolver = client.resolver
-        exportedConnections = Lock(client.closedConnections(after: .max).count)
     }
 
     /// Creates the counters, so that their series begin at zero.
@@ -49,11 +46,11 @@ final class RequestExport: Sendable {
         if let source = hop.cacheSource { handles.add(1, to: .responseCache, source.description) }
         if hop.isMerged { return handles.add(1, to: .mergedRequests) }
         if let wait = hop.queueWait { handles.record(wait, as: MetricSeries(name: .queueWait)) }
-        guard !hop.isAnsweredInProcess, !RequestExport.isUnsent(hop) else { return }
+        guard !hop.isAnsweredInProcess, !hop.isUnsent, !RequestExport.isRefused(hop) else { return }
         if hop.isHedged { handles.add(1, to: .hedges) }
         let values = values(of: hop)
-        // A hop without an outcome was canceled, with its call.
-        let duration = hop.duration ?? max(.zero, call.duration - (hop.start - call.start))
+        // A hop without an outcome ended with its call.
+        let duration = hop.duration ?? hop.cancellation ?? max(.zero, call.duration - (hop.start - call.start))
         handles.record(duration, as: MetricSeries(name: .requestDuration, values: values))
         for (name, bytes) in [
             (MetricName.requestBodySize, hop.requestBodyBytes), (.responseBodySize, hop.responseBodyBytes),
@@ -63,7 +60,7 @@ final class RequestExport: Sendable {
     }
 
     /// Returns whether the hop failed in this process, before anything was done to send it.
-    private static func isUnsent(_ hop: HTTPDNSClient.CallRecord.Hop) -> Bool {
+    private static func isRefused(_ hop: HTTPDNSClient.CallRecord.Hop) -> Bool {
         guard let phase = hop.error?.phase else { return false }
         return [.request, .configuration, .interceptor, .authentication, .redirect].contains(phase)
     }
@@ -73,14 +70,15 @@ final class RequestExport: Sendable {
         var error = hop.error?.code.description
         if let status = hop.status {
             // As the conventions have it: the status is the type of the error.
-            if status.code >= 400 { error = "\(status.code)" }
+            if status.code >= 400 { error = RequestExport.text(of: status) }
         } else if error == nil {
             error = HTTPDNSClient.CallRecord.Outcome.canceled.description
         }
         let server = server(of: hop)
         return [
             RequestExport.methods.contains(hop.method.rawValue) ? hop.method.rawValue : MetricName.others,
-            route(of: hop) ?? MetricName.none, hop.status.map { "\($0.code)" }, hop.version.map(RequestExport.number),
+            route(of: hop) ?? MetricName.none, hop.status.map(RequestExport.text),
+            hop.version.map(RequestExport.number),
             error, server.address, server.port,
         ]
     }
@@ -112,6 +110,11 @@ final class RequestExport: Sendable {
         "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
     ]
 
+    /// Returns a status; one outside of HTTP's five classes is `_OTHER`, since the server chooses it.
+    private static func text(of status: HTTPResponse.Status) -> String {
+        (100...599).contains(status.code) ? "\(status.code)" : MetricName.others
+    }
+
     /// Returns the version as the conventions write it: `1.1`, `2`.
     private static func number(of version: HTTPDNSClient.HTTPVersion) -> String {
         String(version.description.drop { $0 != "/" }.dropFirst())
@@ -130,11 +133,7 @@ final class RequestExport: Sendable {
         var endpoints = ["healthy": 0, "suspect": 0, "ejected": 0, "cooling": 0]
         for record in client.endpointRecords { endpoints[record.state.description, default: 0] += 1 }
         for (state, count) in endpoints { handles.set(.endpoints, state, to: count) }
-        let (closed, missed) = exportedConnections.withLock { exported in
-            let (connections, count) = client.closedConnections(after: exported)
-            defer { exported = count }
-            return (connections, count - exported - connections.count)
-        }
+        let (closed, missed) = client.takeClosedConnections()
         if missed > 0 { handles.add(missed, to: .eventsMissed) }
         for connection in closed {
             let version = connection.version.map(RequestExport.number)

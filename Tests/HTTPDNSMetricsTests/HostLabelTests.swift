@@ -64,9 +64,31 @@ struct HostLabelTests {
         }
         #expect(value("a", "one") == "GET a 200 2 one 443")
         #expect(value("b", "one") == "GET b 200 2 one 443")
-        #expect(value("c", "two") == "GET _OTHER 200 2 _OTHER")
-        #expect(value("d", "three") == "GET _OTHER 200 2 _OTHER")
+        #expect(value("c", "two") == "GET _OTHER _OTHER 2 _OTHER")
+        #expect(value("d", "three") == "GET _OTHER _OTHER 2 _OTHER")
         #expect(value("a", "one") == "GET a 200 2 one 443")
+        // The other metrics have their own limits.
+        let lookup = MetricSeries(name: .lookupDuration, values: ["query", "c", "provider", "p", nil])
+        #expect(table.handle(for: lookup) { $0.dimensions.map(\.1).joined(separator: " ") } == "query c provider p")
+    }
+
+    @Test("Beyond the limit, statuses of servers make no series")
+    func foldedStatuses() {
+        let table = HandleTable<[String]>(limit: 1)
+        var series: Set<[String]> = []
+        for status in 99..<600 {
+            let values = ["GET", "a", "\(status)", "2", status < 400 ? nil : "\(status)"]
+            let one = MetricSeries(name: .requestDuration, values: values)
+            series.insert(table.handle(for: one) { $0.dimensions.map(\.1) })
+        }
+        #expect(
+            series == [
+                ["GET", "a", "99", "2"], ["GET", "_OTHER", "_OTHER", "2"], ["GET", "_OTHER", "_OTHER", "2", "4xx"],
+                ["GET", "_OTHER", "_OTHER", "2", "5xx"],
+            ]
+        )
+        let failed = MetricSeries(name: .requestDuration, values: ["GET", "b", nil, nil, "timed-out"])
+        #expect(table.handle(for: failed) { $0.dimensions.map(\.1) } == ["GET", "_OTHER", "timed-out"])
     }
 }
 #endif

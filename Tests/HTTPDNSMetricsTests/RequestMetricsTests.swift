@@ -131,6 +131,72 @@ struct RequestMetricsTests {
         try await measured.end()
     }
 
+    @Test("A status that no server should send has no series of its own")
+    func statuses() async throws {
+        let measured = try await MeasuredClient()
+        let export = RequestExport(MetricHandles(factory: measured.backend), of: measured.client, hosts: [])
+        var call = HTTPDNSClient.CallRecord(callID: 1, url: "http://one.test/", start: MonotonicTime(nanoseconds: 0))
+        for status in [99, 100, 599, 600, 999] {
+            var hop = HTTPDNSClient.CallRecord.Hop(url: call.url, start: call.start)
+            (hop.status, hop.duration) = (HTTPResponse.Status(code: status), .zero)
+            call.hops.append(hop)
+        }
+        export.add(call)
+        #expect(
+            measured.counts(Self.duration) == [
+                "GET none _OTHER": 1, "GET none 100": 1, "GET none 599 599": 1, "GET none _OTHER _OTHER": 2,
+            ]
+        )
+        try await measured.end()
+    }
+
+    @Test("A canceled request has its own time, and one that was not begun is no request")
+    func cancellations() async throws {
+        let measured = try await MeasuredClient()
+        let export = RequestExport(MetricHandles(factory: measured.backend), of: measured.client, hosts: [])
+        let start = MonotonicTime(nanoseconds: 0)
+        var call = HTTPDNSClient.CallRecord(callID: 1, url: "http://one.test/", start: start)
+        call.duration = .seconds(9)
+        for isUnsent in [false, true] {
+            var hop = HTTPDNSClient.CallRecord.Hop(url: call.url, start: start)
+            (hop.cancellation, hop.isUnsent) = (.milliseconds(5), isUnsent)
+            call.hops.append(hop)
+        }
+        export.add(call)
+        #expect(measured.durations(Self.duration) == ["GET none canceled": [0.005]])
+        try await measured.end()
+    }
+
+    @Test("A call that is canceled in an interceptor has no request")
+    func unsent() async throws {
+        let asked = Gate()
+        let measured = try await MeasuredClient(["one.test": "127.0.0.1:9"]) {
+            $0.networkInterceptors = [Endless(asked: asked)]
+        }
+        let call = Task { await measured.get("http://one.test/") }
+        await asked.passage()
+        call.cancel()
+        #expect(await !call.value)
+        #expect(measured.counts(Self.duration).isEmpty)
+        #expect(measured.counts("httpdns.call.duration") == ["canceled": 1])
+        try await measured.end()
+    }
+
+    /// An interceptor that waits until its call is canceled.
+    private struct Endless: HTTPDNSClient.Interceptor {
+        let asked: Gate
+
+        func intercept(
+            _ request: HTTPDNSClient.Request,
+            context: HTTPDNSClient.InterceptionContext,
+            next: Next
+        ) async throws -> HTTPDNSClient.Response {
+            asked.open()
+            try await Task.sleep(for: .seconds(600))
+            return try await next(request, context)
+        }
+    }
+
     /// The floor is the time for which the server held the first request, and the ceiling ten times as much.
     @Test("Requests that wait for a connection are counted, and their wait is recorded")
     func queue() async throws {

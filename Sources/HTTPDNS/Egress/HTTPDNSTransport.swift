@@ -63,7 +63,7 @@ public final class HTTPDNSTransport: Sendable {
     /// The queue in which the hops of all clients wait for a connection; nil when connections are not limited.
     let admission: Admission?
 
-    /// The latest closed connections of all clients.
+    /// The closed connections of all clients that were not exported yet.
     let closedConnections = ClosedConnections()
 
     private let logger: Logger?

@@ -82,41 +82,63 @@ final class EndpointUsage: Sendable {
     func countInUse(_ more: Int) { inUse.store(connectionsInUse &+ more, ordering: .relaxed) }
 }
 
-/// The latest connections that closed, for exporters of metrics. Loops add them, any thread reads them.
+/// The connections that have closed since the last export, for exporters of metrics. Loops add them, any thread takes them.
+///
+/// Without an exporter nothing is kept. Exporters of one transport share it, so that each connection is taken once.
 package final class ClosedConnections: Sendable {
     /// The maximum number of connections that are kept.
     package static let limit = 4096
 
     private struct State {
-        /// The connections; beyond the limit, each replaces the oldest one.
+        var exporters = 0
+        /// The connections; beyond the limit, each replaces an older one.
         var latest: [HTTPDNSTransfer.ClosedConnection] = []
-        var count = 0
+        /// The number of connections that were replaced.
+        var missed = 0
     }
 
     private let state = Lock(State())
+    /// Whether there is an exporter: connections close without taking the lock otherwise.
+    private let isExported = Atomic(false)
 
     package init() {}
 
-    /// The number of connections that have closed.
-    package var count: Int { state.withLock { $0.count } }
-
-    func add(_ connection: HTTPDNSTransfer.ClosedConnection) {
+    /// Keeps the connections that close from now on, for one more exporter.
+    package func begin() {
         state.withLock { state in
-            if state.latest.count < ClosedConnections.limit {
-                state.latest.append(connection)
-            } else {
-                state.latest[state.count % ClosedConnections.limit] = connection
-            }
-            state.count += 1
+            state.exporters += 1
+            isExported.store(true, ordering: .relaxed)
         }
     }
 
-    /// Returns the connections that have closed after the given number of them. Those that are no longer kept are missing.
-    package func connections(after number: Int) -> (connections: [HTTPDNSTransfer.ClosedConnection], count: Int) {
+    /// Ends what ``begin()`` began. After the last exporter, all connections are forgotten.
+    package func end() {
         state.withLock { state in
-            let first = max(number, state.count - ClosedConnections.limit)
-            guard first < state.count else { return ([], state.count) }
-            return ((first..<state.count).map { state.latest[$0 % ClosedConnections.limit] }, state.count)
+            state.exporters -= 1
+            guard state.exporters == 0 else { return }
+            isExported.store(false, ordering: .relaxed)
+            state = State()
+        }
+    }
+
+    func add(_ connection: HTTPDNSTransfer.ClosedConnection) {
+        guard isExported.load(ordering: .relaxed) else { return }
+        state.withLock { state in
+            guard state.exporters > 0 else { return }
+            if state.latest.count < ClosedConnections.limit {
+                state.latest.append(connection)
+            } else {
+                state.latest[state.missed % ClosedConnections.limit] = connection
+                state.missed += 1
+            }
+        }
+    }
+
+    /// Returns the connections that have closed since the last call, and the number of those that are no longer kept.
+    package func take() -> (connections: [HTTPDNSTransfer.ClosedConnection], missed: Int) {
+        state.withLock { state in
+            defer { (state.latest, state.missed) = ([], 0) }
+            return (state.latest, state.missed)
         }
     }
 }

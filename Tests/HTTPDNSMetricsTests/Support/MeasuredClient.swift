@@ -12,7 +12,7 @@ import MetricsTestKit
 /// A client with a running exporter, whose interval a clock of the test decides.
 struct MeasuredClient: Sendable {
     let client: HTTPDNSClient
-    let backend = TestMetrics()
+    let backend: TestMetrics
     let time = ManualClock()
     let provider = ScriptedProvider(answerScope: .loopback)
     private let work: Task<Void, Never>
@@ -21,12 +21,19 @@ struct MeasuredClient: Sendable {
 
     /// - Parameters:
     ///   - mappings: Names that have a mapping. Other names below `shop.test` are answered by ``provider``.
+    ///   - name: The name of the exporter.
+    ///   - backend: The destination of the exporter.
+    ///   - transport: The transport, if it is shared.
     ///   - labeling: The hosts with labels.
     init(
         _ mappings: [String: String] = [:],
+        named name: String? = nil,
+        to backend: TestMetrics = TestMetrics(),
+        on transport: HTTPDNSTransport? = nil,
         labeling hosts: [String] = [],
         _ change: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }
     ) async throws {
+        self.backend = backend
         var configuration = HTTPDNSClient.Configuration()
         for (name, address) in mappings {
             configuration.resolver.mappings[try HTTPDNSMapping.Key(name)] = .addresses([.init(address)])
@@ -37,9 +44,14 @@ struct MeasuredClient: Sendable {
         ]
         configuration.resolver.families = .v4
         try change(&configuration)
-        client = try await HTTPDNSClient(configuration: configuration)
+        if let transport {
+            client = try await HTTPDNSClient(configuration: configuration, on: transport)
+        } else {
+            client = try await HTTPDNSClient(configuration: configuration)
+        }
         let metrics = ClientMetrics(
             client,
+            name: name,
             factory: backend,
             hosts: Set(try hosts.map { try HTTPDNSName($0) }),
             interval: MeasuredClient.interval,
