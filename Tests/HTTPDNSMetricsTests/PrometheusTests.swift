@@ -53,7 +53,12 @@ struct PrometheusTests {
         let reader = try await HTTPDNSClient()
         let text = "http://127.0.0.1:\(port)/metrics"
         // It is in the first export, which comes after the recorder of calls.
-        while await Self.body(of: text, by: reader)?.contains("httpdns_endpoints") != true { await Task.yield() }
+        let first = try await Polling.value {
+            await Self.body(of: text, by: reader) ?? ""
+        } until: {
+            $0.contains("httpdns_endpoints")
+        }
+        try #require(first.contains("httpdns_endpoints"), "\(first)")
         let expected = Lock(Expected())
         let recording = traffic.client.recordCalls { call in expected.withLock { $0.add(call) } }
         let server = try await PrometheusServer(scraping: port, job: "app", rules: Self.rules)
@@ -84,9 +89,20 @@ struct PrometheusTests {
         let body = try #require(await Self.body(of: text, by: reader))
         let check = try await Command("promtool", ["check", "metrics"], input: body).run()
         #expect(check.status == 0 && check.output.isEmpty && check.error.isEmpty, "\(check.output)\(check.error)")
-        let loaded = try await api.get("rules")
-        #expect(loaded.ranges(of: "\"health\":\"ok\"").count == (try Self.alerts().count))
-        #expect(try await api.get("targets").contains("\"health\":\"up\""))
+        let alerts = try Self.alerts().count
+        func count(_ health: String, in text: String) -> Int { text.ranges(of: "\"health\":\"\(health)\"").count }
+        let rules = try await Polling.value {
+            try await api.get("rules")
+        } until: {
+            count("ok", in: $0) == alerts
+        }
+        #expect(count("ok", in: rules) == alerts, "\(rules)")
+        let targets = try await Polling.value {
+            try await api.get("targets")
+        } until: {
+            count("up", in: $0) == 1
+        }
+        #expect(count("up", in: targets) == 1, "\(targets)")
 
         exporting.cancel()
         _ = try? await exporting.value
@@ -197,22 +213,36 @@ private struct PrometheusAPI {
 
     /// Returns the series of an expression, once they are as expected, or those after 20 seconds.
     func series(_ query: String, until isExpected: ([Series]) -> Bool) async throws -> [Series] {
-        let end = ContinuousClock.now + .seconds(20)
         let text = try #require(query.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
-        while true {
+        return try await Polling.value {
             let answer = try JSONSerialization.jsonObject(with: Data(try await get("query?query=\(text)").utf8))
             let body = try #require(answer as? [String: Any])
             try #require(body["status"] as? String == "success", "\(query): \(body)")
             let result = (body["data"] as? [String: Any])?["result"] as? [[String: Any]] ?? []
-            let series = result.map { sample in
+            return result.map { sample in
                 let value = (sample["value"] as? [Any])?.last as? String
                 return Series(
                     labels: sample["metric"] as? [String: String] ?? [:],
                     value: value.flatMap(Double.init) ?? .nan
                 )
             }
-            if isExpected(series) || ContinuousClock.now >= end { return series }
-            // The next scrape may have it.
+        } until: {
+            isExpected($0)
+        }
+    }
+}
+
+/// Repeated questions to a server that reports no events.
+private enum Polling {
+    /// Returns a value, once it is as expected, or the one after 20 seconds.
+    static func value<Value>(
+        _ value: () async throws -> Value,
+        until isExpected: (Value) -> Bool
+    ) async throws -> Value {
+        let end = ContinuousClock.now + .seconds(20)
+        while true {
+            let present = try await value()
+            if isExpected(present) || ContinuousClock.now >= end { return present }
             try await Task.sleep(for: .milliseconds(100))
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-/// Prometheus on a free port of 127.0.0.1. It scrapes one endpoint ten times a second, and evaluates rules every second.
+/// Prometheus on a free port of 127.0.0.1. It scrapes one endpoint, and evaluates rules, every second.
 public final class PrometheusServer: Sendable {
     /// The port of its API, on 127.0.0.1.
     public let port: UInt16
@@ -17,7 +17,7 @@ public final class PrometheusServer: Sendable {
         let folder = try GuardedProcess.newFolder()
         self.port = try GuardedProcess.freePort()
         let settings = """
-            global: { scrape_interval: 100ms, scrape_timeout: 100ms, evaluation_interval: 1s }
+            global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
             rule_files: [ "\(rules)" ]
             scrape_configs:
               - job_name: \(job)
