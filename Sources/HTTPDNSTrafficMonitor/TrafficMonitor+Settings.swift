@@ -29,8 +29,8 @@ extension HTTPDNSClient.TrafficMonitor {
         public var maximumAge = Duration.seconds(3600)
         /// The files that records are also written to; nil, the default, for none.
         public var files: FileStore?
-        /// The reporter that records are also given to; nil, the default, for none.
-        public var reporter: Reporter?
+        /// The exporter that records are also given to; nil, the default, for none.
+        public var exporter: Exporter?
         /// The most hosts, and the most routes, with counters of their own. All others are counted together.
         public var maximumHosts = 256
 

@@ -57,19 +57,19 @@ enum MonitoringTraffic {
     }
 
     /// Monitors whose records go to a collector and to a queue.
-    static func reporting(
+    static func exporting(
         through client: HTTPDNSClient,
         to queue: some MessageQueue
     ) throws -> [HTTPDNSClient.TrafficMonitor.Settings] {
         var settings = HTTPDNSClient.TrafficMonitor.Settings()
         var other = settings
 
-        settings.reporter = try HTTPDNSClient.TrafficMonitor.Reporter(
+        settings.exporter = try HTTPDNSClient.TrafficMonitor.Exporter(
             to: "https://collector.example/traffic",
             through: client
         )
 
-        other.reporter = HTTPDNSClient.TrafficMonitor.Reporter { batch in
+        other.exporter = HTTPDNSClient.TrafficMonitor.Exporter { batch in
             try await queue.publish(batch.lines, id: batch.id)
         }
         return [settings, other]

@@ -61,7 +61,7 @@ final class RecordKeeper: Sendable {
         let (size, now) = (record.estimatedBytes, time.now())
         state.withLock { $0.ring.append(record, bytes: size, at: now) }
         settings.files?.append(record, bytes: size)
-        settings.reporter?.append(record, bytes: size)
+        settings.exporter?.append(record, bytes: size)
     }
 }
 

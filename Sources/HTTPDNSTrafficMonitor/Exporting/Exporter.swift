@@ -10,7 +10,7 @@ extension HTTPDNSClient.TrafficMonitor {
     /// A sender of records, in batches, to a receiver such as the collector of a company.
     ///
     /// ```swift
-    /// settings.reporter = try HTTPDNSClient.TrafficMonitor.Reporter(
+    /// settings.exporter = try HTTPDNSClient.TrafficMonitor.Exporter(
     ///     to: "https://collector.example/traffic",
     ///     through: client
     /// )
@@ -22,14 +22,14 @@ extension HTTPDNSClient.TrafficMonitor {
     /// that, a batch whose response was lost arrives twice. A process that ends loses the records that wait: call ``close(within:)``
     /// before.
     ///
-    /// The receiver runs on a thread of the reporter, and no call waits for it. When it fails or blocks, one warning is logged until
+    /// The receiver runs on a thread of the exporter, and no call waits for it. When it fails or blocks, one warning is logged until
     /// it works again.
-    public final class Reporter: Sendable {
+    public final class Exporter: Sendable {
         /// A function that gives a batch to the receiver. An error means that the batch is to be sent again, except ``Refusal``.
         public typealias Send = @Sendable (Batch) async throws -> Void
 
         private struct State {
-            var queue: ReportQueue
+            var queue: ExportQueue
             var isRunning = false
             var isClosed = false
             var hasWarned = false
@@ -61,7 +61,7 @@ extension HTTPDNSClient.TrafficMonitor {
         private let work = SerialWork()
         private let state: Lock<State>
 
-        /// Creates a reporter with a receiver of its own.
+        /// Creates a exporter with a receiver of its own.
         /// - Parameters:
         ///   - limits: The sizes and times.
         ///   - logger: The logger of the warning; nil for none.
@@ -84,10 +84,10 @@ extension HTTPDNSClient.TrafficMonitor {
             self.logger = logger
             self.time = time
             self.random = random
-            state = Lock(State(queue: ReportQueue(limits)))
+            state = Lock(State(queue: ExportQueue(limits)))
         }
 
-        /// The counters since the reporter was created.
+        /// The counters since the exporter was created.
         public var counters: Counters { state.withLock { $0.queue.counters } }
         /// The number of records that wait or are being sent.
         public var waitingCount: Int { state.withLock { $0.queue.count } }
@@ -111,7 +111,7 @@ extension HTTPDNSClient.TrafficMonitor {
             }
         }
 
-        /// Sends the records that wait, and ends the reporter: later records are dropped, and so are those that have not arrived
+        /// Sends the records that wait, and ends the exporter: later records are dropped, and so are those that have not arrived
         /// in time. A second close does nothing.
         /// - Parameter limit: The time for the sending.
         public func close(within limit: Duration = .seconds(5)) async {
@@ -155,7 +155,7 @@ extension HTTPDNSClient.TrafficMonitor {
         private func sendAll() async {
             while true {
                 let now = time.now()
-                let (action, waiters) = state.withLock { state -> (ReportQueue.Action, [OneShot<Void>]) in
+                let (action, waiters) = state.withLock { state -> (ExportQueue.Action, [OneShot<Void>]) in
                     state.isWoken = false
                     let action = state.queue.next(at: now)
                     if case .end = action { state.isRunning = false }
@@ -188,7 +188,7 @@ extension HTTPDNSClient.TrafficMonitor {
         }
 
         private func send(_ batch: Batch) async {
-            var outcome = ReportQueue.Outcome.accepted
+            var outcome = ExportQueue.Outcome.accepted
             do {
                 try await work.perform { [receive] in try await receive(batch) }
             } catch let refusal as Refusal {
@@ -212,14 +212,14 @@ extension HTTPDNSClient.TrafficMonitor {
             }
             guard isFirst else { return }
             logger?.warning(
-                "traffic records cannot be reported",
+                "traffic records cannot be exported",
                 metadata: ["error": "\(reason.onOneLine(limit: 500))"]
             )
         }
     }
 }
 
-extension HTTPDNSClient.TrafficMonitor.Reporter {
+extension HTTPDNSClient.TrafficMonitor.Exporter {
     /// The records of one sending.
     public struct Batch: Sendable {
         /// A random identifier. It stays the same when the batch is sent again.
@@ -251,7 +251,7 @@ extension HTTPDNSClient.TrafficMonitor.Reporter {
         public init(_ reason: String) { self.reason = reason }
     }
 
-    /// The sizes and times of a reporter.
+    /// The sizes and times of a exporter.
     public struct Limits: Hashable, Sendable {
         /// The most records of a batch; less than 1 counts as 1.
         public var batchRecords = 100
@@ -273,11 +273,11 @@ extension HTTPDNSClient.TrafficMonitor.Reporter {
         public init() {}
     }
 
-    /// The counters of a reporter.
+    /// The counters of a exporter.
     public struct Counters: Hashable, Sendable {
         /// The records that the receiver took.
-        public var reported = 0
-        /// The records that were dropped: too many waited, or the receiver refused their batch, or the reporter was closed.
+        public var exported = 0
+        /// The records that were dropped: too many waited, or the receiver refused their batch, or the exporter was closed.
         public var dropped = 0
         /// The sendings that failed.
         public var failures = 0

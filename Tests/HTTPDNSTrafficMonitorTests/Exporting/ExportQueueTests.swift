@@ -7,21 +7,21 @@ import Testing
 
 @testable import HTTPDNSTrafficMonitor
 
-@Suite("The queue of records to be reported")
-struct ReportQueueTests {
-    private typealias Reporter = HTTPDNSClient.TrafficMonitor.Reporter
+@Suite("The queue of records to be exported")
+struct ExportQueueTests {
+    private typealias Exporter = HTTPDNSClient.TrafficMonitor.Exporter
 
     private let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
 
-    private func queue(_ change: (inout Reporter.Limits) -> Void = { _ in }) -> ReportQueue {
-        var limits = Reporter.Limits()
+    private func queue(_ change: (inout Exporter.Limits) -> Void = { _ in }) -> ExportQueue {
+        var limits = Exporter.Limits()
         limits.batchRecords = 3
         change(&limits)
-        return ReportQueue(limits)
+        return ExportQueue(limits)
     }
 
     /// The identifiers of the calls of the batch that is due; nil when none is.
-    private func batch(_ queue: inout ReportQueue, at time: MonotonicTime) -> Reporter.Batch? {
+    private func batch(_ queue: inout ExportQueue, at time: MonotonicTime) -> Exporter.Batch? {
         guard case .send(let batch) = queue.next(at: time) else { return nil }
         return batch
     }
@@ -42,7 +42,7 @@ struct ReportQueueTests {
         #expect(batch(&queue, at: start + .seconds(12))?.records.map(\.callID) == [3, 4, 5])
         queue.sent(.accepted, at: start + .seconds(13), chance: 1)
         guard case .end = queue.next(at: start + .seconds(13)) else { return #expect(Bool(false)) }
-        #expect(queue.counters.reported == 5 && queue.counters.dropped == 0 && queue.count == 0)
+        #expect(queue.counters.exported == 5 && queue.counters.dropped == 0 && queue.count == 0)
     }
 
     @Test("A batch has at most its bytes, and a longer record is a batch of its own")

@@ -6,8 +6,8 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 public import Logging
 
-extension HTTPDNSClient.TrafficMonitor.Reporter {
-    /// Creates a reporter that posts each batch to a URL: one JSON object for each line (`application/x-ndjson`), with the
+extension HTTPDNSClient.TrafficMonitor.Exporter {
+    /// Creates a exporter that posts each batch to a URL: one JSON object for each line (`application/x-ndjson`), with the
     /// identifier of the batch in `Idempotency-Key`.
     ///
     /// A 2xx response means that the batch has arrived. After 408, 425, 429, a 5xx response and a failure it is sent again, not
@@ -16,7 +16,7 @@ extension HTTPDNSClient.TrafficMonitor.Reporter {
     /// No monitor records or counts these requests, also when one is started on the client.
     /// - Parameters:
     ///   - url: The URL of the collector. Its user information is refused: use a header field.
-    ///   - client: The client that sends. It is shut down after the reporter is closed.
+    ///   - client: The client that sends. It is shut down after the exporter is closed.
     ///   - headerFields: Further header fields, such as a credential.
     ///   - limits: The sizes and times.
     ///   - timeout: The time limit of one sending.
@@ -35,7 +35,7 @@ extension HTTPDNSClient.TrafficMonitor.Reporter {
     }
 }
 
-/// The mark of a request that reports records. Its value is a type of the module, so no other module can set it.
+/// The mark of a request that exports records. Its value is a type of the module, so no other module can set it.
 enum IsReport: HTTPDNSClient.RequestProperty {
     typealias Value = Mark
 
@@ -49,7 +49,7 @@ struct CollectorFailure: Error, CustomStringConvertible {
     var wait: Duration?
 }
 
-extension HTTPDNSClient.TrafficMonitor.Reporter {
+extension HTTPDNSClient.TrafficMonitor.Exporter {
     /// A server that takes batches by `POST`.
     struct Collector: Sendable {
         private let client: HTTPDNSClient
@@ -77,7 +77,7 @@ extension HTTPDNSClient.TrafficMonitor.Reporter {
             self.request = request
         }
 
-        func take(_ batch: HTTPDNSClient.TrafficMonitor.Reporter.Batch) async throws {
+        func take(_ batch: HTTPDNSClient.TrafficMonitor.Exporter.Batch) async throws {
             var request = request
             if let name = HTTPField.Name("Idempotency-Key") { request.headerFields[name] = batch.id }
             request.body = .bytes(batch.lines)
@@ -88,7 +88,7 @@ extension HTTPDNSClient.TrafficMonitor.Reporter {
             guard status.kind != .successful else { return }
             let text = "the collector answered \(status.code)"
             guard [408, 425, 429].contains(status.code) || status.kind == .serverError else {
-                throw HTTPDNSClient.TrafficMonitor.Reporter.Refusal(text)
+                throw HTTPDNSClient.TrafficMonitor.Exporter.Refusal(text)
             }
             let now = WallClock.system.now() / 1000
             throw CollectorFailure(description: text, wait: RetryAfter.wait(in: response.headerFields, now: now))

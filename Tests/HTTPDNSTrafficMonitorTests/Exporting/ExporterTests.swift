@@ -12,9 +12,9 @@ import Testing
 
 @testable import HTTPDNSTrafficMonitor
 
-@Suite("Reports of the traffic monitor", .timeLimit(.minutes(5)))
-struct ReporterTests {
-    private typealias Reporter = HTTPDNSClient.TrafficMonitor.Reporter
+@Suite("The exporter of the traffic monitor", .timeLimit(.minutes(5)))
+struct ExporterTests {
+    private typealias Exporter = HTTPDNSClient.TrafficMonitor.Exporter
 
     private struct Down: Error {}
 
@@ -30,14 +30,14 @@ struct ReporterTests {
         }
     }
 
-    @Test("After 30 s without a collector records arrive once, and no report is recorded")
+    @Test("After 30 s without a collector records arrive once, and no export is recorded")
     func outage() async throws {
         let server = try RawServer(.serve("hello"))
         let gone = try RawServer(.hang)
         let port = gone.port
         try await gone.refuse()
         let clock = ManualClock()
-        var limits = Reporter.Limits()
+        var limits = Exporter.Limits()
         (limits.batchRecords, limits.interval) = (10, .seconds(2))
         let log = RecordedLog()
         var configuration = HTTPDNSClient.Configuration()
@@ -46,11 +46,11 @@ struct ReporterTests {
             try HTTPDNSMapping.Key("collector.test"): .addresses(["127.0.0.1:\(port)"]),
         ]
         let client = try await HTTPDNSClient(configuration: configuration)
-        let collector = try Reporter.Collector("http://collector.test/traffic", client, [.authorization: "Bearer x"])
-        let reporter = Reporter(limits, logger: log.logger(.warning), time: clock, random: { 1 }) {
+        let collector = try Exporter.Collector("http://collector.test/traffic", client, [.authorization: "Bearer x"])
+        let exporter = Exporter(limits, logger: log.logger(.warning), time: clock, random: { 1 }) {
             try await collector.take($0)
         }
-        let monitor = try Monitor(.with { $0.reporter = reporter })
+        let monitor = try Monitor(.with { $0.exporter = exporter })
         monitor.start(on: client)
         for number in 0..<30 {
             for call in 0..<2 {
@@ -61,22 +61,22 @@ struct ReporterTests {
             clock.advance(by: .seconds(1))
         }
         await clock.sleepers(atLeast: 1)
-        #expect((4...6).contains(reporter.counters.failures), "1 + 2 + 4 + 8 + 16 s: \(reporter.counters)")
-        #expect(reporter.counters.reported == 0 && reporter.waitingCount == 60)
+        #expect((4...6).contains(exporter.counters.failures), "1 + 2 + 4 + 8 + 16 s: \(exporter.counters)")
+        #expect(exporter.counters.exported == 0 && exporter.waitingCount == 60)
         let up = try RawServer(port: port, .serve("", status: "204 No Content"))
         clock.advance(by: .seconds(60))
         // What is left waits for its interval.
-        await reporter.flush()
+        await exporter.flush()
         let found = try batches(up)
         #expect(found.flatMap(\.calls) == monitor.records.map(\.callID) && found.flatMap(\.calls).count == 60)
         // The first batch was not full when its time came, and stays as it is.
         #expect(Set(found.map(\.id)).count == found.count && found.count == 7, "\(found)")
         #expect(up.count(of: "Bearer x") == found.count)
-        #expect(reporter.counters.reported == 60 && reporter.counters.dropped == 0 && reporter.waitingCount == 0)
+        #expect(exporter.counters.exported == 60 && exporter.counters.dropped == 0 && exporter.waitingCount == 0)
         #expect(
             monitor.counters.calls.calls == 60 && monitor.records.allSatisfy { $0.url.hasPrefix("http://one.test/") }
         )
-        #expect(log.messages == ["traffic records cannot be reported"])
+        #expect(log.messages == ["traffic records cannot be exported"])
         try await client.shutdown()
     }
 
@@ -84,22 +84,22 @@ struct ReporterTests {
     func broken(isBlocked: Bool) async throws {
         let server = try RawServer(.serve("hello"))
         let (log, gate) = (RecordedLog(), DispatchSemaphore(value: 0))
-        var limits = Reporter.Limits()
+        var limits = Exporter.Limits()
         (limits.batchRecords, limits.maximumWaiting) = (1, 50)
         (limits.firstBackoff, limits.longestBackoff) = (.milliseconds(1), .milliseconds(1))
-        let reporter = Reporter(limits, logger: log.logger(.warning)) { _ in
+        let exporter = Exporter(limits, logger: log.logger(.warning)) { _ in
             if isBlocked { gate.wait() }
             throw Down()
         }
-        let monitored = try await MonitoredClient(["one.test": server.port], .with { $0.reporter = reporter })
+        let monitored = try await MonitoredClient(["one.test": server.port], .with { $0.exporter = exporter })
         for _ in 0..<200 { #expect(await monitored.get("http://one.test/") == Array("hello".utf8)) }
-        #expect(monitored.monitor.counters.records == 200 && reporter.waitingCount == 50)
-        #expect(reporter.counters.dropped == 150 && reporter.counters.reported == 0)
+        #expect(monitored.monitor.counters.records == 200 && exporter.waitingCount == 50)
+        #expect(exporter.counters.dropped == 150 && exporter.counters.exported == 0)
         for _ in 0..<300 { gate.signal() }
-        await reporter.flush()
-        #expect(log.messages == ["traffic records cannot be reported"])
-        await reporter.close(within: .seconds(10))
-        #expect(reporter.waitingCount == 0 && reporter.counters.dropped == 200)
+        await exporter.flush()
+        #expect(log.messages == ["traffic records cannot be exported"])
+        await exporter.close(within: .seconds(10))
+        #expect(exporter.waitingCount == 0 && exporter.counters.dropped == 200)
         try await monitored.client.shutdown()
     }
 
@@ -110,16 +110,16 @@ struct ReporterTests {
             ("503 Service Unavailable", 0, 0, 1), ("400 Bad Request", 0, 1, 0), ("301 Moved Permanently", 0, 1, 0),
         ]
     )
-    func status(_ status: String, reported: Int, dropped: Int, failures: Int) async throws {
+    func status(_ status: String, exported: Int, dropped: Int, failures: Int) async throws {
         let collector = try RawServer(.serve("", status: status, fields: "Retry-After: 7\r\nLocation: /b\r\n"))
         let clock = ManualClock()
         let client = try await MonitoredClient(["collector.test": collector.port]).client
-        let receiver = try Reporter.Collector("http://collector.test/a", client, [:])
-        let reporter = Reporter(time: clock, random: { 1 }) { try await receiver.take($0) }
-        reporter.append(.call(1), bytes: 10)
-        await reporter.flush()
-        let counters = reporter.counters
-        #expect((counters.reported, counters.dropped, counters.failures) == (reported, dropped, failures))
+        let receiver = try Exporter.Collector("http://collector.test/a", client, [:])
+        let exporter = Exporter(time: clock, random: { 1 }) { try await receiver.take($0) }
+        exporter.append(.call(1), bytes: 10)
+        await exporter.flush()
+        let counters = exporter.counters
+        #expect((counters.exported, counters.dropped, counters.failures) == (exported, dropped, failures))
         #expect(collector.count(of: "POST /a") == 1)
         if failures > 0 {
             await clock.sleepers(atLeast: 1)
@@ -134,15 +134,15 @@ struct ReporterTests {
     @Test("Closing sends what waits, and drops what has not arrived in time")
     func close() async throws {
         let arrived = Journal<UInt64>()
-        let reporter = Reporter { batch in for record in batch.records { arrived.write(record.callID) } }
-        for id in 1...250 { reporter.append(.call(UInt64(id)), bytes: 10) }
-        await reporter.close(within: .seconds(60))
+        let exporter = Exporter { batch in for record in batch.records { arrived.write(record.callID) } }
+        for id in 1...250 { exporter.append(.call(UInt64(id)), bytes: 10) }
+        await exporter.close(within: .seconds(60))
         #expect(arrived.all == Array(1...250))
-        reporter.append(.call(251), bytes: 10)
-        #expect(reporter.waitingCount == 0 && reporter.counters.reported == 250)
+        exporter.append(.call(251), bytes: 10)
+        #expect(exporter.waitingCount == 0 && exporter.counters.exported == 250)
 
         let gate = Gate()
-        let hanging = Reporter { _ in await gate.passage() }
+        let hanging = Exporter { _ in await gate.passage() }
         hanging.append(.call(1), bytes: 10)
         let duration = await ContinuousClock().measure { await hanging.close(within: .milliseconds(200)) }
         #expect(duration > .milliseconds(200) && duration < .seconds(2))
@@ -153,7 +153,7 @@ struct ReporterTests {
     @Test("A collector without a valid URL is refused")
     func url() async throws {
         let client = try await HTTPDNSClient()
-        let error = #expect(throws: HTTPDNSClientError.self) { try Reporter(to: "collector.test", through: client) }
+        let error = #expect(throws: HTTPDNSClientError.self) { try Exporter(to: "collector.test", through: client) }
         #expect(error?.code == .configuration && error?.hint?.contains("https://") == true)
         try await client.shutdown()
     }

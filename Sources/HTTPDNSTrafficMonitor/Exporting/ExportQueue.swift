@@ -4,15 +4,15 @@
 internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
-/// The records that wait to be reported, and the batch that is being sent. A value, whose methods return the next action.
-struct ReportQueue: Sendable {
-    typealias Reporter = HTTPDNSClient.TrafficMonitor.Reporter
+/// The records that wait to be exported, and the batch that is being sent. A value, whose methods return the next action.
+struct ExportQueue: Sendable {
+    typealias Exporter = HTTPDNSClient.TrafficMonitor.Exporter
     typealias Record = HTTPDNSClient.TrafficMonitor.Record
 
     /// The next action of the task that sends.
     enum Action: Sendable {
         /// Send the batch, and tell its outcome.
-        case send(Reporter.Batch)
+        case send(Exporter.Batch)
         /// Ask again at this time, or when a record was added that makes a batch full.
         case wait(until: MonotonicTime)
         /// End: nothing waits.
@@ -34,17 +34,17 @@ struct ReportQueue: Sendable {
         let time: MonotonicTime
     }
 
-    private var limits: Reporter.Limits
+    private var limits: Exporter.Limits
     private var waiting: [Waiting] = []
     private var waitingBytes = 0
     /// The batch that has been sent at least once, or is being sent, and the bytes of its records.
-    private var batch: (batch: Reporter.Batch, bytes: Int)?
+    private var batch: (batch: Exporter.Batch, bytes: Int)?
     private var retryAt: MonotonicTime?
     /// Whether a flush wants all records to be sent now.
     var isFlushing = false
-    private(set) var counters = Reporter.Counters()
+    private(set) var counters = Exporter.Counters()
 
-    init(_ limits: Reporter.Limits) {
+    init(_ limits: Exporter.Limits) {
         self.limits = limits
         self.limits.batchRecords = max(1, limits.batchRecords)
     }
@@ -90,7 +90,7 @@ struct ReportQueue: Sendable {
         return .send(batch.batch)
     }
 
-    private mutating func takeBatch() -> (batch: Reporter.Batch, bytes: Int) {
+    private mutating func takeBatch() -> (batch: Exporter.Batch, bytes: Int) {
         // A single record may have more bytes than a batch.
         var (count, bytes) = (0, 0)
         while count < waiting.count, count < limits.batchRecords,
@@ -102,7 +102,7 @@ struct ReportQueue: Sendable {
         let records = waiting.prefix(count).map(\.record)
         waiting.removeFirst(count)
         waitingBytes -= bytes
-        return (Reporter.Batch(id: Self.newIdentifier(), records: records, attempt: 1), bytes)
+        return (Exporter.Batch(id: Self.newIdentifier(), records: records, attempt: 1), bytes)
     }
 
     /// Notes the outcome of the batch that was sent.
@@ -111,7 +111,7 @@ struct ReportQueue: Sendable {
         guard let current = batch?.batch else { return }
         switch outcome {
         case .accepted:
-            counters.reported += current.records.count
+            counters.exported += current.records.count
             batch = nil
         case .refused:
             counters.dropped += current.records.count
