@@ -27,7 +27,7 @@ struct MonitorProbe {
         guard arguments.count == 4, arguments[1] == "write", var number = Int(arguments[3]) else { exit(64) }
         var limits = HTTPDNSClient.TrafficMonitor.FileStore.Limits()
         limits.bytes = .mebibytes(64)
-        let files = try await HTTPDNSClient.TrafficMonitor.FileStore.open(arguments[2], limits)
+        let files = try await HTTPDNSClient.TrafficMonitor.FileStore.open(arguments[2], limits: limits)
         var settings = HTTPDNSClient.TrafficMonitor.Settings()
         settings.files = files
         settings.responseBodyLimit = .kibibytes(8)

@@ -34,100 +34,156 @@ struct ExportQueue: Sendable {
         let time: MonotonicTime
     }
 
-    private var limits: Exporter.Limits
-    private var waiting: [Waiting] = []
+    /// A batch that has been sent at least once, or is being sent.
+    private struct Sending {
+        var batch: Exporter.Batch
+        /// The bytes of its records.
+        let bytes: Int
+        /// The position of its first record among all that were added.
+        let start: Int
+    }
+
+    /// The longest time that a receiver can ask to wait.
+    static let longestRequestedWait = Duration.seconds(3600)
+
+    private let limits: Exporter.Limits
+    /// The records that wait; those before ``head`` have left.
+    private var waiting: [Waiting?] = []
+    private var head = 0
     private var waitingBytes = 0
-    /// The batch that has been sent at least once, or is being sent, and the bytes of its records.
-    private var batch: (batch: Exporter.Batch, bytes: Int)?
+    private var sending: Sending?
+    /// The number of records that were added, and of those that no longer wait.
+    private(set) var added = 0
+    private var taken = 0
+    /// Whether the records that wait fill a batch, or have come to the limits.
+    private var isFull = false
     private var retryAt: MonotonicTime?
-    /// Whether a flush wants all records to be sent now.
-    var isFlushing = false
+    /// The position before which a flush wants all records to be sent now; nil without a flush.
+    private var flushEnd: Int?
+    /// Whether nothing is added any more, and what waits is sent without waiting for a full batch.
+    private(set) var isClosed = false
     private(set) var counters = Exporter.Counters()
 
     init(_ limits: Exporter.Limits) {
+        var limits = limits
+        limits.batchRecords = max(1, limits.batchRecords)
         self.limits = limits
-        self.limits.batchRecords = max(1, limits.batchRecords)
     }
 
+    private var waitingCount: Int { waiting.count - head }
     /// The number of records that wait or are being sent.
-    var count: Int { waiting.count + (batch?.batch.records.count ?? 0) }
+    var count: Int { waitingCount + (sending?.batch.records.count ?? 0) }
+    /// Whether a flush has not ended.
+    var isFlushing: Bool { flushEnd != nil }
 
-    /// Adds a record. Above the limits the oldest waiting ones are dropped.
+    /// Returns whether the first records that were added have all been sent, refused or dropped.
+    /// - Parameter position: Their number.
+    func hasSent(_ position: Int) -> Bool { taken >= position && (sending.map { $0.start >= position } ?? true) }
+
+    /// Adds a record. Above the limits the oldest waiting ones are dropped. When the queue is closed, the record is.
     /// - Returns: Whether a batch is due now that was not before.
     mutating func add(_ record: Record, bytes: Int, at now: MonotonicTime) -> Bool {
-        waiting.append(Waiting(record: record, bytes: bytes, time: now))
-        waitingBytes += bytes
-        let sending = (count: batch?.batch.records.count ?? 0, bytes: batch?.bytes ?? 0)
-        var excess = 0
-        while excess < waiting.count,
-            waiting.count - excess + sending.count > limits.maximumWaiting
-                || waitingBytes + sending.bytes > limits.maximumWaitingBytes.bytes
-        {
-            waitingBytes -= waiting[excess].bytes
-            excess += 1
+        guard !isClosed else {
+            counters.dropped += 1
+            return false
         }
-        waiting.removeFirst(excess)
-        counters.dropped += excess
-        return batch == nil && waiting.count == limits.batchRecords
+        waiting.append(Waiting(record: record, bytes: bytes, time: now))
+        (added, waitingBytes) = (added + 1, waitingBytes + bytes)
+        let wasFull = isFull
+        // Records that are dropped below count too: where one does not fit, the next one may not either.
+        isFull = isFull || reachesLimits
+        let (records, size) = (sending?.batch.records.count ?? 0, sending?.bytes ?? 0)
+        while waitingCount > 0,
+            waitingCount + records > limits.maximumWaiting || waitingBytes + size > limits.maximumWaitingBytes.bytes
+        {
+            takeFirst()
+            counters.dropped += 1
+        }
+        isFull = isFull && waitingCount > 0
+        return sending == nil && isFull && !wasFull
     }
+
+    private var reachesLimits: Bool {
+        waitingCount >= min(limits.batchRecords, limits.maximumWaiting)
+            || waitingBytes >= min(limits.batchBytes, limits.maximumWaitingBytes).bytes
+    }
+
+    /// Removes the first record that waits.
+    private mutating func takeFirst() {
+        waitingBytes -= waiting[head]?.bytes ?? 0
+        waiting[head] = nil
+        (head, taken) = (head + 1, taken + 1)
+        // Each removal moves two records at most, on average.
+        if head >= 64, head * 2 >= waiting.count {
+            waiting.removeFirst(head)
+            head = 0
+        }
+    }
+
+    /// Begins a flush: all records up to now are sent now. It ends when they have left, or with the first failure.
+    mutating func flush() { flushEnd = added }
+
+    /// Closes the queue: later records are dropped, and what waits is sent, the first time now and after a failure as always.
+    mutating func close() { (isClosed, retryAt) = (true, nil) }
 
     /// Returns the next action. An unsent batch is sent again with the same records and identifier.
     mutating func next(at now: MonotonicTime) -> Action {
+        if let end = flushEnd, hasSent(end) { flushEnd = nil }
         if let retryAt, retryAt > now, !isFlushing { return .wait(until: retryAt) }
         retryAt = nil
-        if batch != nil {
-            batch?.batch.attempt += 1
+        if sending != nil {
+            sending?.batch.attempt += 1
         } else {
-            guard let first = waiting.first else {
-                isFlushing = false
-                return .end
-            }
+            guard waitingCount > 0, let first = waiting[head] else { return .end }
             let due = first.time + limits.interval
-            guard isFlushing || waiting.count >= limits.batchRecords || due <= now else { return .wait(until: due) }
-            batch = takeBatch()
+            guard isFlushing || isClosed || isFull || due <= now else { return .wait(until: due) }
+            sending = takeBatch()
         }
-        guard let batch else { return .end }
-        return .send(batch.batch)
+        guard let sending else { return .end }
+        return .send(sending.batch)
     }
 
-    private mutating func takeBatch() -> (batch: Exporter.Batch, bytes: Int) {
+    private mutating func takeBatch() -> Sending {
+        let start = taken
+        var (records, bytes) = ([Record](), 0)
         // A single record may have more bytes than a batch.
-        var (count, bytes) = (0, 0)
-        while count < waiting.count, count < limits.batchRecords,
-            count == 0 || bytes + waiting[count].bytes <= limits.batchBytes.bytes
+        while records.count < limits.batchRecords, waitingCount > 0, let first = waiting[head],
+            records.isEmpty || bytes + first.bytes <= limits.batchBytes.bytes
         {
-            bytes += waiting[count].bytes
-            count += 1
+            records.append(first.record)
+            bytes += first.bytes
+            takeFirst()
         }
-        let records = waiting.prefix(count).map(\.record)
-        waiting.removeFirst(count)
-        waitingBytes -= bytes
-        return (Exporter.Batch(id: Self.newIdentifier(), records: records, attempt: 1), bytes)
+        isFull = waitingCount > 0 && reachesLimits
+        let batch = Exporter.Batch(id: Self.newIdentifier(), records: records)
+        return Sending(batch: batch, bytes: bytes, start: start)
     }
 
     /// Notes the outcome of the batch that was sent.
     /// - Parameter chance: A number from 0 to 1.
     mutating func sent(_ outcome: Outcome, at now: MonotonicTime, chance: Double) {
-        guard let current = batch?.batch else { return }
+        guard let current = sending?.batch else { return }
         switch outcome {
         case .accepted:
             counters.exported += current.records.count
-            batch = nil
+            sending = nil
         case .refused:
             counters.dropped += current.records.count
-            batch = nil
+            sending = nil
         case .failed(let wait):
             counters.failures += 1
             // A flush is one attempt.
-            isFlushing = false
-            retryAt = now + max(wait ?? .zero, backoff(current.attempt, chance))
+            flushEnd = nil
+            retryAt = now + max(min(wait ?? .zero, Self.longestRequestedWait), backoff(current.attempt, chance))
         }
     }
 
     /// Drops everything that waits.
     mutating func dropAll() {
         counters.dropped += count
-        (waiting, waitingBytes, batch, retryAt, isFlushing) = ([], 0, nil, nil, false)
+        taken = added
+        (waiting, head, waitingBytes, isFull) = ([], 0, 0, false)
+        (sending, retryAt, flushEnd) = (nil, nil, nil)
     }
 
     /// The wait after an attempt: a random part, at least a half, of a time that doubles with each attempt.

@@ -7,7 +7,7 @@ internal import HTTPTypes
 public import Logging
 
 extension HTTPDNSClient.TrafficMonitor.Exporter {
-    /// Creates a exporter that posts each batch to a URL: one JSON object for each line (`application/x-ndjson`), with the
+    /// Creates an exporter that posts each batch to a URL: one JSON object for each line (`application/x-ndjson`), with the
     /// identifier of the batch in `Idempotency-Key`.
     ///
     /// A 2xx response means that the batch has arrived. After 408, 425, 429, a 5xx response and a failure it is sent again, not
@@ -26,12 +26,12 @@ extension HTTPDNSClient.TrafficMonitor.Exporter {
         to url: String,
         through client: HTTPDNSClient,
         headerFields: HTTPFields = [:],
-        _ limits: Limits = Limits(),
+        limits: Limits = Limits(),
         timeout: Duration = .seconds(30),
         logger: Logger? = nil
     ) throws {
         let collector = try Collector(url, client, headerFields, timeout: timeout)
-        self.init(limits, logger: logger) { try await collector.take($0) }
+        self.init(limits: limits, logger: logger) { try await collector.take($0) }
     }
 }
 
@@ -40,13 +40,6 @@ enum IsReport: HTTPDNSClient.RequestProperty {
     typealias Value = Mark
 
     struct Mark: Sendable {}
-}
-
-/// A failure of a collector that may pass.
-struct CollectorFailure: Error, CustomStringConvertible {
-    let description: String
-    /// The time that the collector asks to wait; nil without one.
-    var wait: Duration?
 }
 
 extension HTTPDNSClient.TrafficMonitor.Exporter {
@@ -91,7 +84,10 @@ extension HTTPDNSClient.TrafficMonitor.Exporter {
                 throw HTTPDNSClient.TrafficMonitor.Exporter.Refusal(text)
             }
             let now = WallClock.system.now() / 1000
-            throw CollectorFailure(description: text, wait: RetryAfter.wait(in: response.headerFields, now: now))
+            throw HTTPDNSClient.TrafficMonitor.Exporter.Delay(
+                text,
+                retryAfter: RetryAfter.wait(in: response.headerFields, now: now)
+            )
         }
     }
 }

@@ -25,25 +25,43 @@ extension HTTPDNSClient.TrafficMonitor {
     /// The receiver runs on a thread of the exporter, and no call waits for it. When it fails or blocks, one warning is logged until
     /// it works again.
     public final class Exporter: Sendable {
-        /// A function that gives a batch to the receiver. An error means that the batch is to be sent again, except ``Refusal``.
+        /// A function that gives a batch to the receiver. An error means that the batch is to be sent again, except ``Refusal``;
+        /// ``Delay`` sets the earliest time.
         public typealias Send = @Sendable (Batch) async throws -> Void
 
         private struct State {
             var queue: ExportQueue
             var isRunning = false
-            var isClosed = false
             var hasWarned = false
             /// The wait of the task that sends; nil while it does not wait.
             var sleeper: Task<Void, Never>?
             /// Whether the task that sends is to look at the queue again.
             var isWoken = false
-            /// The flushes that wait.
-            var waiters: [OneShot<Void>] = []
+            var waiters: [Waiter] = []
+
+            /// Removes and returns the waiters that have nothing to wait for.
+            mutating func takeEnded() -> [Waiter] {
+                guard !waiters.isEmpty else { return [] }
+                func hasEnded(_ waiter: Waiter) -> Bool {
+                    queue.hasSent(waiter.position) || waiter.endsWithFailure && !queue.isFlushing
+                }
+                defer { waiters.removeAll(where: hasEnded) }
+                return waiters.filter(hasEnded)
+            }
 
             mutating func wake() -> Wake {
                 defer { (isRunning, isWoken) = (true, true) }
                 return Wake(starts: !isRunning, sleeper: sleeper)
             }
+        }
+
+        /// A flush or a closing that waits.
+        private struct Waiter {
+            /// The number of records that are to have left, of all that were added.
+            let position: Int
+            /// Whether it also ends with the first failure, as a flush does.
+            let endsWithFailure: Bool
+            let end = OneShot<Void>()
         }
 
         /// The way to wake the task that sends.
@@ -61,20 +79,26 @@ extension HTTPDNSClient.TrafficMonitor {
         private let work = SerialWork()
         private let state: Lock<State>
 
-        /// Creates a exporter with a receiver of its own.
+        /// Creates an exporter with a receiver of its own.
         /// - Parameters:
         ///   - limits: The sizes and times.
         ///   - logger: The logger of the warning; nil for none.
         ///   - send: The receiver. It gets one batch at a time, and may block.
-        public convenience init(_ limits: Limits = Limits(), logger: Logger? = nil, send: @escaping Send) {
-            self.init(limits, logger: logger, time: SystemTimeSource(), random: { .random(in: 0...1) }, send: send)
+        public convenience init(limits: Limits = Limits(), logger: Logger? = nil, send: @escaping Send) {
+            self.init(
+                limits: limits,
+                logger: logger,
+                time: SystemTimeSource(),
+                random: { .random(in: 0...1) },
+                send: send
+            )
         }
 
         /// - Parameters:
         ///   - time: The clock of the waits.
         ///   - random: Numbers from 0 to 1, for the waits after failures.
         init(
-            _ limits: Limits = Limits(),
+            limits: Limits = Limits(),
             logger: Logger? = nil,
             time: any TimeSource,
             random: @escaping @Sendable () -> Double,
@@ -92,45 +116,53 @@ extension HTTPDNSClient.TrafficMonitor {
         /// The number of records that wait or are being sent.
         public var waitingCount: Int { state.withLock { $0.queue.count } }
 
-        /// Sends all records that wait, now, and returns when they have arrived or a batch has failed. A batch that failed is sent
-        /// again later. In a canceled task it returns at once.
+        /// Sends the records that wait, now, and returns when they have arrived or a batch has failed. A batch that failed is sent
+        /// again later. It does not wait for records that are added meanwhile. In a canceled task it returns at once.
         public func flush() async {
-            let waiter = OneShot<Void>()
-            let wake = state.withLock { state -> Wake? in
+            let begun = state.withLock { state -> (Waiter, Wake)? in
                 guard state.queue.count > 0 else { return nil }
-                state.queue.isFlushing = true
+                let waiter = Waiter(position: state.queue.added, endsWithFailure: true)
+                state.queue.flush()
                 state.waiters.append(waiter)
-                return state.wake()
+                return (waiter, state.wake())
             }
-            guard let wake else { return }
+            guard let (waiter, wake) = begun else { return }
             run(wake)
             await withTaskCancellationHandler {
-                await waiter.value()
+                await waiter.end.value()
             } onCancel: {
-                waiter.deliver(())
+                waiter.end.deliver(())
             }
         }
 
-        /// Sends the records that wait, and ends the exporter: later records are dropped, and so are those that have not arrived
-        /// in time. A second close does nothing.
+        /// Sends the records that wait, and ends the exporter. Later records are dropped. A batch that fails is sent again while
+        /// there is time, and records that have not arrived in time are dropped. A second close does nothing.
         /// - Parameter limit: The time for the sending.
         public func close(within limit: Duration = .seconds(5)) async {
             let deadline = time.now() + limit
-            let flushing = Task.detached { await self.flush() }
+            let begun = state.withLock { state -> (Waiter, Wake)? in
+                guard !state.queue.isClosed else { return nil }
+                state.queue.close()
+                guard state.queue.count > 0 else { return nil }
+                let waiter = Waiter(position: state.queue.added, endsWithFailure: false)
+                state.waiters.append(waiter)
+                return (waiter, state.wake())
+            }
+            guard let (waiter, wake) = begun else { return }
+            run(wake)
             let timer = Task.detached { [time] in
                 try? await time.sleep(until: deadline)
-                flushing.cancel()
+                waiter.end.deliver(())
             }
-            await flushing.value
+            await waiter.end.value()
             timer.cancel()
-            let (waiters, wake) = state.withLock { state in
-                state.isClosed = true
+            let (waiters, lastWake) = state.withLock { state in
                 state.queue.dropAll()
                 defer { state.waiters = [] }
                 return (state.waiters, state.wake())
             }
-            run(wake)
-            for waiter in waiters { waiter.deliver(()) }
+            run(lastWake)
+            for waiter in waiters { waiter.end.deliver(()) }
         }
 
         // MARK: records
@@ -139,8 +171,8 @@ extension HTTPDNSClient.TrafficMonitor {
         func append(_ record: Record, bytes: Int) {
             let now = time.now()
             let wake = state.withLock { state -> Wake? in
-                guard !state.isClosed else { return nil }
                 let isDue = state.queue.add(record, bytes: bytes, at: now)
+                guard !state.queue.isClosed else { return nil }
                 return isDue || !state.isRunning ? state.wake() : nil
             }
             if let wake { run(wake) }
@@ -155,15 +187,13 @@ extension HTTPDNSClient.TrafficMonitor {
         private func sendAll() async {
             while true {
                 let now = time.now()
-                let (action, waiters) = state.withLock { state -> (ExportQueue.Action, [OneShot<Void>]) in
+                let (action, ended) = state.withLock { state -> (ExportQueue.Action, [Waiter]) in
                     state.isWoken = false
                     let action = state.queue.next(at: now)
                     if case .end = action { state.isRunning = false }
-                    guard !state.queue.isFlushing else { return (action, []) }
-                    defer { state.waiters = [] }
-                    return (action, state.waiters)
+                    return (action, state.takeEnded())
                 }
-                for waiter in waiters { waiter.deliver(()) }
+                for waiter in ended { waiter.end.deliver(()) }
                 switch action {
                 case .end: return
                 case .wait(let deadline): await sleep(until: deadline)
@@ -195,7 +225,7 @@ extension HTTPDNSClient.TrafficMonitor {
                 outcome = .refused
                 warn(refusal.reason)
             } catch {
-                outcome = .failed(wait: (error as? CollectorFailure)?.wait)
+                outcome = .failed(wait: (error as? Delay)?.retryAfter)
                 warn("\(error)")
             }
             let (now, chance) = (time.now(), random())
@@ -229,6 +259,13 @@ extension HTTPDNSClient.TrafficMonitor.Exporter {
         /// The number of the attempt, from 1.
         public internal(set) var attempt: Int
 
+        /// Creates a batch, for tests of a receiver.
+        public init(id: String, records: [HTTPDNSClient.TrafficMonitor.Record], attempt: Int = 1) {
+            self.id = id
+            self.records = records
+            self.attempt = attempt
+        }
+
         /// The records as text, one JSON object for each line.
         public var lines: [UInt8] {
             records.reduce(into: []) { lines, record in
@@ -251,9 +288,26 @@ extension HTTPDNSClient.TrafficMonitor.Exporter {
         public init(_ reason: String) { self.reason = reason }
     }
 
-    /// The sizes and times of a exporter.
+    /// An error of a receiver that does not take a batch now. The batch is sent again, as after any other error.
+    public struct Delay: Error, CustomStringConvertible {
+        /// The reason, for the log.
+        public let reason: String
+        /// The least time until the next attempt, at most an hour; nil for that of the exporter's limits.
+        public let retryAfter: Duration?
+        /// The reason.
+        public var description: String { reason }
+
+        /// Creates an error.
+        public init(_ reason: String, retryAfter: Duration? = nil) {
+            self.reason = reason
+            self.retryAfter = retryAfter
+        }
+    }
+
+    /// The sizes and times of an exporter.
     public struct Limits: Hashable, Sendable {
-        /// The most records of a batch; less than 1 counts as 1.
+        /// The most records of a batch; less than 1 counts as 1. A batch is sent when it has them, or ``batchBytes``, or when no
+        /// more records may wait.
         public var batchRecords = 100
         /// The most bytes of the records of a batch, estimated. A longer record is a batch of its own.
         public var batchBytes = HTTPDNSByteCount.mebibytes(1)
@@ -273,7 +327,7 @@ extension HTTPDNSClient.TrafficMonitor.Exporter {
         public init() {}
     }
 
-    /// The counters of a exporter.
+    /// The counters of an exporter.
     public struct Counters: Hashable, Sendable {
         /// The records that the receiver took.
         public var exported = 0

@@ -66,16 +66,16 @@ extension HTTPDNSClient.TrafficMonitor {
         ///   - logger: The logger of the warning; nil for none.
         /// - Throws: ``HTTPDNSClient/TrafficMonitor/Error`` when the folder cannot be used, also when another process uses it, and
         ///   when a file of records cannot be read; `CancellationError`.
-        public static func open(_ folder: String, _ limits: Limits = Limits(), logger: Logger? = nil) async throws
+        public static func open(_ folder: String, limits: Limits = Limits(), logger: Logger? = nil) async throws
             -> FileStore
         {
-            try await open(folder, limits, logger: logger, clock: .system)
+            try await open(folder, limits: limits, logger: logger, clock: .system)
         }
 
         /// - Parameter work: The thread of the store.
         static func open(
             _ path: String,
-            _ limits: Limits = Limits(),
+            limits: Limits = Limits(),
             logger: Logger? = nil,
             clock: WallClock,
             work: SerialWork = SerialWork()

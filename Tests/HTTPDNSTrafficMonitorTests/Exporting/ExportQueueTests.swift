@@ -45,6 +45,63 @@ struct ExportQueueTests {
         #expect(queue.counters.exported == 5 && queue.counters.dropped == 0 && queue.count == 0)
     }
 
+    /// With records of 250 KiB, 100 of them never wait within 16 MiB.
+    @Test(
+        "A batch is due when its bytes or the limits of waiting are reached",
+        arguments: [
+            ("bytes of a batch", 100, 100, 1_000, 1_000, 60, 2),
+            ("records that may wait", 100, 100_000, 5, 1_000_000, 60, 5),
+            ("bytes that may wait", 100, 1_000, 1_000, 100, 60, 2), ("few records", 3, 1_000, 1_000, 10_000, 60, 3),
+        ]
+    )
+    func dueBeforeLimits(
+        name: String,
+        batchRecords: Int,
+        batchBytes: Int,
+        maximumWaiting: Int,
+        maximumBytes: Int,
+        size: Int,
+        number: Int
+    ) throws {
+        var queue = queue {
+            ($0.batchRecords, $0.batchBytes) = (batchRecords, .bytes(batchBytes))
+            ($0.maximumWaiting, $0.maximumWaitingBytes) = (maximumWaiting, .bytes(maximumBytes))
+        }
+        let isDue = (1...number).map { queue.add(.call(UInt64($0)), bytes: size, at: start) }
+        #expect(isDue == (1...number).map { $0 == number })
+        let batch = try #require(batch(&queue, at: start), "it is sent without waiting for the interval")
+        #expect(batch.records.last?.callID == UInt64(number) || batchBytes < number * size)
+        let isDueAgain = queue.add(.call(99), bytes: size, at: start)
+        #expect(!isDueAgain, "one batch is sent at a time")
+    }
+
+    /// Records that come faster than once in the interval, and fill the memory before they fill a batch, are sent and not dropped.
+    @Test("Long records under steady traffic are sent, although a batch is never full by number")
+    func longRecords() {
+        var queue = ExportQueue(Exporter.Limits())
+        var (now, sent) = (start, 0)
+        for id in 1...200 {
+            now = now + .milliseconds(60)
+            if queue.add(.call(UInt64(id)), bytes: 250 << 10, at: now), let batch = batch(&queue, at: now) {
+                sent += batch.records.count
+                queue.sent(.accepted, at: now, chance: 1)
+            }
+        }
+        #expect(sent >= 196 && queue.counters.dropped == 0 && queue.counters.exported == sent)
+    }
+
+    /// Moving all records at each addition took minutes here.
+    @Test("An addition to a full queue costs the same as one to an empty queue")
+    func fullQueue() {
+        var queue = queue { $0.maximumWaiting = 10_000 }
+        let record = HTTPDNSClient.TrafficMonitor.Record.call(1)
+        let duration = ContinuousClock().measure {
+            for _ in 0..<110_000 { _ = queue.add(record, bytes: 10, at: start) }
+        }
+        #expect(queue.count == 10_000 && queue.counters.dropped == 100_000)
+        #expect(duration < .seconds(15), "\(duration)")
+    }
+
     @Test("A batch has at most its bytes, and a longer record is a batch of its own")
     func bytes() {
         var queue = queue { $0.batchBytes = .bytes(100) }
@@ -80,7 +137,12 @@ struct ExportQueueTests {
         queue.sent(.failed(wait: .seconds(90)), at: now, chance: 1)
         guard case .wait(let time) = queue.next(at: now) else { return #expect(Bool(false)) }
         #expect(time == now + .seconds(90), "the receiver asked for it")
-        #expect(queue.counters.failures == 6)
+        now = time
+        _ = batch(&queue, at: now)
+        queue.sent(.failed(wait: .seconds(1_000_000)), at: now, chance: 1)
+        guard case .wait(let last) = queue.next(at: now) else { return #expect(Bool(false)) }
+        #expect(last == now + .seconds(3600), "and for too much")
+        #expect(queue.counters.failures == 7)
     }
 
     @Test("A refused batch is dropped, and the next one is sent")
@@ -116,16 +178,51 @@ struct ExportQueueTests {
     func flush() throws {
         var queue = queue()
         _ = queue.add(.call(1), bytes: 10, at: start)
-        queue.isFlushing = true
+        queue.flush()
         #expect(batch(&queue, at: start) != nil)
         queue.sent(.failed(wait: nil), at: start, chance: 1)
         #expect(!queue.isFlushing)
         guard case .wait = queue.next(at: start) else { return #expect(Bool(false)) }
-        queue.isFlushing = true
+        queue.flush()
         #expect(batch(&queue, at: start)?.attempt == 2)
         queue.sent(.accepted, at: start, chance: 1)
         guard case .end = queue.next(at: start) else { return #expect(Bool(false)) }
         #expect(!queue.isFlushing)
+    }
+
+    @Test("A flush ends when the records of its start have left, also under steady traffic")
+    func flushUnderTraffic() throws {
+        var queue = queue { $0.batchRecords = 10 }
+        for id in 1...15 { _ = queue.add(.call(UInt64(id)), bytes: 10, at: start) }
+        let first = try #require(batch(&queue, at: start))
+        #expect(first.records.count == 10)
+        queue.flush()
+        var sizes: [Int] = []
+        for id in 16...40 {
+            _ = queue.add(.call(UInt64(id)), bytes: 10, at: start)
+            queue.sent(.accepted, at: start, chance: 1)
+            guard let batch = batch(&queue, at: start) else { break }
+            sizes.append(batch.records.count)
+        }
+        // The second batch has the last records of the flush. The next one waits until it is full.
+        #expect(sizes == [6] && !queue.isFlushing && queue.hasSent(15) && queue.count == 1)
+    }
+
+    @Test("A closed queue sends what waits as always, and drops later records")
+    func close() throws {
+        var queue = queue()
+        _ = queue.add(.call(1), bytes: 10, at: start)
+        queue.close()
+        #expect(batch(&queue, at: start)?.records.map(\.callID) == [1])
+        queue.sent(.failed(wait: nil), at: start, chance: 1)
+        guard case .wait(let time) = queue.next(at: start) else { return #expect(Bool(false)) }
+        #expect(time == start + .seconds(1))
+        let isDue = queue.add(.call(2), bytes: 10, at: start)
+        #expect(!isDue && queue.counters.dropped == 1 && queue.count == 1)
+        #expect(batch(&queue, at: time)?.attempt == 2)
+        queue.sent(.accepted, at: time, chance: 1)
+        guard case .end = queue.next(at: time) else { return #expect(Bool(false)) }
+        #expect(queue.counters.exported == 1 && queue.hasSent(1))
     }
 }
 

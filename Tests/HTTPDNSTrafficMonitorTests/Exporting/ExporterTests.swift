@@ -47,7 +47,7 @@ struct ExporterTests {
         ]
         let client = try await HTTPDNSClient(configuration: configuration)
         let collector = try Exporter.Collector("http://collector.test/traffic", client, [.authorization: "Bearer x"])
-        let exporter = Exporter(limits, logger: log.logger(.warning), time: clock, random: { 1 }) {
+        let exporter = Exporter(limits: limits, logger: log.logger(.warning), time: clock, random: { 1 }) {
             try await collector.take($0)
         }
         let monitor = try Monitor(.with { $0.exporter = exporter })
@@ -87,7 +87,7 @@ struct ExporterTests {
         var limits = Exporter.Limits()
         (limits.batchRecords, limits.maximumWaiting) = (1, 50)
         (limits.firstBackoff, limits.longestBackoff) = (.milliseconds(1), .milliseconds(1))
-        let exporter = Exporter(limits, logger: log.logger(.warning)) { _ in
+        let exporter = Exporter(limits: limits, logger: log.logger(.warning)) { _ in
             if isBlocked { gate.wait() }
             throw Down()
         }
@@ -98,7 +98,7 @@ struct ExporterTests {
         for _ in 0..<300 { gate.signal() }
         await exporter.flush()
         #expect(log.messages == ["traffic records cannot be exported"])
-        await exporter.close(within: .seconds(10))
+        await exporter.close(within: .milliseconds(200))
         #expect(exporter.waitingCount == 0 && exporter.counters.dropped == 200)
         try await monitored.client.shutdown()
     }
@@ -124,7 +124,8 @@ struct ExporterTests {
         if failures > 0 {
             await clock.sleepers(atLeast: 1)
             clock.advance(by: .seconds(6.9))
-            #expect(collector.count(of: "POST /a") == 1, "Retry-After is 7 s")
+            // The wait has not ended: a sending after it would have ended its sleep.
+            #expect(clock.sleeperCount == 1 && collector.count(of: "POST /a") == 1, "Retry-After is 7 s")
             clock.advance(by: .seconds(0.1))
             try await collector.awaitConnections { $0.reduce(0) { $0 + $1.text.ranges(of: "POST /a").count } == 2 }
         }
@@ -139,15 +140,56 @@ struct ExporterTests {
         await exporter.close(within: .seconds(60))
         #expect(arrived.all == Array(1...250))
         exporter.append(.call(251), bytes: 10)
-        #expect(exporter.waitingCount == 0 && exporter.counters.exported == 250)
+        #expect(exporter.waitingCount == 0 && exporter.counters.exported == 250 && exporter.counters.dropped == 1)
 
         let gate = Gate()
         let hanging = Exporter { _ in await gate.passage() }
         hanging.append(.call(1), bytes: 10)
         let duration = await ContinuousClock().measure { await hanging.close(within: .milliseconds(200)) }
-        #expect(duration > .milliseconds(200) && duration < .seconds(2))
+        #expect(duration > .milliseconds(200) && duration < .seconds(20))
         #expect(hanging.counters.dropped == 1 && hanging.waitingCount == 0)
         gate.open()
+    }
+
+    @Test("Closing sends a batch again while there is time")
+    func closeAfterFailure() async throws {
+        let collector = try RawServer(
+            .readHead,
+            .respond("", status: "503 Service Unavailable"),
+            .serve("", status: "204 No Content")
+        )
+        let client = try await MonitoredClient(["collector.test": collector.port]).client
+        var limits = Exporter.Limits()
+        limits.firstBackoff = .milliseconds(1)
+        let exporter = try Exporter(to: "http://collector.test/a", through: client, limits: limits)
+        for id in 1...3 { exporter.append(.call(UInt64(id)), bytes: 10) }
+        await exporter.close(within: .seconds(60))
+        let counters = exporter.counters
+        #expect((counters.exported, counters.dropped, counters.failures) == (3, 0, 1))
+        #expect(collector.count(of: "POST /a") == 2)
+        try await client.shutdown()
+    }
+
+    @Test(
+        "A receiver that throws a delay gets the batch again after its time, or after the usual one",
+        arguments: [7, nil]
+    )
+    func delay(seconds: Int64?) async throws {
+        let (clock, attempts, second) = (ManualClock(), Journal<Int>(), Gate())
+        let exporter = Exporter(time: clock, random: { 1 }) { batch in
+            attempts.write(batch.attempt)
+            guard batch.attempt > 1 else { throw Exporter.Delay("busy", retryAfter: seconds.map { .seconds($0) }) }
+            second.open()
+        }
+        exporter.append(.call(1), bytes: 10)
+        await exporter.flush()
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(Double(seconds ?? 1) - 0.1))
+        #expect(clock.sleeperCount == 1 && attempts.all == [1])
+        clock.advance(by: .seconds(0.1))
+        await second.passage()
+        await exporter.close(within: .seconds(60))
+        #expect(attempts.all == [1, 2] && exporter.counters.exported == 1)
     }
 
     @Test("A collector without a valid URL is refused")

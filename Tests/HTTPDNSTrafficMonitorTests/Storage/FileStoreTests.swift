@@ -68,7 +68,7 @@ struct FileStoreTests {
             $0.bytes = .kibibytes(64)
             $0.records = 40
         }
-        let files = try await Store.open(path, limits)
+        let files = try await Store.open(path, limits: limits)
         let monitored = try await monitored(files)
         for number in 0..<200 {
             await monitored.get("app:\(number)")
@@ -86,7 +86,7 @@ struct FileStoreTests {
     func age() async throws {
         let time = Lock<Int64>(1_000_000_000_000)
         let clock = WallClock { time.withLock { $0 } }
-        let files = try await Store.open(path, Self.limits { $0.age = .seconds(80) }, logger: nil, clock: clock)
+        let files = try await Store.open(path, limits: Self.limits { $0.age = .seconds(80) }, logger: nil, clock: clock)
         let monitored = try await monitored(files)
         for number in 0..<30 {
             await monitored.get("app:\(number)")
