@@ -21,7 +21,9 @@ package struct HTTPArchive: Hashable, Sendable, Codable {
     /// - Parameter time: Milliseconds since 1970-01-01 00:00 UTC.
     package static func dateText(of time: Int64) -> String {
         // The style cuts the fraction off, which a Double may have just below the millisecond.
-        Date(timeIntervalSince1970: (Double(time) + 0.5) / 1000)
+        // Years have four digits.
+        let time = min(max(time, -62_135_596_800_000), 253_402_300_799_999)
+        return Date(timeIntervalSince1970: (Double(time) + 0.5) / 1000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 

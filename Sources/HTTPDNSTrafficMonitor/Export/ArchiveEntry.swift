@@ -21,7 +21,7 @@ extension HTTPArchive.Entry {
     ) -> HTTPArchive.Entry {
         let timings = timings(of: hop, isLast: isLast, of: record)
         var entry = HTTPArchive.Entry(
-            startedDateTime: HTTPArchive.dateText(of: record.startTime + hop.offset.wholeMilliseconds),
+            startedDateTime: HTTPArchive.dateText(of: record.startTime.addingSaturated(hop.offset.wholeMilliseconds)),
             time: timings.sum,
             request: request(of: hop, record),
             response: response(of: hop, isLast: isLast, record),

@@ -120,10 +120,10 @@ extension HTTPDNSClient.TrafficMonitor {
             default: break
             }
             if isFailed { failed += 1 }
-            requestHeadBytes += bytes.requestHead ?? 0
-            requestBodyBytes += bytes.requestBody ?? 0
-            responseHeadBytes += bytes.responseHead ?? 0
-            responseBodyBytes += bytes.responseBody ?? 0
+            requestHeadBytes.addSaturated(bytes.requestHead)
+            requestBodyBytes.addSaturated(bytes.requestBody)
+            responseHeadBytes.addSaturated(bytes.responseHead)
+            responseBodyBytes.addSaturated(bytes.responseBody)
         }
     }
 }

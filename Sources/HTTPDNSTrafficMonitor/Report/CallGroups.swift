@@ -34,7 +34,7 @@ struct CallGroup: Sendable {
 
     /// The time from the start of the axis to the start of a call.
     func offset(of record: HTTPDNSClient.TrafficMonitor.Record) -> Duration {
-        .milliseconds(record.startTime &- start)
+        .milliseconds(record.startTime.subtractingSaturated(start))
     }
 
     /// Adds a call, unless it needs an axis of its own.

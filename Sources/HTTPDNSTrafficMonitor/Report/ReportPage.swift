@@ -63,7 +63,7 @@ struct ReportPage {
 
     private var spanText: String {
         guard let span = summary.span else { return "No call is recorded." }
-        let length = Duration.milliseconds(span.upperBound - span.lowerBound).shortText
+        let length = Duration.milliseconds(span.upperBound.subtractingSaturated(span.lowerBound)).shortText
         return "\(TrafficFigures.date(span.lowerBound)) to \(TrafficFigures.timeOfDay(span.upperBound)) UTC, \(length)"
     }
 
@@ -221,7 +221,7 @@ struct ReportPage {
 
     private var trafficCard: HTML {
         let hosts = summary.counters.hosts.sorted {
-            ($1.value.bytesUp + $1.value.bytesDown, $0.key) < ($0.value.bytesUp + $0.value.bytesDown, $1.key)
+            ($1.value.bytes, $0.key) < ($0.value.bytes, $1.key)
         }
         guard !hosts.isEmpty else { return "" }
         let most = hosts.map { max($0.value.bytesUp, $0.value.bytesDown) }.max() ?? 0

@@ -49,6 +49,23 @@ enum TrafficFigures {
     static func timeOfDay(_ time: Int64) -> String { String(date(time).split(separator: " ").last ?? "") }
 }
 
+extension Int64 {
+    /// Returns the sum, or the end of the range that it exceeds: records of files can have any numbers.
+    func addingSaturated(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
+    }
+
+    /// Returns the difference, or the end of the range that it exceeds.
+    func subtractingSaturated(_ other: Int64) -> Int64 {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        return overflow ? (other < 0 ? .max : .min) : difference
+    }
+
+    /// Adds a number that is perhaps not known, see ``addingSaturated(_:)``.
+    mutating func addSaturated(_ other: Int64?) { self = addingSaturated(other ?? 0) }
+}
+
 extension HTTPDNSClient.TrafficMonitor.Record {
     /// Whether a reader looks for the call: it has failed, or has an error of the server or of the client.
     var isBad: Bool { failure != nil || (status ?? 0) >= 400 }

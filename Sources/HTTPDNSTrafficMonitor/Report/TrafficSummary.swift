@@ -46,7 +46,7 @@ struct TrafficSummary: Sendable {
         self.counters = counters ?? HTTPDNSClient.TrafficMonitor.Counters(of: records)
         calls = Latencies(records.map(\.duration))
         let starts = records.map(\.startTime)
-        let ends = records.map { $0.startTime &+ Int64($0.duration.inMilliseconds.rounded(.up)) }
+        let ends = records.map { $0.startTime.addingSaturated(Int64($0.duration.inMilliseconds.rounded(.up))) }
         if let first = starts.min(), let last = ends.max(), first <= last {
             span = first...last
         } else {
@@ -123,10 +123,10 @@ extension HTTPDNSClient.TrafficMonitor.Counters {
     private mutating func add(_ hop: HTTPDNSClient.TrafficMonitor.Hop, isFailed: Bool) {
         calls.hops += 1
         let bytes = hop.bytes
-        calls.requestHeadBytes += bytes.requestHead ?? 0
-        calls.requestBodyBytes += bytes.requestBody ?? 0
-        calls.responseHeadBytes += bytes.responseHead ?? 0
-        calls.responseBodyBytes += bytes.responseBody ?? 0
+        calls.requestHeadBytes.addSaturated(bytes.requestHead)
+        calls.requestBodyBytes.addSaturated(bytes.requestBody)
+        calls.responseHeadBytes.addSaturated(bytes.responseHead)
+        calls.responseBodyBytes.addSaturated(bytes.responseBody)
         traffic.add(hop, isFailed: isFailed)
         hosts[HopTarget(hop.url, nil).host, default: .init()].add(hop, isFailed: isFailed)
         routes[hop.route, default: .init()].add(hop, isFailed: isFailed)
@@ -135,7 +135,9 @@ extension HTTPDNSClient.TrafficMonitor.Counters {
 
 extension HTTPDNSClient.TrafficMonitor.Traffic {
     /// The bytes of requests, heads and bodies.
-    var bytesUp: Int64 { requestHeadBytes + requestBodyBytes }
+    var bytesUp: Int64 { requestHeadBytes.addingSaturated(requestBodyBytes) }
     /// The bytes of responses, heads and bodies.
-    var bytesDown: Int64 { responseHeadBytes + responseBodyBytes }
+    var bytesDown: Int64 { responseHeadBytes.addingSaturated(responseBodyBytes) }
+    /// The bytes of requests and responses.
+    var bytes: Int64 { bytesUp.addingSaturated(bytesDown) }
 }

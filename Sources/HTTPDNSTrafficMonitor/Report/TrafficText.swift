@@ -44,18 +44,18 @@ package struct TrafficText: Sendable {
     }
 
     private func call(_ record: HTTPDNSClient.TrafficMonitor.Record) -> String {
-        var parts = [record.result, record.duration.shortText, TrafficFigures.bytes(record.bodyBytes)]
+        var parts = [shown(record.result), record.duration.shortText, TrafficFigures.bytes(record.bodyBytes)]
         if record.redirects > 0 { parts.append(TrafficFigures.count(record.redirects, "redirect")) }
         if record.retries > 0 { parts.append(record.retries == 1 ? "1 retry" : "\(record.retries) retries") }
         var text = line("\(shown(record.method)) \(shown(record.url)) -> \(parts.joined(separator: ", "))", indent: 0)
         for (hop, timeline) in zip(record.hops, record.timelines) {
-            text += "hop \(hop.number + 1)".padded(to: Self.margin) + bar(timeline, of: record.duration)
+            text += "hop \(hop.number &+ 1)".padded(to: Self.margin) + bar(timeline, of: record.duration)
             text += " \((hop.duration ?? .zero).shortText)  \(hop.status.map { String($0) } ?? "-")\n"
             for sentence in AddressStory.sentences(of: hop) { text += line(shown(sentence), indent: Self.margin) }
         }
         if let failure = record.failure, record.hops.last?.failure == nil {
             text += line(
-                "\(failure.code) in the phase \(failure.phase): \(shown(failure.message))",
+                shown("\(failure.code) in the phase \(failure.phase): \(failure.message)"),
                 indent: Self.margin
             )
         }
@@ -71,7 +71,7 @@ package struct TrafficText: Sendable {
     /// Returns a bar with at least one mark for each phase, as far as there is room.
     private func bar(_ timeline: HopTimeline, of whole: Duration) -> String {
         let width = barWidth
-        func column(_ time: Duration) -> Int { min(max(Int((time / whole * Double(width)).rounded()), 0), width) }
+        func column(_ time: Duration) -> Int { Int((min(max(time / whole, 0), 1) * Double(width)).rounded()) }
         var marks = [HopTimeline.Phase?](repeating: nil, count: width)
         var next = 0
         for segment in timeline.segments where whole > .zero {
@@ -148,7 +148,7 @@ package struct TrafficText: Sendable {
         )
         for error in summary.errors.prefix(ReportPage.maximumRows) {
             let message = error.message.isEmpty ? "" : ": \(error.message)"
-            text += line("\(error.count) x \(error.kind) at \(shown(error.host))\(shown(message))", indent: 0)
+            text += line("\(error.count) x \(shown(error.kind)) at \(shown(error.host))\(shown(message))", indent: 0)
         }
         return text
     }

@@ -80,7 +80,8 @@ struct TrafficTextTests {
         var record = Record.sample()
         record.url = "https://one.test/\u{1b}[2J\u{9b}1m\u{202e}\n"
         record.hops[0].addresses.attempts[0].failure = "\u{1b}]0;title\u{7}"
-        record.failure = Monitor.Failure(code: "connection-lost", phase: "body", message: "\u{1b}[31m")
+        record.failure = Monitor.Failure(code: "lost\u{1b}[32m", phase: "body\u{1b}[33m", message: "\u{1b}[31m")
+        (record.status, record.outcome) = (nil, "fai\u{1b}[34mled")
         let plain = Self.text().waterfall([record]) + Self.text().summary([record, .failed(message: "\u{1b}c")])
         #expect(!plain.unicodeScalars.contains { $0 != "\n" && $0.properties.generalCategory == .control })
         #expect(plain.contains("\\u{1b}[2J") && plain.contains("\\u{202e}"))
