@@ -48,11 +48,19 @@ package struct ControlReply: Codable, Hashable, Sendable {
         package var last: UInt64?
         /// The number of records that the monitor has in memory.
         package var stored: Int
+        /// Whether records, or the bodies of one, did not fit into the reply.
+        package var isTruncated: Bool
 
-        package init(calls: [HTTPDNSClient.TrafficMonitor.Record], last: UInt64?, stored: Int) {
+        package init(
+            calls: [HTTPDNSClient.TrafficMonitor.Record],
+            last: UInt64?,
+            stored: Int,
+            isTruncated: Bool = false
+        ) {
             self.calls = calls
             self.last = last
             self.stored = stored
+            self.isTruncated = isTruncated
         }
     }
 
@@ -90,9 +98,7 @@ package struct ControlReply: Codable, Hashable, Sendable {
 
     /// The line, with its line feed. Keys are in alphabetical order.
     package var line: [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(self) else {
+        guard let data = try? Self.encoder.encode(self) else {
             // The reply has numbers that JSON cannot represent, which does not happen.
             return ControlReply(to: command, .notWritten).plainLine
         }
@@ -100,6 +106,17 @@ package struct ControlReply: Codable, Hashable, Sendable {
             return ControlReply(to: command, .tooLong(data.count)).plainLine
         }
         return Array(data) + [UInt8(ascii: "\n")]
+    }
+
+    private static var encoder: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return encoder
+    }
+
+    /// Returns the bytes that a record takes in a line.
+    static func length(of record: HTTPDNSClient.TrafficMonitor.Record) -> Int {
+        (try? encoder.encode(record)).map { $0.count + 1 } ?? 0
     }
 
     private var plainLine: [UInt8] {

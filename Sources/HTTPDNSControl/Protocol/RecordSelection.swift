@@ -48,28 +48,75 @@ package struct RecordSelection: Hashable, Sendable {
 
     /// The default limit, fit for a terminal.
     package static let defaultLimit = 20
+
+    /// The most bytes of the records of a reply, so that the rest of its line fits, too.
+    package static let maximumBytes = ControlProtocol.maximumReply - 4096
 }
 
 extension RecordSelection {
     typealias Record = HTTPDNSClient.TrafficMonitor.Record
 
     /// Returns the newest records that fulfill the conditions; with ``after`` the oldest ones behind it, so that further requests
-    /// miss none.
-    /// - Parameter records: The records of a monitor, the oldest first.
-    package func result(among records: [HTTPDNSClient.TrafficMonitor.Record]) -> ControlReply.Records {
+    /// miss none. Only the record of ``callID`` has its bodies. The records have as many bytes as a reply may have: then the
+    /// others are left out, and ``ControlReply/Records/last`` is that of the last one that was compared. A record that is too
+    /// long by itself is left out.
+    /// - Parameters:
+    ///   - records: The records of a monitor, the oldest first.
+    ///   - maximum: The most bytes of the records in JSON.
+    package func result(
+        among records: [HTTPDNSClient.TrafficMonitor.Record],
+        within maximum: Int = maximumBytes
+    ) -> ControlReply.Records {
+        var page = Page(maximum: maximum, keepsBodies: callID != nil)
         guard let after else {
-            var calls: [Record] = []
-            for record in records.reversed() where calls.count < limit && matches(record) { calls.append(record) }
-            return ControlReply.Records(calls: calls.reversed(), last: records.last?.callID, stored: records.count)
+            for record in records.reversed() where page.calls.count < limit && matches(record) {
+                guard page.append(record) else { break }
+            }
+            return page.result(page.calls.reversed(), last: records.last?.callID, stored: records.count)
         }
         let start = records.lastIndex { $0.callID == after }.map { $0 + 1 } ?? 0
-        var (calls, last) = ([Record](), records.isEmpty ? nil : after)
+        var last = records.isEmpty ? nil : after
         for record in records[start...] {
-            guard calls.count < limit else { break }
+            guard page.calls.count < limit, !matches(record) || page.append(record) else { break }
             last = record.callID
-            if matches(record) { calls.append(record) }
         }
-        return ControlReply.Records(calls: calls, last: last, stored: records.count)
+        return page.result(page.calls, last: last, stored: records.count)
+    }
+
+    /// The records of a reply, up to a number of bytes.
+    private struct Page {
+        let maximum: Int
+        let keepsBodies: Bool
+        private(set) var calls: [Record] = []
+        private var bytes = 0
+        private var isTruncated = false
+
+        init(maximum: Int, keepsBodies: Bool) {
+            self.maximum = maximum
+            self.keepsBodies = keepsBodies
+        }
+
+        /// Adds a record, unless it is too long for any reply.
+        /// - Returns: Whether the record is done; false when it belongs into the next reply.
+        mutating func append(_ record: Record) -> Bool {
+            var (record, length) = (record, keepsBodies ? ControlReply.length(of: record) : .max)
+            if length > maximum {
+                isTruncated = isTruncated || keepsBodies
+                (record.requestBody, record.responseBody) = (nil, nil)
+                length = ControlReply.length(of: record)
+            }
+            guard length <= maximum - bytes else {
+                isTruncated = true
+                return length > maximum
+            }
+            bytes += length
+            calls.append(record)
+            return true
+        }
+
+        func result(_ calls: [Record], last: UInt64?, stored: Int) -> ControlReply.Records {
+            ControlReply.Records(calls: calls, last: last, stored: stored, isTruncated: isTruncated)
+        }
     }
 
     private func matches(_ record: Record) -> Bool {

@@ -40,6 +40,19 @@ extension HTTPDNSClient.TrafficMonitor {
 
         /// Creates the defaults.
         public init() {}
+
+        /// The text in the place of a secret.
+        package static let mark = Redactor.mark
+
+        /// Returns the URL of a server, absolute or relative, without user information, secrets and fragment.
+        package func redacted(url text: String) -> String {
+            let (redactor, text) = (Redactor(self), String(text.prefix { $0 != "#" }))
+            guard let canonical = try? HTTPDNSRewriter.Canonicalizer.canonicalize(text) else {
+                return redactor.text(URLText.withoutUserInformation(text))
+            }
+            let redacted = redactor.url(canonical, text)
+            return redacted == canonical.description ? URLText.withoutUserInformation(text) : redacted
+        }
     }
 }
 

@@ -24,6 +24,7 @@ struct Redactor: Sendable {
         texts = SecretScan(names: queryItems, members: jsonFields)
     }
 
+    /// Returns the text of a URL.
     /// - Parameters:
     ///   - canonical: The URL in canonical form; nil for a text that is no http or https URL.
     ///   - text: The text of the URL.

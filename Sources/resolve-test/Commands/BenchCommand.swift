@@ -18,7 +18,8 @@ struct BenchCommand: Subcommand {
         commandName: "bench",
         abstract: "Load one URL, and print rates, latencies and failures.",
         discussion: """
-            Sends the same request again and again, and follows no redirect, so that only this host is loaded. Each response \
+            Sends the same request again and again, each once: without retries and hedging. Follows no redirect, so that \
+            only this host is loaded. Each response \
             makes the next request begin. With --rate requests begin at fixed times instead, and a latency counts from the \
             intended start: a stall is in the latency of each request that it delays. Ctrl-C ends the load and prints the \
             measurements. Every response counts, whatever its status; exits with 1 when a request had no response.
@@ -93,12 +94,15 @@ struct BenchCommand: Subcommand {
         var settings = try ClientSettings(common, environment: console.environment)
         var request = try requestOptions.request(url, common, &settings)
         request.options.redirects = .never
-        // Every request must reach the origin.
+        // Every request must reach the origin, and once.
         request.options.mergesIdenticalReads = .off
+        request.options.retries = .never
+        settings.configuration.connections.hedgeAfter = nil
         settings.configuration.responseCache = nil
         if usesHTTP1 { request.options.versions = .http1Only }
         console.note(settings.notes + [announcement(of: target, plan)], unless: isJSON)
 
+        let screen = console.screen(for: console.standardOutput)
         var report = BenchReport(
             url: URLText.withoutUserInformation(url),
             host: target.host,
@@ -107,7 +111,7 @@ struct BenchCommand: Subcommand {
             warmUp: warmUp,
             client: .init(),
             providerKinds: settings.providerKinds,
-            usesBlocks: console.standardOutput.isTerminal && console.writesUTF8
+            usesBlocks: console.standardOutput.isTerminal && screen.isUnicode
         )
         let isShown = !isJSON && console.movesCursor(on: console.standardError)
         let progress = LoadProgress()
@@ -121,7 +125,6 @@ struct BenchCommand: Subcommand {
         await display?.value
         let total = report.client.total
         console.note(settings.remarks(on: [total.resolution].compactMap { $0 }), unless: isJSON)
-        let screen = console.screen(for: console.standardOutput)
         try console.standardOutput.write(isJSON ? report.json().indented + "\n" : report.text(screen))
         if let failure = failure(of: report) { throw failure }
         return ExitStatus.done
@@ -271,14 +274,5 @@ extension ClientSettings {
         settings.configuration.resolver.routes = []
         settings.configuration.resolver.providers = []
         return settings
-    }
-}
-
-extension Console {
-    /// Whether the locale of the environment has UTF-8.
-    fileprivate var writesUTF8: Bool {
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? ""
-        let lower = locale.lowercased()
-        return lower.hasSuffix("utf-8") || lower.hasSuffix("utf8")
     }
 }

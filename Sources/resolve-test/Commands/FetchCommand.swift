@@ -113,12 +113,7 @@ struct FetchCommand: Subcommand {
             let screen = console.screen(for: console.standardError)
             console.standardError.say(text(report, settings: settings, screen: screen))
             if common.output.isVerbose, let monitor {
-                let appearance = TrafficText.Appearance(
-                    width: screen.width,
-                    isColored: screen.style.isColoured,
-                    isUnicode: screen.isUnicode
-                )
-                console.standardError.say(TrafficText(appearance).waterfall(monitor.records))
+                console.standardError.say(TrafficText(screen).waterfall(monitor.records))
             }
         }
         if let failedHop { throw statusFailure(failedHop) }
@@ -222,8 +217,11 @@ struct FetchCommand: Subcommand {
         }
         text += report.text(screen)
         if let hop = report.hops.last, let location = hop.location {
+            let isRedacted = location.contains(HTTPDNSClient.TrafficMonitor.Redaction.mark)
             text +=
-                "note: the redirect was not followed: resolve-test fetch \(ShellText.quoted(PrintableText.line(location)))\n"
+                isRedacted
+                ? "note: the redirect was not followed; its URL has a secret, so raise --max-redirects to follow it\n"
+                : "note: the redirect was not followed: resolve-test fetch \(ShellText.quoted(PrintableText.line(location)))\n"
         }
         return text
     }

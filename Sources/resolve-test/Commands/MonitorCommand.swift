@@ -41,7 +41,7 @@ struct MonitorCommand: Subcommand {
     )
     var status: String?
 
-    @Flag(name: .customLong("failed"), help: "Print only calls that failed without a response.")
+    @Flag(name: .customLong("failed"), help: "Print only calls that failed, also within the response body.")
     var isFailed = false
 
     @Option(
@@ -81,17 +81,25 @@ struct MonitorCommand: Subcommand {
         var records = try await records(selection, from: call)
         if let callID {
             guard let record = records.calls.first else { throw Self.unknown(callID, stored: records.stored) }
+            if records.isTruncated {
+                console.note(["the bodies were left out: they do not fit into a reply"], unless: output.isJSON)
+            }
             let screen = console.screen(for: console.standardOutput)
             try console.standardOutput.write(
                 output.isJSON ? try MonitorReport.json([record]) : MonitorReport.detail(record, screen, clock: .local)
             )
             return ExitStatus.done
         }
+        if records.isTruncated {
+            console.note(["older calls were left out: they do not fit into a reply"], unless: output.isJSON)
+        }
         try write(records, to: console)
         while follows {
             // A full reply means that there may be more.
-            if selection.after == nil || records.calls.count < limit { try await Task.sleep(for: interval) }
-            selection.after = records.last ?? selection.after
+            let mayHaveMore = records.calls.count == limit || records.isTruncated
+            if selection.after == nil || !mayHaveMore { try await Task.sleep(for: interval) }
+            // Without a record all later ones are new. The number of a call is never 0.
+            selection.after = records.last ?? selection.after ?? 0
             records = try await self.records(selection, from: call)
             try write(records, to: console)
         }

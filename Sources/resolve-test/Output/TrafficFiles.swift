@@ -49,3 +49,9 @@ struct TrafficFiles: Sendable {
         }
     }
 }
+
+extension TrafficText {
+    init(_ screen: Screen) {
+        self.init(Appearance(width: screen.width, isColored: screen.style.isColoured, isUnicode: screen.isUnicode))
+    }
+}

@@ -3,6 +3,7 @@
 
 internal import HTTPDNS
 internal import HTTPDNSCurl
+internal import HTTPDNSTrafficMonitor
 internal import HTTPTypes
 
 /// The report of `fetch`: each hop with its phases.
@@ -172,6 +173,17 @@ struct FetchReport {
 extension RewriteView {
     /// Whether a lookup was needed for the addresses.
     fileprivate var isAsked: Bool { resolution.source == .provider || resolution.source == .system }
+
+    /// Replaces the secrets of the URL of a server.
+    fileprivate mutating func redactURLs() {
+        originalURL = Self.redacted(originalURL)
+        canonicalURL = Self.redacted(canonicalURL)
+        addressURL = Self.redacted(addressURL)
+    }
+
+    fileprivate static func redacted(_ url: String) -> String {
+        HTTPDNSClient.TrafficMonitor.Redaction().redacted(url: url)
+    }
 }
 
 extension FetchReport {
@@ -189,10 +201,12 @@ extension FetchReport {
         for (index, exchange) in response.exchanges.enumerated() {
             let isLast = index == response.exchanges.count - 1
             let isRedirect = [301, 302, 303, 307, 308].contains(exchange.status.code)
-            let rewrite = try RewriteView(
+            var rewrite = try RewriteView(
                 exchange.request,
                 egressChoice: (try? client.egressChoice(of: exchange.request)) ?? .direct
             )
+            // The first URL is the user's own. The others are those of servers.
+            if index > 0 { rewrite.redactURLs() }
             let trust = settings.configuration.trust(forHost: rewrite.serverName ?? rewrite.urlHost)
             hops.append(
                 Hop(
@@ -229,8 +243,9 @@ extension FetchReport {
 extension FetchReport {
     /// Returns the redirect target of a hop: for all but the last one the URL of the next hop.
     private static func location(_ response: HTTPDNSClient.Response, _ index: Int) -> String? {
-        guard index == response.exchanges.count - 1 else { return response.exchanges[index + 1].request.originalURL }
-        return response.headerFields[.location].map(URLText.withoutUserInformation)
+        let isLast = index == response.exchanges.count - 1
+        let target = isLast ? response.headerFields[.location] : response.exchanges[index + 1].request.originalURL
+        return target.map(RewriteView.redacted)
     }
 }
 

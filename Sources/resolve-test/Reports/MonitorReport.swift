@@ -32,24 +32,13 @@ enum MonitorReport {
         }.joined()
     }
 
-    /// Returns one call with its hops, their phases, addresses and header fields.
+    /// Returns one call with its hops on the time axis, the story of their addresses, and their bytes and header fields.
     static func detail(_ record: Record, _ screen: Screen, clock: ClockText) -> String {
         let mark = isGood(record) ? screen.style.good("ok") : screen.style.bad("x ")
-        var segments = [
-            "\(PrintableText.line(record.method)) \(PrintableText.line(record.url)) -> \(result(record))",
-            Figures.phase(record.duration), clock.text(start(record)),
-        ]
-        if record.redirects > 0 { segments.append(count(record.redirects, "redirect", "redirects")) }
-        if record.retries > 0 { segments.append(count(record.retries, "retry", "retries")) }
-        let body = Figures.bytes(Int(record.bodyBytes))
-        segments.append(record.isBodyComplete ? "\(body) of body read" : "\(body) of body read, not to its end")
-        var rest = screen
-        rest.width = screen.width == .max ? .max : screen.width - 3
-        let head =
-            mark + " "
-            + LabelledLine.text("#\(record.callID)", segments, labelWidth: PhaseBars.margin, screen: rest)
-        let failure = record.failure.map { line("error", [PrintableText.line($0.message)], screen) } ?? ""
-        return head + failure + record.hops.map { text($0, screen) }.joined()
+        let body = record.status == nil || record.isBodyComplete ? "" : "   body not read to its end"
+        let waterfall = TrafficText(screen).waterfall([record])
+        return "\(mark) #\(record.callID)   \(clock.text(start(record)))\(body)\n" + waterfall
+            + record.hops.map { text($0, screen) }.joined()
     }
 
     // MARK: Calls
@@ -92,51 +81,17 @@ enum MonitorReport {
         )
     }
 
+    /// Returns what the waterfall does not have.
     private static func text(_ hop: Hop, _ screen: Screen) -> String {
-        let outcome = hop.failure.map { "\($0.code)/\($0.phase)" } ?? hop.status.map { "\($0)" } ?? "canceled"
-        let answer = [outcome, hop.version, hop.tls.map { "\($0.version) \($0.cipherSuite)" }].compactMap { $0 }
-        let head = LabelledLine.text(
-            "hop \(hop.number + 1)",
-            [PrintableText.line("\(hop.method) \(hop.url) -> \(answer.joined(separator: ", "))")],
-            labelWidth: PhaseBars.margin,
-            screen: screen
-        )
-        let phases = phases(hop)
-        return head + (phases.isEmpty ? "" : PhaseBars(phases).text(screen)) + addresses(hop, screen)
-            + (hop.failure.map { line("error", [PrintableText.line($0.message)], screen) } ?? "")
-            + bytes(hop, screen) + fields("request", hop.requestFields) + fields("response", hop.responseFields)
+        let lines =
+            route(hop, screen) + bytes(hop, screen) + fields("request", hop.requestFields)
+            + fields("response", hop.responseFields)
+        let label = "hop \(hop.number &+ 1)".padded(to: PhaseBars.margin)
+        return lines.isEmpty ? "" : label + lines.dropFirst(PhaseBars.margin)
     }
 
-    /// Returns the phases that took time.
-    private static func phases(_ hop: Hop) -> [PhaseBars.Phase] {
-        let (times, endpoint) = (hop.phases, hop.addresses.endpoint ?? "")
-        let before = [times.connect, times.tls, times.firstByte, times.race].compactMap { $0 }.reduce(.zero, +)
-        let body = times.total.map { max(.zero, $0 - before) }
-        let all: [PhaseBars.Phase] = [
-            .init("resolve", times.resolve, PrintableText.line(source(hop))),
-            .init("race", times.race, "earlier attempts"),
-            .init("connect", times.connect, PrintableText.line(endpoint)),
-            .init("tls", times.tls, PrintableText.line(hop.tls?.version ?? "")),
-            .init("first byte", times.firstByte, hop.reusedConnection ? "\(endpoint), reused connection" : ""),
-            .init("body", body, Figures.bytes(Int(hop.bytes.responseBody ?? 0))),
-        ]
-        return all.filter { $0.duration != nil }
-    }
-
-    private static func addresses(_ hop: Hop, _ screen: Screen) -> String {
-        let choice = hop.addresses
-        var segments = [source(hop)]
-        if let mapping = choice.mapping { segments.append("rule \(mapping)") }
-        if let age = choice.age { segments.append("\(Figures.lifetime(age)) old\(choice.isStale ? ", STALE" : "")") }
-        if let left = choice.timeLeft { segments.append("\(Figures.lifetime(left)) left") }
-        if !choice.candidates.isEmpty { segments.append("candidates \(choice.candidates.joined(separator: ", "))") }
-        if let endpoint = choice.endpoint { segments.append("connected \(endpoint)") }
-        if let proxy = choice.proxy { segments.append("proxy \(proxy)") }
-        if hop.route != "none" { segments.append("route \(hop.route)") }
-        let attempts = choice.attempts.map { attempt in
-            line("failed", [PrintableText.line("\(attempt.endpoint) \(attempt.phase): \(attempt.failure)")], screen)
-        }
-        return line("addresses", segments.map(PrintableText.line), screen) + attempts.joined()
+    private static func route(_ hop: Hop, _ screen: Screen) -> String {
+        hop.route == "none" ? "" : line("route", [PrintableText.line(hop.route)], screen)
     }
 
     private static func bytes(_ hop: Hop, _ screen: Screen) -> String {

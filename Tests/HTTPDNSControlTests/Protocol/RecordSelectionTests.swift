@@ -87,6 +87,49 @@ struct RecordSelectionTests {
         #expect(selection.result(among: records).calls.map(\.callID) == [7])
     }
 
+    private func record(_ callID: UInt64, body: Int) throws -> Record {
+        let text = """
+            {"callID":\(callID),"startTime":0,"method":"GET","url":"https://one.test/","outcome":"finished","status":200,
+            "duration":1,"redirects":0,"retries":0,"bodyBytes":0,"isBodyComplete":true,"hops":[],
+            "responseBody":{"text":"\(String(repeating: "a", count: body))","isTruncated":false}}
+            """
+        return try JSONDecoder().decode(Record.self, from: Data(text.utf8))
+    }
+
+    @Test("Only the record of one call has its bodies")
+    func bodies() throws {
+        let records = try (1...20).map { try record($0, body: 512 << 10) }
+        var selection = RecordSelection()
+        let all = selection.result(among: records)
+        #expect(all.calls.count == 20 && all.calls.allSatisfy { $0.responseBody == nil } && !all.isTruncated)
+        selection.callID = 20
+        let one = selection.result(among: records)
+        #expect(one.calls == [records[19]] && !one.isTruncated)
+        // A body that fits into no reply is left out, and the rest of the record is not.
+        let short = selection.result(among: records, within: 512 << 10)
+        #expect(short.calls.map(\.callID) == [20] && short.calls[0].responseBody == nil && short.isTruncated)
+    }
+
+    @Test("A reply has as many records as fit, and the next request continues behind them")
+    func budget() throws {
+        let url = "https://one.test/" + String(repeating: "a", count: 1000)
+        let long = try record(3, url + String(repeating: "b", count: 10_000))
+        let records = [try record(1, url), try record(2, url), long, try record(4, url), try record(5, url)]
+        var selection = RecordSelection()
+        let newest = selection.result(among: records, within: 2_500)
+        #expect(newest.calls.map(\.callID) == [4, 5] && newest.isTruncated && newest.last == 5)
+        // The third one fits into no reply.
+        selection.after = 0
+        let first = selection.result(among: records, within: 2_500)
+        #expect(first.calls.map(\.callID) == [1, 2] && first.isTruncated && first.last == 3)
+        selection.after = first.last
+        let second = selection.result(among: records, within: 2_500)
+        #expect(second.calls.map(\.callID) == [4, 5] && !second.isTruncated && second.last == 5)
+        // Without a record in memory the requests continue, too.
+        selection.after = selection.result(among: []).last ?? 0
+        #expect(selection.result(among: [records[0]]).calls.map(\.callID) == [1])
+    }
+
     @Test(
         "A status is a number or a class",
         arguments: ["", "5", "5x", "0xx", "6xx", "99", "600", "-40", "+40", "404 "]

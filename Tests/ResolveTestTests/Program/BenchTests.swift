@@ -101,6 +101,36 @@ struct BenchTests {
         #expect(other.connections.isEmpty && server.count(of: "X-One: 1\r\n") == 5)
     }
 
+    /// The file asks for retries and a second sending of slow requests.
+    @Test("Each request is sent once, whatever the file says about retries and hedging")
+    func sentOnce() async throws {
+        let server = try RawServer(
+            .repeatForever([
+                .readHead, .pause(.milliseconds(50)), .respond("no", status: "503 Service Unavailable"),
+            ])
+        )
+        let folder = try TemporaryFolder()
+        let file = try folder.write(
+            """
+            version: 1
+            mappings:
+              one.test: [127.0.0.1, 127.0.0.2]
+            client:
+              retries: { limit: 3, statuses: [503], delay: 1ms }
+              connections: { hedge_after: 10ms }
+            """,
+            to: "httpdns.yaml"
+        )
+        let other = try RawServer(address: "127.0.0.2", port: server.port) { _ in
+            [.repeatForever([.readHead, .respond("hello")])]
+        }
+        let run = try await Program.run([
+            "bench", "http://one.test:\(server.port)/a", "--config", file, "-n", "20", "-c", "2", "--warm-up", "0s",
+        ])
+        #expect(run.status == 0, "\(run)")
+        #expect(server.count(of: "GET /a") + other.count(of: "GET /a") == 20)
+    }
+
     @Test("Ctrl-C ends the load and prints what was measured")
     func interrupted() async throws {
         let server = try RawServer(.serve("hello"))

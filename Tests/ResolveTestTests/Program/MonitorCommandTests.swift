@@ -21,11 +21,18 @@ struct MonitorCommandTests {
         let folder: TemporaryFolder
         let server: RawServer
         let client: HTTPDNSClient
-        let monitor = HTTPDNSClient.TrafficMonitor()
+        let monitor: HTTPDNSClient.TrafficMonitor
         let socket: ControlSocket
 
-        /// - Parameter isRecorded: Whether the socket gets the monitor.
-        init(isRecorded: Bool = true, _ answers: [RawServer.Step]...) async throws {
+        /// - Parameters:
+        ///   - isRecorded: Whether the socket gets the monitor.
+        ///   - bodyLimit: The most bytes of a response body that the monitor stores.
+        init(isRecorded: Bool = true, bodyLimit: HTTPDNSByteCount = .bytes(0), _ answers: [RawServer.Step]...)
+            async throws
+        {
+            var settings = HTTPDNSClient.TrafficMonitor.Settings()
+            settings.responseBodyLimit = bodyLimit
+            monitor = try HTTPDNSClient.TrafficMonitor(settings)
             folder = try TemporaryFolder()
             server = try RawServer { connection in
                 [.readHead]
@@ -51,7 +58,7 @@ struct MonitorCommandTests {
         }
 
         func run(_ arguments: [String]) async throws -> CommandResult {
-            try await Program.run(["monitor", "--socket", socket.path] + arguments)
+            try await Program.run(["monitor", "--socket", socket.path] + arguments, environment: ["LC_ALL": "C"])
         }
 
         /// Returns the numbers of the calls that the program prints.
@@ -137,31 +144,29 @@ struct MonitorCommandTests {
         let number = service.monitor.records[2].callID
         let run = try await service.run(["--id", "\(number)"])
         #expect(run.status == 0, "\(run)")
-        // Of a phase, its name and its remark.
-        let phase = /[ ]{2}([a-z ]+?)[ ]+[#]+[ ]+[0-9.N]+ m?s([ ]{2}.*)?$/.anchorsMatchLineEndings()
-        let text = settled(run.output, service).replacing(phase) { "  \($0.1) N\($0.2 ?? "")" }
+        let bar = /^(hop [0-9]) {2}[ .a-z]{40} [0-9.]+ m?s/.anchorsMatchLineEndings()
+        let text = settled(
+            run.output.replacing(bar) { "\($0.1)  BAR N ms" }.replacing(#/, [0-9.]+ m?s, /#, with: ", N ms, "),
+            service
+        )
         #expect(
             text == """
-                ok #N  GET http://img.test:PORT/redirect -> 200  N ms  HH:MM:SS  1 redirect  5 bytes of body read
-                hop 1  GET http://img.test:PORT/redirect -> 302, HTTP/1.1
-                  resolve N  mapping
-                  connect N  127.0.0.1:PORT
-                  first byte N
-                  body N  5 bytes
-                  addresses  mapping  rule img.test  candidates 127.0.0.1:PORT  connected 127.0.0.1:PORT
-                  bytes  request head 206  request body 0  response head 74  response body 5
+                ok #N  HH:MM:SS
+                GET http://img.test:PORT/redirect -> 200, N ms, 5 B, 1 redirect
+                hop 1  BAR N ms  302
+                  Mapping "img.test" named the address of img.test.
+                  127.0.0.1:PORT answered over HTTP/1.1 on a new connection.
+                hop 2  BAR N ms  200
+                  Mapping "img.test" named the address of img.test.
+                  127.0.0.1:PORT answered over HTTP/1.1 on a new connection.
+                  r resolve  . blocked  e earlier attempts  c connect  t TLS  w first byte  b receive
+                hop 1  bytes  request head 206  request body 0  response head 74  response body 5
                   request  X-Api-Key: (redacted)
                   request  Cookie: (redacted)
                   response  Connection: close
                   response  Location: /b
                   response  Content-Length: 5
-                hop 2  GET http://img.test:PORT/b -> 200, HTTP/1.1
-                  resolve N  mapping
-                  connect N  127.0.0.1:PORT
-                  first byte N
-                  body N  5 bytes
-                  addresses  mapping  rule img.test  candidates 127.0.0.1:PORT  connected 127.0.0.1:PORT
-                  bytes  request head 199  request body 0  response head 57  response body 5  decoded 5
+                hop 2  bytes  request head 199  request body 0  response head 57  response body 5  decoded 5
                   request  X-Api-Key: (redacted)
                   request  Cookie: (redacted)
                   request  Authorization: (redacted)
@@ -231,6 +236,64 @@ struct MonitorCommandTests {
                     .text("http://img.test:\(service.server.port)\($0)")
                 }
         )
+        await service.socket.shutdown()
+    }
+
+    /// The bodies of the last 20 calls have more bytes than a reply may have.
+    @Test("Stored bodies are in the record of one call alone, and fill no reply")
+    func bodies() async throws {
+        let body = String(repeating: "a", count: 512 << 10)
+        let answer: [RawServer.Step] = [.respond(body, fields: "Connection: close\r\nContent-Type: text/plain\r\n")]
+        let service = try await Service(bodyLimit: .mebibytes(1), answer)
+        let server = try RawServer { _ in [.readHead] + answer }
+        for number in 0..<20 {
+            let response = try await service.client.get("http://img.test:\(server.port)/\(number)")
+            for try await _ in response.body {}
+        }
+        #expect(service.monitor.records.count == 20)
+        let all = try await service.run(["--json"])
+        #expect(all.status == 0 && all.error.isEmpty && all.output.split(separator: "\n").count == 20, "\(all.error)")
+        #expect(!all.output.contains("aaaa"))
+        let one = try await service.run(["--json", "--id", "\(service.monitor.records[19].callID)"])
+        #expect(one.status == 0 && one.output.contains(body))
+        await service.socket.shutdown()
+    }
+
+    /// A scripted service without a record, which gets two calls between the first and the second request of the program.
+    @Test("With --follow, the calls after an empty reply are asked for from the first one on")
+    func followFromNothing() async throws {
+        let service = try await service()
+        let folder = try TemporaryFolder()
+        @Sendable func line(_ records: [HTTPDNSClient.TrafficMonitor.Record], last: UInt64?) -> [UInt8] {
+            var reply = ControlReply(to: "records")
+            reply.records = ControlReply.Records(calls: records, last: last, stored: records.count)
+            return reply.line
+        }
+        @Sendable func request(after: UInt64?) -> [UInt8] {
+            var selection = RecordSelection(limit: 20)
+            selection.after = after
+            return ControlRequest(.records(selection)).line
+        }
+        let records = service.monitor.records
+        let path = folder.path("s")
+        let scripted = try RawServer(unixSocket: path) { _ in
+            [
+                .read(request(after: nil).count), .send(line([], last: nil)), .read(request(after: 0).count),
+                .send(line(records, last: records.last?.callID)), .readToEnd,
+            ]
+        }
+        async let run = Program.shell(
+            "echo $$ > \(folder.path)/pid; exec \"$0\" \"$@\"",
+            ["monitor", "--socket", path, "--follow", "--interval", "200ms", "--json"]
+        )
+        // It continues behind the last call.
+        let last = String(decoding: request(after: records.last?.callID), as: UTF8.self)
+        try await scripted.awaitConnections { $0.contains { $0.text.hasSuffix(last) } }
+        let text = scripted.connections.map(\.text).joined()
+        #expect(text.hasPrefix(String(decoding: request(after: nil) + request(after: 0), as: UTF8.self)), "\(text)")
+        kill(try #require(folder.read("pid").flatMap { Int32($0.dropLast()) }), SIGINT)
+        let ended = try await run
+        #expect(ended.status == 130 && ended.output.split(separator: "\n").count == records.count, "\(ended)")
         await service.socket.shutdown()
     }
 

@@ -6,6 +6,7 @@ import HTTPDNS
 import HTTPDNSControl
 import HTTPDNSCore
 import HTTPDNSPrimitives
+import HTTPDNSTrafficMonitor
 import HTTPDNSVendors
 import ServerRig
 import Testing
@@ -47,6 +48,25 @@ struct VendorSecretTests {
     /// A service that answers every query alike.
     private func server(_ account: Account) throws -> RawServer {
         try RawServer(.serve(account.answer, fields: "Content-Type: text/plain\r\n"))
+    }
+
+    /// Returns a client that asks the account's service for all names.
+    private func client(_ account: Account, _ server: RawServer) async throws -> HTTPDNSClient {
+        var configuration = HTTPDNSClient.Configuration()
+        let credential = VendorCredential(account: "100000", secret: HTTPDNSSecret { Self.secret })
+        let url = "http://127.0.0.1:\(server.port)"
+        if account.kind == "tencent" {
+            var vendor = TencentProvider.Configuration(name: "vendor", credential: credential)
+            (vendor.url, vendor.discoversAddresses, vendor.answerScope) = (url, false, .loopback)
+            configuration.resolver.providers = [try TencentProvider(vendor)]
+        } else {
+            let version = try #require(AlibabaProvider.Version(rawValue: String(account.kind.suffix(2))))
+            var vendor = AlibabaProvider.Configuration(name: "vendor", version: version, credential: credential)
+            (vendor.url, vendor.discoversAddresses, vendor.answerScope) = (url, false, .loopback)
+            configuration.resolver.providers = [try AlibabaProvider(vendor)]
+        }
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["vendor"], fallback: .none))]
+        return try await HTTPDNSClient(configuration: configuration)
     }
 
     /// Expects that nothing of what was sent to the vendor is in a text, but the name.
@@ -99,21 +119,7 @@ struct VendorSecretTests {
     func socket(account: Account) async throws {
         let server = try server(account)
         let folder = try TemporaryFolder()
-        var configuration = HTTPDNSClient.Configuration()
-        let credential = VendorCredential(account: "100000", secret: HTTPDNSSecret { Self.secret })
-        let url = "http://127.0.0.1:\(server.port)"
-        if account.kind == "tencent" {
-            var vendor = TencentProvider.Configuration(name: "vendor", credential: credential)
-            (vendor.url, vendor.discoversAddresses) = (url, false)
-            configuration.resolver.providers = [try TencentProvider(vendor)]
-        } else {
-            let version = try #require(AlibabaProvider.Version(rawValue: String(account.kind.suffix(2))))
-            var vendor = AlibabaProvider.Configuration(name: "vendor", version: version, credential: credential)
-            (vendor.url, vendor.discoversAddresses) = (url, false)
-            configuration.resolver.providers = [try AlibabaProvider(vendor)]
-        }
-        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["vendor"], fallback: .none))]
-        let client = try await HTTPDNSClient(configuration: configuration)
+        let client = try await client(account, server)
         #expect(try await client.resolve(Self.name).provider == "vendor")
         let socket = try ControlSocket(client: client, path: "\(folder.path)/s")
         var texts = ["\(client.status())"]
@@ -125,6 +131,45 @@ struct VendorSecretTests {
         #expect(texts[1].contains("203.0.113.7"))
         try expect(texts, withoutWordOf: server)
         await socket.shutdown()
+        try await client.shutdown()
+        server.stop()
+    }
+
+    /// The queries to the vendor are no calls of the client.
+    @Test("No record, archive, page or batch of a monitor has the queries to the vendor", arguments: accounts)
+    func monitor(account: Account) async throws {
+        let origin = try RawServer(.serve("hello"))
+        let local = Account(kind: account.kind, answer: account.answer.replacing("203.0.113.7", with: "127.0.0.1"))
+        let server = try server(local)
+        let client = try await client(local, server)
+        let batches = Journal<String>()
+        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+        (settings.requestBodyLimit, settings.responseBodyLimit) = (.kibibytes(4), .kibibytes(4))
+        let exporter = HTTPDNSClient.TrafficMonitor.Exporter { batch in
+            batches.write(String(decoding: batch.lines, as: UTF8.self))
+        }
+        settings.exporter = exporter
+        let monitor = try HTTPDNSClient.TrafficMonitor(settings)
+        monitor.start(on: client)
+        let url = "http://\(Self.name):\(origin.port)/a"
+        let body = try await client.get(url).body.collect(upTo: .kibibytes(1))
+        #expect(body == Array("hello".utf8))
+        await exporter.close(within: .seconds(60))
+        #expect(
+            monitor.records.map(\.url) == [url] && monitor.records.first?.hops.first?.addresses.provider == "vendor"
+        )
+        #expect(monitor.counters.calls.calls == 1)
+        var dumped = ""
+        dump(monitor.records, to: &dumped)
+        var texts = [dumped, batches.all.joined(), monitor.report.text()]
+        var bytes: [UInt8] = []
+        for await chunk in monitor.archive { bytes += chunk }
+        texts.append(String(decoding: bytes, as: UTF8.self))
+        bytes = []
+        for await chunk in monitor.report { bytes += chunk }
+        texts.append(String(decoding: bytes, as: UTF8.self))
+        for text in texts { #expect(text.contains(Self.name) && text.contains("vendor")) }
+        try expect(texts, withoutWordOf: server)
         try await client.shutdown()
         server.stop()
     }
