@@ -4,12 +4,17 @@
 import Glibc
 import HTTPDNS
 import HTTPDNSTrafficMonitor
+import ServerRig
 
 /// A program for tests of the traffic monitor that need a process of their own.
 ///
 /// `write FOLDER FIRST`: makes calls whose URLs are numbered from FIRST on, with a file store in the folder, until it is killed.
 /// It prints a number when the records up to it are written. After 200 records it waits: beside other tests the kill may come
 /// late, and what is written meanwhile would be read by all processes after it.
+///
+/// `full FOLDER`: makes calls with a file store in the folder, while no file of the process may become longer than 64 KiB: writes
+/// fail as on a full disk. Then the limit is lifted for one more call. It prints the good calls, the records that were written
+/// and dropped at both times, and the number of warnings.
 ///
 /// `report FILE`: makes ``SampleTraffic`` against real servers, and writes its report. `hostile FILE`: that of a server whose
 /// texts are markup.
@@ -20,6 +25,7 @@ struct MonitorProbe {
         if arguments.count == 3 {
             switch arguments[1] {
             case "report": return try await SampleTraffic.report(to: arguments[2])
+            case "full": return try await FullDisk.run(in: arguments[2])
             case "hostile": return try await HostileTraffic.report(to: arguments[2])
             default: exit(64)
             }

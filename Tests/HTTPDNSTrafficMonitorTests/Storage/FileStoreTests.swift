@@ -227,6 +227,23 @@ struct FileStoreTests {
         try await monitored.client.shutdown()
     }
 
+    /// A limit on the length of files makes real writes fail in a process of its own, also half ones.
+    @Test("A full disk costs records and one warning, and no call")
+    func fullDisk() async throws {
+        let run = try await Command(try BuiltProduct.path("httpdns-monitor-probe"), ["full", path]).run()
+        #expect(run.status == 0, "\(run)")
+        let words = run.output.split(separator: "\n").last?.split(separator: " ").map(String.init) ?? []
+        try #require(words.count == 7, "\(run)")
+        let numbers = words.compactMap { Int($0) }
+        #expect(numbers[0] == 500 && numbers[1] > 0 && numbers[2] > 0 && numbers[1] + numbers[2] == 500, "\(run)")
+        #expect(numbers[3] == numbers[1] + 1 && numbers[4] == numbers[3] && words[5] == "app:last", "\(run)")
+        #expect(numbers[5] == 1, "one warning")
+        let files = try await Store.open(path)
+        let urls = try await files.records(newest: .max).map(\.url)
+        #expect(urls.count == numbers[4] && urls.last == "app:last" && Set(urls).count == urls.count)
+        await files.close()
+    }
+
     /// The writer waits for a reader of a pipe, as for a disk that does not answer.
     @Test("A store that blocks delays no call, and its waiting records are bounded")
     func blocking() async throws {

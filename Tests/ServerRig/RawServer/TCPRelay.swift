@@ -20,17 +20,23 @@ public final class TCPRelay: Sendable {
     ///   - serverPort: The server's port.
     ///   - address: A loopback address to listen on.
     ///   - delay: The delay of data from the server, and of the end of its connection.
+    ///   - delaysOnlyFirst: Whether only the first data of each connection is delayed: that of a TLS handshake.
     /// - Throws: ``SystemCallError`` when it cannot listen there.
     public init(
         to server: String,
         port serverPort: UInt16,
         address: String = "127.0.0.1",
-        delay: Duration = .zero
+        delay: Duration = .zero,
+        delaysOnlyFirst: Bool = false
     ) throws {
         listener = try SocketAddress(address, 0).listeningSocket(backlog: 128)
         self.address = address
         port = try SocketAddress.port(of: listener)
-        traffic = RelayedTraffic(server: try SocketAddress(server, serverPort), delay: delay)
+        traffic = RelayedTraffic(
+            server: try SocketAddress(server, serverPort),
+            delay: delay,
+            delaysOnlyFirst: delaysOnlyFirst
+        )
         startThread { [listener, traffic] in traffic.accept(at: listener) }
     }
 
@@ -77,8 +83,10 @@ private final class RelayedTraffic: Sendable {
     private let state = Lock(State())
 
     private let delay: useconds_t
+    private let delaysOnlyFirst: Bool
 
-    init(server: SocketAddress, delay: Duration) {
+    init(server: SocketAddress, delay: Duration, delaysOnlyFirst: Bool) {
+        self.delaysOnlyFirst = delaysOnlyFirst
         self.server = server
         self.delay = useconds_t(delay / .microseconds(1))
     }
@@ -135,11 +143,15 @@ private final class RelayedTraffic: Sendable {
             setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout.size(ofValue: one)))
         }
         var buffer = [UInt8](repeating: 0, count: 65536)
+        var delay = delay
         while true {
             var descriptors = [client, server].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
             guard poll(&descriptors, 2, -1) >= 0 || errno == EINTR else { return }
             for (from, to) in [(0, 1), (1, 0)] where descriptors[from].revents != 0 {
-                if from == 1 { usleep(delay) }
+                if from == 1 {
+                    usleep(delay)
+                    if delaysOnlyFirst { delay = 0 }
+                }
                 let count = recv(descriptors[from].fd, &buffer, buffer.count, 0)
                 guard count > 0 else { return }
                 if from == 1, state.withLock({ $0.losesAnswers }) { continue }
