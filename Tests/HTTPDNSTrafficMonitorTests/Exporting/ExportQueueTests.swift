@@ -76,7 +76,7 @@ struct ExportQueueTests {
     }
 
     /// Records that come faster than once in the interval, and fill the memory before they fill a batch, are sent and not dropped.
-    @Test("Long records under steady traffic are sent, although a batch is never full by number")
+    @Test("Long records are sent, although a batch is never full by number")
     func longRecords() {
         var queue = ExportQueue(Exporter.Limits())
         var (now, sent) = (start, 0)

@@ -171,7 +171,7 @@ struct ExporterTests {
     }
 
     @Test(
-        "A receiver that throws a delay gets the batch again after its time, or after the usual one",
+        "A delay that a receiver throws sets the time of the next attempt",
         arguments: [7, nil]
     )
     func delay(seconds: Int64?) async throws {

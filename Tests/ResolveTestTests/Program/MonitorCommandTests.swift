@@ -260,7 +260,7 @@ struct MonitorCommandTests {
     }
 
     /// A scripted service without a record, which gets two calls between the first and the second request of the program.
-    @Test("With --follow, the calls after an empty reply are asked for from the first one on")
+    @Test("With --follow, all calls after an empty reply are asked for")
     func followFromNothing() async throws {
         let service = try await service()
         let folder = try TemporaryFolder()

@@ -115,7 +115,7 @@ struct ProgramCanaryTests {
         }
     }
 
-    @Test("The URL of a redirect that is not followed has no secret, and no command to repeat")
+    @Test("The URL of a redirect that is not followed has no secret")
     func notFollowed() async throws {
         let server = try Self.server()
         let run = try await Program.run(["fetch", Self.url(server), "--max-redirects", "0"] + Self.options)
