@@ -59,8 +59,8 @@ struct ExpectedBodyTests {
                 }
             }
             #expect(server.connections[0].text.contains("Expect:") == (wait > .zero))
-            // libcurl's own time is one second.
-            #expect(elapsed >= wait && elapsed < .seconds(15), "\(elapsed)")
+            // libcurl's own time is one second. Beside all other tests of the module the client alone may take 20 s to be made.
+            #expect(elapsed >= wait && elapsed < .seconds(60), "\(elapsed)")
         }
     }
 
