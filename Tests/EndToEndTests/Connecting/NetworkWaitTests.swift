@@ -7,7 +7,7 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-/// Requests to a server that starts late.
+/// Requests to a server that starts late. `make test` runs it apart from other suites.
 @Suite("Waiting for the network", .timeLimit(.minutes(10)))
 struct NetworkWaitTests {
     private func settings() throws -> HTTPDNSClient.Configuration {
