@@ -67,7 +67,10 @@ struct Redactor: Sendable {
         var result = fields
         for (index, field) in fields.enumerated() {
             let value = value(of: field)
-            if value != field.value { result[index] = HTTPField(name: field.name, value: value) }
+            // The type replaces bytes that no value may have; a record with them could not be read again.
+            if value != field.value || !HTTPField.isValidValue(value) {
+                result[index] = HTTPField(name: field.name, value: value)
+            }
         }
         return result
     }

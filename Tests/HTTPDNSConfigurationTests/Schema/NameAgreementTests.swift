@@ -115,6 +115,7 @@ private let nameExceptions = """
         resolver.=wallClock resolver.=logger client.=computedHeaders client.=redirectHook client.=logger \
         client.=applicationInterceptors client.=networkInterceptors client.=schemeHandlers \
         client.=processInterceptors client.=callTracing
+    not in the file: client.=bandwidth retries.=networkWait
     decided before the file is read: client.=watchesFile client.=reloadsOnHangUp
     not public: resolver.=hasIPv6Route client.=trustOrigins client.=source client.=environment client.=random \
         client.=wallClock client.=innermost client.=systemResolver redirects.=isInherited retries.=isInherited keepalive.=isNever
