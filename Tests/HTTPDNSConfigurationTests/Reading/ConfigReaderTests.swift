@@ -87,6 +87,9 @@ struct ConfigReaderTests {
         dump(settings, to: &text)
         // The members of a set are in any order.
         text = text.split(separator: "\n").sorted().joined(separator: "\n")
+        text.replace(/Set\(\[([^\]]*)\]\)/) { match in
+            match.output.1.split(separator: ", ").sorted().joined(separator: ", ")
+        }
         // Objects have addresses, and mirrors of proxies are empty.
         text += "\(settings.proxy.content)"
         if case .through(let proxy, let exceptions) = settings.proxy.content {
