@@ -64,6 +64,7 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'LimitOverTheWireTests/leaks'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --skip 'LimitOverTheWireTests/leaks' \
 		--filter '^HTTPDNSTests.Limit(OverTheWire|OnSeveralLoops)Tests'
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'BandwidthTests/exact'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'CompressedBodyTests/memory'
 	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.ResponseRewritingTests/large'
 	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.SlowObserverTests/memory'

@@ -16,7 +16,7 @@ extension HTTPDNSClient.Configuration {
         public var tracer: (any Tracer)?
         /// Whether baggage is also sent to other origins than the caller's, to which redirects and interceptors lead.
         ///
-        /// When false, requests to such an origin have only those fields of the tracer that identify the span: `traceparent`,
+        /// Otherwise requests to such an origin have only those fields of the tracer that identify the span: `traceparent`,
         /// `tracestate`, `b3`, the fields that begin with `x-b3-`, `uber-trace-id`, `x-amzn-trace-id` and
         /// `x-cloud-trace-context`.
         public var sendsBaggageToOtherOrigins = false
