@@ -32,7 +32,11 @@ package final class OwnedFolder: Sendable {
         self.descriptor = descriptor
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // A process that this one just forked has the same lock until it runs its program, so closing alone would not free it.
+        unlock()
+        close(descriptor)
+    }
 
     /// Frees the folder for another process or user object, while it stays open here.
     package func unlock() { flock(descriptor, LOCK_UN) }

@@ -108,6 +108,7 @@ package final class ReplacedFile: Sendable {
 
     deinit {
         discard()
+        unlock()
         close(descriptor)
     }
 
@@ -129,6 +130,7 @@ package final class ReplacedFile: Sendable {
     @discardableResult
     package func finish() throws(FileFault) -> String {
         guard takeEnd() else { return path }
+        defer { unlock() }
         do throws(FileFault) {
             // Otherwise a loss of power could leave the name with an empty file.
             guard fsync(descriptor) == 0 else { throw FileFault(path, errno) }
@@ -182,8 +184,14 @@ package final class ReplacedFile: Sendable {
 
     /// Removes the file, unless it is finished or kept.
     package func discard() {
-        if takeEnd(), !isKept.withLock({ $0 }) { unlink(temporary) }
+        guard takeEnd() else { return }
+        if !isKept.withLock({ $0 }) { unlink(temporary) }
+        unlock()
     }
+
+    /// Frees the part for the next download. Closing alone would not: a process that this one just forked has the same lock until
+    /// it runs its program (`flock(2)`).
+    private func unlock() { flock(descriptor, LOCK_UN) }
 
     /// Removes a file, if it is there.
     package static func remove(_ path: String) { unlink(path) }

@@ -209,5 +209,9 @@ struct DirectoryLock {
         }
     }
 
-    func end() { close(descriptor) }
+    func end() {
+        // A process that this one just forked has the same lock until it runs its program, so closing alone would not free it.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import Foundation
+import Glibc
+import HTTPDNS
+import ServerRig
+import Testing
+
+/// A process that is forked has the same open files until it runs its program. A duplicate descriptor has the same effect.
+@Suite("Locks of files and folders")
+struct FileLockTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Returns a duplicate of this process's descriptor of an open file.
+    private func duplicate(ofDescriptorOf path: String) throws -> Int32 {
+        let wanted = try #require(realpath(path, nil).map { String(cString: $0) })
+        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+            guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)"),
+                target == wanted, let number = Int32(name)
+            else { continue }
+            return dup(number)
+        }
+        throw FileFault(path, "it is not open")
+    }
+
+    private func continuedFile() throws -> ReplacedFile {
+        try ReplacedFile(folder.path("a"), continuesPart: true)
+    }
+
+    @Test("A part is free once its download has ended, also beside a fork", arguments: ["discard", "finish", "deinit"])
+    func part(end: String) throws {
+        var file: ReplacedFile? = try continuedFile()
+        file?.keep()
+        let other = try duplicate(ofDescriptorOf: ReplacedFile.name(beside: folder.path("a"), "part"))
+        defer { close(other) }
+        #expect(throws: FileFault.self) { try continuedFile() }
+        switch end {
+        case "discard": file?.discard()
+        case "finish": try file?.finish()
+        default: file = nil
+        }
+        #expect(throws: Never.self) { try continuedFile() }
+        withExtendedLifetime(file) {}
+    }
+
+    @Test("A folder is free once its owner is released, also beside a fork")
+    func ownedFolder() throws {
+        var owned: OwnedFolder? = try OwnedFolder(folder.path("f"), of: "cache")
+        let other = try duplicate(ofDescriptorOf: folder.path("f"))
+        defer { close(other) }
+        #expect(throws: FileFault.self) { try OwnedFolder(folder.path("f"), of: "cache") }
+        withExtendedLifetime(owned) {}
+        owned = nil
+        #expect(throws: Never.self) { try OwnedFolder(folder.path("f"), of: "cache") }
+    }
+}
