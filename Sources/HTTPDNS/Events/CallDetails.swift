@@ -12,14 +12,31 @@ package import HTTPTypes
 package struct CallDetails: Sendable {
     /// The details of one hop of ``HTTPDNSClient/CallRecord/hops``.
     package struct Hop: Sendable {
-        /// The request as it was sent, without the fields that the transport adds.
-        package var request: HTTPDNSClient.Request
+        /// The request as it was sent.
+        package var request: SentRequest
         /// The response head as the steps inside the call returned it; nil without a response.
         package var response: HTTPResponse?
         /// The source of the addresses; nil for a hop that was not resolved.
         package var source: HTTPDNSResolver.Resolution.Source?
         /// The addresses and ports in the order of the attempts.
         package var addresses: [HTTPDNSEndpoint]
+    }
+
+    /// The parts of a request of a hop. A copy of a whole request would cost four times as much.
+    package struct SentRequest: Sendable {
+        package var url: String
+        /// The fields without those that the transport adds.
+        package var headerFields: HTTPFields
+        private let decodesBody: Bool
+
+        init(_ request: HTTPDNSClient.Request) {
+            url = request.url
+            headerFields = request.headerFields
+            decodesBody = request.own?.options.decodesBody != false
+        }
+
+        /// Whether the client decodes the content coding of the response.
+        package var isDecoded: Bool { decodesBody && !headerFields.contains(.range) }
     }
 
     /// The caller's request.

@@ -20,7 +20,7 @@ extension CallLog {
         var addresses: [HTTPDNSEndpoint]?
         var source: HTTPDNSResolver.Resolution.Source?
         /// The request and the response head; nil without details.
-        var request: HTTPDNSClient.Request?
+        var request: CallDetails.SentRequest?
         var response: HTTPResponse?
     }
 

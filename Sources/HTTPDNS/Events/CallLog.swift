@@ -28,8 +28,8 @@ struct CallLog: Sendable {
         let number: Int
         let request: RequestFacts
         let start: MonotonicTime
-        /// The request itself; nil without details.
-        let whole: HTTPDNSClient.Request?
+        /// The parts of the request for recorders; nil without details.
+        let sent: CallDetails.SentRequest?
     }
 
     private let makesEvents: Bool
@@ -44,7 +44,7 @@ struct CallLog: Sendable {
     private var lastRequest: (url: String, text: String)
     private var isEnded = false
     /// The parts that may have secrets, for recorders that get them; nil without such a recorder. They are whole at the end.
-    private(set) var details: CallDetails?
+    private var details: CallDetails?
     /// The most bytes of the response body in the details.
     private let bodyLimit: Int
 
@@ -98,6 +98,10 @@ struct CallLog: Sendable {
         return facts
     }
 
+    private func sent(_ request: HTTPDNSClient.Request) -> CallDetails.SentRequest? {
+        details == nil ? nil : CallDetails.SentRequest(request)
+    }
+
     mutating func begin() {
         add(.started, at: record.start) { [record] event in
             event.method = record.method
@@ -110,8 +114,7 @@ struct CallLog: Sendable {
     mutating func beginHop(_ number: Int, _ request: HTTPDNSClient.Request, at now: MonotonicTime) {
         guard !isEnded else { return }
         hop = number
-        let whole = details == nil ? nil : request
-        openHops.append(OpenHop(number: number, request: facts(of: request), start: now, whole: whole))
+        openHops.append(OpenHop(number: number, request: facts(of: request), start: now, sent: sent(request)))
     }
 
     /// - Parameters:
@@ -141,14 +144,14 @@ struct CallLog: Sendable {
             hop.isAnsweredInProcess = true
             hop.status = status
             hop.cacheSource = source
-            sendings.append(Sending(hop: hop, request: open.whole, response: head))
+            sendings.append(Sending(hop: hop, request: open.sent, response: head))
             addHeadInProcess(status, source, hop: number, at: now)
         case .failure(let error):
             guard !sendings.contains(where: { $0.hop.number == number }) else { return }
             var hop = hop(of: open)
             hop.isUnsent = true
             CallLog.note(error, in: &hop, at: now)
-            sendings.append(Sending(hop: hop, request: open.whole))
+            sendings.append(Sending(hop: hop, request: open.sent))
         }
     }
 
@@ -181,7 +184,7 @@ struct CallLog: Sendable {
     mutating func beginSending(_ number: Int, _ request: HTTPDNSClient.Request, at now: MonotonicTime) -> Int {
         let facts = facts(of: request)
         let hop = Hop(number: number, method: facts.method, url: facts.url, start: now)
-        sendings.append(Sending(hop: hop, request: details == nil ? nil : request))
+        sendings.append(Sending(hop: hop, request: sent(request)))
         return sendings.count - 1
     }
 
@@ -258,7 +261,7 @@ struct CallLog: Sendable {
         hop.version = exchange?.version
         hop.tls = exchange?.tls
         hop.status = response.status
-        sendings.append(Sending(hop: hop, request: details == nil ? nil : request, response: head))
+        sendings.append(Sending(hop: hop, request: sent(request), response: head))
         add(.responseHead, at: now) { event in
             event.status = response.status
             event.isMerged = true
@@ -372,7 +375,7 @@ struct CallLog: Sendable {
         hop.duration = record.timeToHead
         hop.isAnsweredInProcess = true
         hop.status = status
-        sendings.append(Sending(hop: hop, request: details?.request, response: head))
+        sendings.append(Sending(hop: hop, request: details.map { CallDetails.SentRequest($0.request) }, response: head))
         addHeadInProcess(status, nil, hop: 0, at: now)
     }
 
@@ -427,16 +430,24 @@ struct CallLog: Sendable {
             }
         }
         record.hops = sendings.map(\.hop)
-        if let request = details?.request {
-            details?.hops = sendings.map { sending in
-                CallDetails.Hop(
-                    request: sending.request ?? request,
-                    response: sending.response,
-                    source: sending.source,
-                    addresses: sending.addresses ?? []
-                )
+        if details != nil {
+            details?.hops = sendings.compactMap { sending in
+                sending.request.map { request in
+                    CallDetails.Hop(
+                        request: request,
+                        response: sending.response,
+                        source: sending.source,
+                        addresses: sending.addresses ?? []
+                    )
+                }
             }
         }
         return record
+    }
+
+    /// Returns the details of a call that has ended, for the first time.
+    mutating func takeDetails() -> CallDetails? {
+        defer { details = nil }
+        return details
     }
 }

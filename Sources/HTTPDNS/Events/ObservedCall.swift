@@ -158,7 +158,7 @@ final class ObservedCall: Sendable {
 
     /// Ends the call. All later notes are ignored.
     func end(_ end: CallLog.End) {
-        let ended = note { log, now in log.end(end, at: now).map { (record: $0, details: log.details) } }
+        let ended = note { log, now in log.end(end, at: now).map { (record: $0, details: log.takeDetails()) } }
         guard let ended else { return }
         trace?.end(end)
         for recording in recordings { recording.deliver(ended.record, ended.details) }

@@ -31,7 +31,7 @@ struct RecordMaker: Sendable {
             callID: call.callID,
             startTime: clock.now() - elapsed.wholeNanoseconds / 1_000_000,
             method: call.method.rawValue,
-            url: redactor.url(HopTarget(details.request.url, nil).url, details.request.url),
+            url: url(of: details, targets),
             outcome: call.outcome.description,
             status: call.status?.code,
             failure: call.error.map(failure),
@@ -47,6 +47,13 @@ struct RecordMaker: Sendable {
                 hop(hops.0, hops.1, target, of: call)
             }
         )
+    }
+
+    /// Returns the text of the caller's URL: mostly that of the first hop.
+    private func url(of details: CallDetails, _ targets: [HopTarget]) -> String {
+        let text = details.request.url
+        let isFirst = details.hops.first.map { $0.request.url == text } ?? false
+        return redactor.url(isFirst ? targets.first?.url : HopTarget(text, nil).url, text)
     }
 
     private func failure(_ error: HTTPDNSClientError) -> HTTPDNSClient.TrafficMonitor.Failure {

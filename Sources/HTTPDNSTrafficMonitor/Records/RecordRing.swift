@@ -14,10 +14,15 @@ struct RecordRing: Sendable {
         var age: Duration
     }
 
-    private struct Entry {
+    /// A record is long, and an object is not copied with it.
+    private final class Entry: Sendable {
         let record: Record
         let bytes: Int
         let time: MonotonicTime
+
+        init(_ record: Record, bytes: Int, time: MonotonicTime) {
+            (self.record, self.bytes, self.time) = (record, bytes, time)
+        }
     }
 
     private let limits: Limits
@@ -40,7 +45,7 @@ struct RecordRing: Sendable {
         guard limits.records > 0, size <= limits.bytes else { return }
         removeOld(at: now)
         while count > 0, count >= limits.records || bytes > limits.bytes - size { removeFirst() }
-        entries.append(Entry(record: record, bytes: size, time: now))
+        entries.append(Entry(record, bytes: size, time: now))
         bytes += size
     }
 

@@ -10,6 +10,8 @@ struct Redactor: Sendable {
     static let mark = "(redacted)"
 
     private let headerFields: SecretNames
+    /// Whether the names of usual fields are those of secrets: matching them costs more than finding them here.
+    private let knownNames: [String: Bool]
     private let queryItems: SecretNames
     private let formFields: SecretNames
     private let jsonFields: SecretNames
@@ -18,11 +20,20 @@ struct Redactor: Sendable {
 
     init(_ redaction: HTTPDNSClient.TrafficMonitor.Redaction) {
         headerFields = SecretNames(redaction.headerFields)
+        knownNames = Dictionary(uniqueKeysWithValues: Self.usualNames.map { [headerFields] name in
+            (name.canonicalName, headerFields.contains(name.rawName.utf8))
+        })
         queryItems = SecretNames(redaction.queryItems)
         formFields = SecretNames(redaction.formFields)
         jsonFields = SecretNames(redaction.jsonFields)
         texts = SecretScan(names: queryItems, members: jsonFields)
     }
+
+    private static let usualNames: [HTTPField.Name] = [
+        .accept, .acceptEncoding, .acceptLanguage, .acceptRanges, .age, .authorization, .cacheControl, .connection,
+        .contentEncoding, .contentLength, .contentType, .cookie, .date, .eTag, .expires, .lastModified, .location, .server,
+        .setCookie, .strictTransportSecurity, .transferEncoding, .userAgent, .vary,
+    ]
 
     /// Returns the text of a URL.
     /// - Parameters:
@@ -66,6 +77,7 @@ struct Redactor: Sendable {
     func fields(_ fields: HTTPFields) -> HTTPFields {
         var result = fields
         for (index, field) in fields.enumerated() {
+            guard mayChange(field) else { continue }
             let value = value(of: field)
             // The type replaces bytes that no value may have; a record with them could not be read again.
             if value != field.value || !HTTPField.isValidValue(value) {
@@ -75,8 +87,17 @@ struct Redactor: Sendable {
         return result
     }
 
+    private func mayChange(_ field: HTTPField) -> Bool {
+        isSecret(field.name) || texts.mayChange(field.value) || Self.isURL(field.name)
+            || !HTTPField.isValidValue(field.value)
+    }
+
+    private func isSecret(_ name: HTTPField.Name) -> Bool {
+        knownNames[name.canonicalName] ?? headerFields.contains(name.rawName.utf8)
+    }
+
     private func value(of field: HTTPField) -> String {
-        if headerFields.contains(field.name.rawName.utf8) { return Self.mark }
+        if isSecret(field.name) { return Self.mark }
         // A URL of a record has no fragment.
         return text(Self.isURL(field.name) ? String(field.value.prefix { $0 != "#" }) : field.value)
     }

@@ -29,12 +29,15 @@ struct SecretScan: Sendable {
         self.ends = ends
     }
 
-    func redacted(_ text: String) -> String {
-        // Most texts have none of the bytes at which a secret is found.
-        let isPlain = text.utf8.allSatisfy { byte in
-            byte != UInt8(ascii: "=") && byte != UInt8(ascii: ":") && byte != UInt8(ascii: "/")
+    /// Returns whether a text may have a secret: most have none of the bytes at which one is found.
+    func mayChange(_ text: String) -> Bool {
+        text.utf8.contains { byte in
+            byte == UInt8(ascii: "=") || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "/")
         }
-        guard !isPlain, let redacted = changed(Array(text.utf8)) else { return text }
+    }
+
+    func redacted(_ text: String) -> String {
+        guard mayChange(text), let redacted = changed(Array(text.utf8)) else { return text }
         return String(decoding: redacted, as: UTF8.self)
     }
 

@@ -33,7 +33,9 @@ struct PhaseTests {
             let durations = hops.compactMap { phase.of($0.phases) }
             if phase.name == slow {
                 try #require(durations.count == count)
-                #expect(durations.allSatisfy { $0 >= Self.delay && $0 < .seconds(20) }, "\(durations)")
+                // On a busy machine a phase may begin late in the eyes of the client.
+                #expect((durations.max() ?? .zero) >= Self.delay, "\(durations)")
+                #expect(durations.allSatisfy { $0 < .seconds(20) }, "\(durations)")
             } else {
                 #expect(durations.count == (expected.contains(phase.name) ? count : 0), "\(phase.name)")
                 #expect(
