@@ -33,6 +33,8 @@ struct Contender: Hashable {
     var silent = 0
     /// The number of requests with a late response that it has in flight besides, all the time.
     var slow = 0
+    /// The time of those responses, in milliseconds.
+    let slowDelay = 400
     /// The number of its client's loops; 0 leaves the default.
     var loops = 0
     /// The number of its client's interceptors; each passes requests on unchanged, and has a condition on them.

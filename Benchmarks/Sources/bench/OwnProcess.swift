@@ -78,25 +78,26 @@ struct KeepBusy: ParsableCommand {
 
 /// A server whose responses come late.
 final class SlowOrigin {
-    /// The time from a request to its response.
-    static let delay = Duration.milliseconds(400)
     /// The address is none of the other origins', so that they share nothing.
-    private static let address = "127.0.0.8"
+    static let address = "127.0.0.8"
 
     let url: String
     private let process: OwnProcess
 
-    init(on cores: Cores, core: Int?) throws {
-        process = try OwnProcess(["answer-late", "--address", Self.address], on: cores, core: core)
+    /// - Parameter delay: The time from a request to its response, in milliseconds.
+    init(delay: Int, on cores: Cores, core: Int?) throws {
+        let arguments = ["answer-late", "--address", Self.address, "--delay", "\(delay)"]
+        process = try OwnProcess(arguments, on: cores, core: core)
         url = "http://\(Self.address):\(try process.firstLine())/1k"
     }
 }
 
-/// Serves the requests of the scenario `slow`. A process of its own, see ``SlowOrigin``.
+/// Serves requests late. A process of its own, see ``SlowOrigin``.
 struct AnswerLate: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "answer-late", shouldDisplay: false)
 
     @Option var address: String
+    @Option var delay: Int32
     @Option var parent: Int32
 
     func run() throws {
@@ -107,7 +108,7 @@ struct AnswerLate: ParsableCommand {
         guard listener >= 0 else { throw BenchError("nothing can listen on \(address)") }
         print(port)
         fflush(nil)
-        benchmark_origin_serve(listener, Int32(SlowOrigin.delay / .milliseconds(1)), 1024)
+        benchmark_origin_serve(listener, delay, 1024)
         throw BenchError("the late server failed: \(String(cString: strerror(errno)))")
     }
 }

@@ -42,9 +42,12 @@ struct Rig {
         let host = contender.needsAddress ? Origin.addresses[0] : Origin.host
         let requests = max(1, Int(Double(scenario.requests) * contender.share))
         guard let program = programs.path(of: contender) else { throw BenchError("there is no \(contender.name)") }
+        let lateOrigin =
+            scenario.delay > 0 ? try SlowOrigin(delay: scenario.delay, on: cores, core: cores.origin) : nil
+        let url = lateOrigin?.url ?? origin.url(scenario.wire, host, scenario.resource)
+        let addresses = lateOrigin == nil ? Origin.addresses : [SlowOrigin.address]
         var command = [program]
-        command += ["--url", origin.url(scenario.wire, host, scenario.resource), "--host", Origin.host]
-        command += ["--addresses", Origin.addresses.joined(separator: ",")]
+        command += ["--url", url, "--host", Origin.host, "--addresses", addresses.joined(separator: ",")]
         command += ["--in-flight", "\(scenario.inFlight)", "--requests", "\(requests)"]
         // A tenth, so that connections are open, pools are filled and the allocator has its pages.
         command += ["--warm-up", "\(max(1, requests / 10))", "--body-bytes", "\(scenario.resource.bytes)"]
@@ -69,9 +72,9 @@ struct Rig {
         if let silentOrigin {
             command += ["--silent", "\(contender.silent)", "--silent-url", silentOrigin.url]
         }
-        let slowOrigin = contender.slow > 0 ? try SlowOrigin(on: cores, core: cores.origin) : nil
+        let slowOrigin = contender.slow > 0 ? try SlowOrigin(delay: contender.slowDelay, on: cores, core: cores.origin) : nil
         if let slowOrigin { command += ["--slow", "\(contender.slow)", "--slow-url", slowOrigin.url] }
-        defer { withExtendedLifetime((silentOrigin, slowOrigin)) {} }
+        defer { withExtendedLifetime((silentOrigin, slowOrigin, lateOrigin)) {} }
         // A contender that hangs would hang the run; it ends with 124 then.
         let limited = ["/usr/bin/timeout", "300"] + command
         let output = try Child.run(cores.bind(limited, to: cores.contender))

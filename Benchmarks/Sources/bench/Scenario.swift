@@ -34,6 +34,8 @@ struct Scenario {
     /// The measured requests of each contender and round: about half a second for the fastest.
     var requests: Int
     var resource = Resource.small
+    /// The time that the server takes for a response, in milliseconds. With 0 it is nginx, which responds at once.
+    var delay = 0
     /// The length of each request's body; 0 sends GETs.
     var bodyBytes = 0
     /// Whether nginx and the contenders have cores of their own, where there are two.

@@ -77,6 +77,16 @@ extension Scenario {
             ]
         ),
         Scenario(
+            name: "http1-64-10ms",
+            title: "HTTP/1.1, 64 in flight, responses after 10 ms",
+            wire: .http1,
+            inFlight: 64,
+            requests: 6_000,
+            delay: 10,
+            contenders: [.curl, .client, .clientWithMonitor],
+            targets: [Target(.clientWithMonitor, .rate, atLeast: 0.95, of: .client)]
+        ),
+        Scenario(
             name: "http1-512",
             title: "HTTP/1.1, 512 in flight",
             wire: .http1,

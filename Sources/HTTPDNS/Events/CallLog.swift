@@ -132,7 +132,10 @@ struct CallLog: Sendable {
         let open = openHops.remove(at: index)
         switch outcome {
         case .success(let status):
-            if let index = sendings.lastIndex(where: { $0.hop.number == number && $0.hop.status != nil }) {
+            // By index: a sending in a closure's parameter would be a copy of it.
+            if let index = sendings.indices.last(where: { index in
+                sendings[index].hop.number == number && sendings[index].hop.status != nil
+            }) {
                 sendings[index].response = head
                 // The cache has answered with a stored response instead of that of the server.
                 guard let source, source != .miss else { return }
