@@ -24,6 +24,7 @@ extension HTTPDNSClient.Configuration {
         renewed.trustOrigins = new.trustOrigins
         take(\.maximumRequestsInFlight)
         take(\.maximumResponseBody)
+        take(\.bandwidth)
         take(\.versions)
         take(\.headers)
         take(\.credentials)

@@ -107,6 +107,7 @@ extension HTTPDNSClient {
         if configuration.cookies != initial.cookies { names.append("client.cookies") }
         if !configuration.responseCaching.isSame(as: initial.responseCaching) { names.append("client.response_cache") }
         if configuration.unixSocket != initial.unixSocket { names.append("client.unix_socket") }
+        if configuration.bandwidth != initial.bandwidth { names.append("client.bandwidth") }
         if configuration.localSource != initial.localSource { names.append("client.local_source") }
         return names
     }

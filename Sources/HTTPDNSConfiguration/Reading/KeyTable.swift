@@ -96,7 +96,7 @@ package struct KeyTable: Sendable {
         name: "client",
         keys: [
             "timeouts", "ca_file", "trust", "trust_by_host", "connections", "versions",
-            "maximum_response_body", "headers", "headers_by_host", "credentials", "redirects", "retries",
+            "maximum_response_body", "bandwidth", "headers", "headers_by_host", "credentials", "redirects", "retries",
             "merges_identical_reads", "cookies", "response_cache", "proxy",
             "unix_socket", "local_source", "reachable_networks",
         ]
@@ -120,8 +120,11 @@ package struct KeyTable: Sendable {
     )
     package static let retries = KeyTable(
         name: "client.retries",
-        keys: ["limit", "delay", "maximum_delay", "maximum_retry_after", "statuses", "budget"]
+        keys: [
+            "limit", "delay", "maximum_delay", "maximum_retry_after", "statuses", "budget", "network_wait",
+        ]
     )
+    package static let bandwidth = KeyTable(name: "client.bandwidth", keys: ["receiving", "sending"])
     package static let retryBudget = KeyTable(name: "client.retries.budget", keys: ["percent", "per_second"])
     package static let keepalive = KeyTable(
         name: "client.connections.tcp_keepalive",
@@ -156,7 +159,7 @@ package struct KeyTable: Sendable {
         top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, tencentProvider, secret,
         limits, route, rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts,
         connections, keepalive, ejection, probing, trust, clientCertificate, hostTrust, hostHeaders, redirects, retries,
-        retryBudget, cookies, responseCache, proxy, credential,
+        retryBudget, bandwidth, cookies, responseCache, proxy, credential,
         metrics, serve, servedAlibaba, servedTencent, servedAlidns, servedHost,
     ]
 }

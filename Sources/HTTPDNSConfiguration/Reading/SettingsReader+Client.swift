@@ -10,6 +10,9 @@ extension SettingsReader {
     /// The limits for a time-out.
     package static let timeouts: ClosedRange<Duration> = .milliseconds(1)...(.seconds(24 * 3600))
 
+    /// The limits for bytes a second: 1 B to 1 TiB.
+    package static let bandwidthBytes = 1...(1 << 40)
+
     private static let versions: [String: HTTPDNSClient.AllowedVersions] = [
         "1.0": .http10Only, "1.1": .http1Only, "2": .http2Only,
     ]
@@ -30,12 +33,9 @@ extension SettingsReader {
             settings.versions = SettingsReader.versions[word] ?? .automatic
         }
         if let node = fields["maximum_response_body"] {
-            let limit = value(of: node, path: "client.maximum_response_body", "a byte count such as 4MiB, or none") {
-                text throws(ValueMistake) in
-                text == "none" ? .unlimited : HTTPDNSClient.ByteLimit.bytes(try ByteCountText.parse(text))
-            }
-            settings.maximumResponseBody = limit ?? .unlimited
+            settings.maximumResponseBody = readByteLimit(node, path: "client.maximum_response_body")
         }
+        if let node = fields["bandwidth"] { settings.bandwidth = readBandwidth(node) }
         if let node = fields["headers"] { settings.headers.fields = readHeaders(node) }
         if let node = fields["headers_by_host"] { settings.headers.byHost = readHeadersByHost(node) }
         if let node = fields["credentials"] { settings.credentials = readCredentials(node) }
@@ -49,6 +49,30 @@ extension SettingsReader {
         if let node = fields["cookies"] { settings.cookies = readCookies(node) }
         if let node = fields["response_cache"] { settings.responseCache = readResponseCache(node) }
         readEgress(fields, into: &settings)
+    }
+
+    /// - Parameter range: The allowed number of bytes.
+    private mutating func readByteLimit(
+        _ node: ConfigurationNode,
+        in range: ClosedRange<Int> = 0...(.max),
+        path: String
+    ) -> HTTPDNSClient.ByteLimit {
+        value(of: node, path: path, "a byte count such as 4MiB, or none") { text throws(ValueMistake) in
+            text == "none" ? .unlimited : HTTPDNSClient.ByteLimit.bytes(try ByteCountText.parse(text, in: range))
+        } ?? .unlimited
+    }
+
+    private mutating func readBandwidth(_ node: ConfigurationNode) -> HTTPDNSClient.Bandwidth {
+        var bandwidth = HTTPDNSClient.Bandwidth.unlimited
+        guard let fields = fields(of: node, .bandwidth, path: "client.bandwidth") else { return bandwidth }
+        let rates: [(String, WritableKeyPath<HTTPDNSClient.Bandwidth, HTTPDNSClient.ByteLimit>)] = [
+            ("receiving", \.receiving), ("sending", \.sending),
+        ]
+        for (key, property) in rates {
+            guard let node = fields[key] else { continue }
+            bandwidth[keyPath: property] = readByteLimit(node, in: Self.bandwidthBytes, path: "client.bandwidth.\(key)")
+        }
+        return bandwidth
     }
 
     /// Returns the prefix of an error about the value of a key.
@@ -242,6 +266,7 @@ extension SettingsReader {
         }
         let durations: [(String, WritableKeyPath<HTTPDNSClient.RetryPolicy, Duration>)] = [
             ("delay", \.delay), ("maximum_delay", \.maximumDelay), ("maximum_retry_after", \.maximumRetryAfter),
+            ("network_wait", \.networkWait),
         ]
         for (key, property) in durations {
             guard let node = fields[key],

@@ -43,6 +43,7 @@ package struct FileSettings: Sendable {
     package var connections = HTTPDNSClient.Configuration.Connections()
     package var versions: HTTPDNSClient.AllowedVersions = .automatic
     package var maximumResponseBody = HTTPDNSClient.ByteLimit.unlimited
+    package var bandwidth = HTTPDNSClient.Bandwidth.unlimited
     package var headers = HTTPDNSClient.Configuration.DefaultHeaders()
     package var credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential] = [:]
     package var redirects = HTTPDNSClient.RedirectPolicy()
@@ -119,6 +120,7 @@ package struct FileSettings: Sendable {
         configuration.trustOrigins = trustOrigins
         configuration.timeouts = timeouts
         configuration.maximumResponseBody = maximumResponseBody
+        configuration.bandwidth = bandwidth
         configuration.versions = versions
         configuration.headers = headers
         configuration.credentials = credentials

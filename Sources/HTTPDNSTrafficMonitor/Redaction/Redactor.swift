@@ -20,9 +20,11 @@ struct Redactor: Sendable {
 
     init(_ redaction: HTTPDNSClient.TrafficMonitor.Redaction) {
         headerFields = SecretNames(redaction.headerFields)
-        knownNames = Dictionary(uniqueKeysWithValues: Self.usualNames.map { [headerFields] name in
-            (name.canonicalName, headerFields.contains(name.rawName.utf8))
-        })
+        knownNames = Dictionary(
+            uniqueKeysWithValues: Self.usualNames.map { [headerFields] name in
+                (name.canonicalName, headerFields.contains(name.rawName.utf8))
+            }
+        )
         queryItems = SecretNames(redaction.queryItems)
         formFields = SecretNames(redaction.formFields)
         jsonFields = SecretNames(redaction.jsonFields)
@@ -31,7 +33,8 @@ struct Redactor: Sendable {
 
     private static let usualNames: [HTTPField.Name] = [
         .accept, .acceptEncoding, .acceptLanguage, .acceptRanges, .age, .authorization, .cacheControl, .connection,
-        .contentEncoding, .contentLength, .contentType, .cookie, .date, .eTag, .expires, .lastModified, .location, .server,
+        .contentEncoding, .contentLength, .contentType, .cookie, .date, .eTag, .expires, .lastModified, .location,
+        .server,
         .setCookie, .strictTransportSecurity, .transferEncoding, .userAgent, .vary,
     ]
 

@@ -37,7 +37,7 @@ struct ClientMistakeTests {
                 """,
                 """
                 f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, \
-                connections, versions, maximum_response_body, headers, headers_by_host, credentials, \
+                connections, versions, maximum_response_body, bandwidth, headers, headers_by_host, credentials, \
                 redirects, retries, merges_identical_reads, cookies, response_cache, proxy, unix_socket, local_source, \
                 reachable_networks (it is a key of client.timeouts)
                 """
@@ -62,6 +62,16 @@ struct ClientMistakeTests {
                 """
                 f.yaml:2:34: client.maximum_response_body: "4096" has no unit; allowed: a whole number with B, KiB, MiB or \
                 GiB, such as 64KiB or 4MiB (did you mean 4096B?)
+                """
+            ),
+            MistakeCase(
+                "A bandwidth of nothing",
+                """
+                version: 1
+                client: { bandwidth: { sending: 0B } }
+                """,
+                """
+                f.yaml:2:33: client.bandwidth.sending: "0B" is out of range; allowed: 1B to 1024GiB
                 """
             ),
             MistakeCase(

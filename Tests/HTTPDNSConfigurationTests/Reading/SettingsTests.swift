@@ -217,6 +217,7 @@ struct SettingsTests {
             queue_wait: 2s, maximum_idle: 7, loops: 3 }
               versions: 1.1
               maximum_response_body: 64KiB
+              bandwidth: { receiving: 4MiB, sending: none }
               merges_identical_reads: true
             """,
             name: "f.yaml"
@@ -238,6 +239,9 @@ struct SettingsTests {
         #expect(settings.connections.maximumQueued == 0 && settings.connections.queueWait == .seconds(2))
         #expect(settings.versions == .http1Only)
         #expect(settings.maximumResponseBody == .kibibytes(64))
+        #expect(settings.bandwidth == HTTPDNSClient.Bandwidth(receiving: .mebibytes(4)))
+        let configuration = try settings.clientConfiguration(file: "f.yaml")
+        #expect(configuration.bandwidth == settings.bandwidth)
         #expect(settings.mergesIdenticalReads)
     }
 
@@ -287,6 +291,7 @@ struct SettingsTests {
                 maximum_delay: 1s
                 maximum_retry_after: 0s
                 statuses: 503
+                network_wait: 2m
                 budget: { percent: 5, per_second: 0 }
             """,
             name: "f.yaml"
@@ -301,6 +306,7 @@ struct SettingsTests {
         (retries.limit, retries.statuses, retries.delay) = (1, [503], .milliseconds(50))
         (retries.maximumDelay, retries.maximumRetryAfter) = (.seconds(1), .zero)
         (retries.budget.percent, retries.budget.perSecond) = (5, 0)
+        retries.networkWait = .seconds(120)
         #expect(settings.retries == retries)
         for (text, expected) in [("{}", HTTPDNSClient.RetryPolicy.standard), ("", .never)] {
             let text = "version: 1\nclient: { versions: auto, retries: \(text) }"

@@ -80,6 +80,7 @@ struct Section: Sendable, CustomTestStringConvertible {
             Section("probing", [.probing], HTTPDNSClient.Configuration.ActiveProbing()),
             Section("redirects", [.redirects], HTTPDNSClient.RedirectPolicy()),
             Section("retries", [.retries], HTTPDNSClient.RetryPolicy()),
+            Section("bandwidth", [.bandwidth], HTTPDNSClient.Bandwidth()),
             Section("budget", [.retryBudget], HTTPDNSClient.RetryPolicy.Budget()),
             Section("cookies", [.cookies], HTTPDNSClient.CookieJar.Limits()),
             Section("response-cache", [.responseCache], HTTPDNSClient.ResponseCache.Settings()),
@@ -115,7 +116,6 @@ private let nameExceptions = """
         resolver.=wallClock resolver.=logger client.=computedHeaders client.=redirectHook client.=logger \
         client.=applicationInterceptors client.=networkInterceptors client.=schemeHandlers \
         client.=processInterceptors client.=callTracing
-    not in the file: client.=bandwidth retries.=networkWait
     decided before the file is read: client.=watchesFile client.=reloadsOnHangUp
     not public: resolver.=hasIPv6Route client.=trustOrigins client.=source client.=environment client.=random \
         client.=wallClock client.=innermost client.=systemResolver redirects.=isInherited retries.=isInherited keepalive.=isNever

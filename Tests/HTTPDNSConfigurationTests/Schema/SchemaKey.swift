@@ -32,6 +32,7 @@ private struct SchemaWalk {
     private static let values = [
         "enabled": "false", "cache.refresh_ahead": "false", "client.connections.loops": "3",
         "client.trust.maximum_version": "1.2", "client.maximum_response_body": "1MiB",
+        "client.bandwidth.receiving": "1MiB", "client.bandwidth.sending": "1MiB",
         "cache.snapshot.file": "/tmp/snapshot", "client.cookies.file": "/tmp/cookies", "client.local_source": "eth0",
         "client.trust.pins": "YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE=", "client.trust.curves": "X25519",
         "client.trust.ciphers": "ECDHE-RSA-AES256-GCM-SHA384", "client.trust.ciphers_tls13": "TLS_AES_256_GCM_SHA384",

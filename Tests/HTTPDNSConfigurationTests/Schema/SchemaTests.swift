@@ -207,6 +207,7 @@ struct SchemaTests {
             (keys(client?["headers_by_host"]?["additionalProperties"]), .hostHeaders),
             (keys(client?["redirects"]), .redirects), (keys(client?["retries"]), .retries),
             (keys(client?["retries"]?["properties"]?["budget"]), .retryBudget),
+            (keys(client?["bandwidth"]), .bandwidth),
             (keys(objects(client?["cookies"]).first), .cookies),
             (keys(objects(client?["response_cache"]).first), .responseCache),
             (keys(objects(client?["proxy"]).first), .proxy),

@@ -75,8 +75,9 @@ struct KillSwitchTests {
         configuration.isEnabled = false
         configuration.timeouts.firstByte = .seconds(7)
         configuration.connections.maximumIdle = 3
+        configuration.bandwidth.receiving = .mebibytes(1)
         let result = try await rig.client.reload(configuration)
-        #expect(result.isChanged && result.needsRestart == ["client.connections"])
+        #expect(result.isChanged && result.needsRestart == ["client.bandwidth", "client.connections"])
         #expect(try await rig.client.get("http://one.test/").exchanges.first?.request.source == .system)
         #expect(rig.wire.requests.last?.limits.firstByte == .seconds(7))
 
