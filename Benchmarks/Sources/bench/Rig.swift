@@ -72,7 +72,8 @@ struct Rig {
         if let silentOrigin {
             command += ["--silent", "\(contender.silent)", "--silent-url", silentOrigin.url]
         }
-        let slowOrigin = contender.slow > 0 ? try SlowOrigin(delay: contender.slowDelay, on: cores, core: cores.origin) : nil
+        let slowOrigin =
+            contender.slow > 0 ? try SlowOrigin(delay: contender.slowDelay, on: cores, core: cores.origin) : nil
         if let slowOrigin { command += ["--slow", "\(contender.slow)", "--slow-url", slowOrigin.url] }
         defer { withExtendedLifetime((silentOrigin, slowOrigin, lateOrigin)) {} }
         // A contender that hangs would hang the run; it ends with 124 then.
