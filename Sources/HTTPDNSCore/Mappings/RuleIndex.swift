@@ -49,6 +49,11 @@ struct RuleIndex: Sendable {
         }
     }
 
+    /// Returns the rule for exactly this name when there is no overlay. It is found without a copy of the tables.
+    func onlyRule(for host: HTTPDNSName, port: UInt16) -> IndexedRule? {
+        overlay.isEmpty ? base.exactRule(for: host, port: port) : nil
+    }
+
     /// Returns the ports of rules that match `host`.
     func ports(for host: HTTPDNSName) -> Set<UInt16> { base.ports(for: host).union(overlay.ports(for: host)) }
 
@@ -179,6 +184,15 @@ final class RuleLayer: Sendable {
     }
 
     var isEmpty: Bool { rules.isEmpty && hidden.isEmpty }
+
+    /// Returns the rule for exactly this name: the one for the port before the one for any port.
+    func exactRule(for host: HTTPDNSName, port: UInt16) -> IndexedRule? {
+        guard let place = exact.place(of: host) else { return nil }
+        if !exact.values[place].byPort.isEmpty, case .rule(let rule)? = exact.values[place].byPort[port] { return rule }
+        if case .rule(let rule)? = exact.values[place].anyPort { return rule }
+        return nil
+    }
+
     var hasSuffixes: Bool { !suffixes.isEmpty }
 
     /// Returns the ports of rules that match `host`.

@@ -53,26 +53,29 @@ extension HTTPDNSResolver {
             let key = CacheKey(name, families: question.families, clientSubnet: question.clientSubnet)
             return .lookFor(roll(CacheLookup(key: key, generation: generation), question, by: settings))
         }
-        if let resolution = prepared(first, question, by: settings) { return .settled(resolution) }
+        if let resolution = prepared(first, port: question.port, families: question.families, by: settings) {
+            return .settled(resolution)
+        }
         let chain = ViaChain(from: name, port: question.port, in: settings.mappings.index)
         return try decide(question, by: first, chain, settings)
     }
 
     /// Returns the resolution of a prepared rule, if neither families nor policy could remove an address from it.
-    private func prepared(
+    func prepared(
         _ rule: IndexedRule,
-        _ question: HTTPDNSResolver.Query,
+        port: UInt16,
+        families: HTTPDNSAddress.Families?,
         by settings: LiveSettings
     ) -> HTTPDNSResolver.Resolution? {
         let resolving = settings.resolving
         guard rule.isPrepared, !resolving.routes.hasAddressRules,
-            (question.families ?? resolving.configuration.usableFamilies).isSuperset(of: rule.families),
+            (families ?? resolving.configuration.usableFamilies).isSuperset(of: rule.families),
             rule.isAllowed(by: resolving.configuration.policy, under: settings.word)
         else { return nil }
         return HTTPDNSResolver.Resolution(
             rule,
             isReversed: rule.drawsReverse(random: random),
-            port: question.port,
+            port: port,
             generation: settings.mappings.generation
         )
     }

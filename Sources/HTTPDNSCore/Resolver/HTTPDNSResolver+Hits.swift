@@ -26,9 +26,9 @@ extension HTTPDNSResolver {
         }
     }
 
-    /// Returns a fresh cached answer that alone decides the query: the path of most queries.
+    /// Returns a fresh cached answer that alone decides the query, or the addresses of a rule that do: the path of most queries.
     ///
-    /// It reads the version of the settings, and not the settings themselves: ``DirectUse`` was recorded with the answer under
+    /// For an answer it reads the version of the settings, and not the settings themselves: ``DirectUse`` was recorded with the answer under
     /// that version.
     /// - Returns: Nil in all other cases.
     private func directHit(_ query: HTTPDNSResolver.Query) -> HTTPDNSResolver.Resolution? {
@@ -46,7 +46,8 @@ extension HTTPDNSResolver {
         )
     }
 
-    /// Returns a fresh cached answer that alone decides a query with nothing but a name and a port; nil in all other cases.
+    /// Returns a fresh cached answer or addresses of a rule that alone decide a query with nothing but a name and a port; nil in
+    /// all other cases.
     package func directHit(_ host: HTTPDNSName, port: UInt16) -> HTTPDNSResolver.Resolution? {
         directHit(host, port: port, families: nil, systemOnly: false, hasRolloutKey: false)
     }
@@ -59,7 +60,8 @@ extension HTTPDNSResolver {
         hasRolloutKey: Bool
     ) -> HTTPDNSResolver.Resolution? {
         let version = live.word
-        guard killSwitch.isFullyOn, !live.isClosed,
+        guard killSwitch.isFullyOn, !live.isClosed else { return nil }
+        guard
             let (answer, use) = cache.findForDirectUse(
                 host,
                 families: families,
@@ -67,7 +69,7 @@ extension HTTPDNSResolver {
                 under: version
             ),
             !use.dependsOnKey || !hasRolloutKey
-        else { return nil }
+        else { return systemOnly ? nil : mappedHit(host, port: port, families: families) }
         let now = fixed.timeSource.coarseNow()
         guard answer.isFresh(at: now), now < answer.refreshAt, let origin = answer.directOrigin else { return nil }
         origin.counters.increment(AnswerCount.hit(fromSystem: origin.source == .system, isStale: false).rawValue)
@@ -84,6 +86,20 @@ extension HTTPDNSResolver {
         resolution.isCached = true
         resolution.generation = version.generation
         if systemOnly { resolution.reason = .request }
+        return resolution
+    }
+
+    /// Returns the addresses of a rule for exactly this name, which are the same for each query; nil in all other cases.
+    private func mappedHit(
+        _ host: HTTPDNSName,
+        port: UInt16,
+        families: HTTPDNSAddress.Families?
+    ) -> HTTPDNSResolver.Resolution? {
+        let settings = live.current
+        guard !host.isLocalhost, let rule = settings.mappings.index.onlyRule(for: host, port: port),
+            let resolution = prepared(rule, port: port, families: families, by: settings)
+        else { return nil }
+        counting.count(.mapped)
         return resolution
     }
 
