@@ -47,7 +47,9 @@ struct CheckCommand: Subcommand {
             for warning in report.warnings { console.standardError.say("warning: \(PrintableText.line(warning))\n") }
         }
         try console.standardOutput.write(
-            output.isJSON ? report.json().indented + "\n" : report.text(isVerbose: output.isVerbose)
+            output.isJSON
+                ? report.json().indented + "\n"
+                : report.text(isVerbose: output.isVerbose, console.screen(for: console.standardOutput))
         )
         return ExitStatus.done
     }
@@ -85,13 +87,15 @@ struct CheckReport {
         if let permissions { warnings.append("\(file): \(permissions)") }
     }
 
-    func text(isVerbose: Bool) -> String {
+    func text(isVerbose: Bool, _ screen: Screen) -> String {
         let parts = [
             Self.count(providers.count, "provider"), Self.count(routes.count, "route"),
             Self.count(rules.count, "mapping"),
         ]
-        let switched = isEnabled ? "" : "   enabled: false, the system resolver answers"
-        var text = "\(PrintableText.line(file))   valid   \(parts.joined(separator: ", "))\(switched)\n"
+        let switched = isEnabled ? "" : "enabled: false, the system resolver answers"
+        var summary = Columns()
+        summary.append([PrintableText.line(file), "valid", parts.joined(separator: ", "), switched])
+        var text = summary.lines(gap: 3, width: screen.width).map { $0 + "\n" }.joined()
         guard isVerbose else { return text }
         var columns = Columns()
         columns.append(["reachable", "\(reachableNetworks)"])
@@ -110,7 +114,7 @@ struct CheckReport {
                 "mapping", "\(rule.key)", MappingText.text(rule.mapping), rule.mapping.location.map { "\($0)" } ?? "",
             ])
         }
-        text += columns.lines().map { "  \($0)\n" }.joined()
+        text += columns.lines(width: screen.width - 2).map { "  \($0)\n" }.joined()
         return text
     }
 

@@ -46,7 +46,7 @@ struct DumpCommand: Subcommand {
         guard let diagnostics = reply.diagnostics else { throw CommandFailure.incomplete }
         let report = DumpReport(diagnostics: diagnostics)
         try console.standardOutput.write(
-            output.isJSON ? report.json() : report.text(console.screen(for: console.standardOutput).style)
+            output.isJSON ? report.json() : report.text(console.screen(for: console.standardOutput))
         )
         return ExitStatus.done
     }

@@ -7,8 +7,10 @@ internal import HTTPDNSCurl
 
 /// `explain URL`: the rewritten request; nothing is sent to the origin.
 struct ExplainCommand: Subcommand {
+    static let name = "explain"
+
     static let configuration = CommandConfiguration(
-        commandName: "explain",
+        commandName: name,
         abstract: "Print where a request would go, and why.",
         discussion: "Resolves the name, which may query a provider. Sends nothing to the origin."
     )
@@ -67,8 +69,15 @@ struct ExplainReport {
         if let canonicalName = rewrite.resolution.canonicalName {
             lines.append(line("alias of", ["\(canonicalName)"], screen))
         }
+        let command = CurlCommand.text(rewrite, certificateAuthorityFile: certificateAuthorityFile)
         lines.append(
-            line("curl", [CurlCommand.text(rewrite, certificateAuthorityFile: certificateAuthorityFile)], screen)
+            LabelledLine.text(
+                "curl",
+                [PrintableText.line(command)],
+                labelWidth: Self.labelWidth,
+                screen: screen,
+                isVerbatim: true
+            )
         )
         if isVerbose, !pinOptions.isEmpty { lines.append(line("libcurl gets", pinOptions, screen)) }
         return lines.joined()

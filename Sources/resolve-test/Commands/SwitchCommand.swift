@@ -43,10 +43,11 @@ struct SwitchCommand: Subcommand {
         let reply = try await call.ask(ControlRequest(.turn(isOn: state == .on, route: pattern)))
         guard let result = reply.killSwitch else { throw CommandFailure.incomplete }
         let staysOn = reply.staysOn ?? []
+        let screen = console.screen(for: console.standardOutput)
         try console.standardOutput.write(
             output.isJSON
                 ? SwitchReport.json(result, staysOn: staysOn).oneLine + "\n"
-                : SwitchReport.text(result, staysOn: staysOn)
+                : FoldedText.text(SwitchReport.text(result, staysOn: staysOn), width: screen.width)
         )
         guard state == .on, let entry = result.entries.first(where: { $0.route == pattern?.description }) else {
             return ExitStatus.done

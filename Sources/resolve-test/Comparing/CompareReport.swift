@@ -62,14 +62,14 @@ struct CompareReport {
             columns.append(["", ours.isEmpty ? Self.absence(comparison.client) : "", Self.absence(comparison.system)])
         }
         let verdict = comparison.verdict(isStrict: isStrict)
-        let line = PrintableText.line(verdict.text)
+        let line = FoldedText.text(PrintableText.line(verdict.text), width: screen.width)
         let shown =
             switch verdict.kind {
             case .harmless: screen.style.good(line)
             case .undecided: line
             case .suspicious: screen.style.bad(line)
             }
-        return columns.lines().map { PrintableText.line($0) + "\n" }.joined() + shown + "\n"
+        return columns.lines(width: screen.width).map { PrintableText.line($0) + "\n" }.joined() + shown + "\n"
     }
 
     /// Returns `yes, 41 s`, `yes, mapping`.

@@ -12,18 +12,23 @@ struct DumpReport {
         try JSONText.text(of: diagnostics, isIndented: true) + "\n"
     }
 
-    func text(_ style: Style) -> String {
-        var text = head(style)
-        text += section("providers", diagnostics.providers.map(provider))
-        text += section("routes", diagnostics.routes.map(route))
-        text += section("pools", diagnostics.pools.map(pool))
-        text += section("endpoints", troubled.map(endpoint))
-        text += section("mappings", diagnostics.mappings.rules.map(rule), more: diagnostics.mappings.isTruncated)
-        text += section("answers", diagnostics.cache.answers.map(answer), more: diagnostics.cache.isTruncated)
+    func text(_ screen: Screen) -> String {
+        var text = head(screen)
+        text += section("providers", diagnostics.providers.map(provider), screen)
+        text += section("routes", diagnostics.routes.map(route), screen)
+        text += section("pools", diagnostics.pools.map(pool), screen)
+        text += section("endpoints", troubled.map(endpoint), screen)
+        text += section(
+            "mappings",
+            diagnostics.mappings.rules.map(rule),
+            screen,
+            more: diagnostics.mappings.isTruncated
+        )
+        text += section("answers", diagnostics.cache.answers.map(answer), screen, more: diagnostics.cache.isTruncated)
         return text
     }
 
-    private func head(_ style: Style) -> String {
+    private func head(_ screen: Screen) -> String {
         let (mappings, cache, limits) = (diagnostics.mappings, diagnostics.cache, diagnostics.limits)
         let word = SwitchReport.word(diagnostics.killSwitch)
         let isOn = diagnostics.killSwitch.entries.isEmpty
@@ -36,7 +41,7 @@ struct DumpReport {
                 "service",
                 "\(diagnostics.library), libcurl \(libcurl)   up \(lifetime(diagnostics.uptimeSeconds))"
             ),
-            ("switch", isOn ? style.good(word) : style.bad(PrintableText.line(word))),
+            ("switch", isOn ? screen.style.good(word) : screen.style.bad(PrintableText.line(word))),
             ("mappings", "generation \(mappings.generation)\(layers ?? "")   \(Self.count(mappings.count, "rule"))"),
             (
                 "cache",
@@ -54,7 +59,9 @@ struct DumpReport {
         ]
         if let queue { lines.append(("queue", queue)) }
         if let reload = diagnostics.lastReload { lines.insert(("reload", Self.text(of: reload)), at: 2) }
-        return lines.map { "\($0.0.padded(to: 11))\($0.1)\n" }.joined()
+        return lines.map { label, text in
+            LabelledLine.text(label, text.split(separator: "   ").map(String.init), labelWidth: 11, screen: screen)
+        }.joined()
     }
 
     /// `7.88.1 (OpenSSL/3.0.19, nghttp2/1.52.0)`; a service with an older version of this library reports the version alone.
@@ -113,12 +120,12 @@ struct DumpReport {
             ? "ok \(ago)" : "FAILED \(ago)\(reload.message.map { ": \(PrintableText.line($0))" } ?? "")"
     }
 
-    private func section(_ name: String, _ rows: [[String]], more: Bool = false) -> String {
+    private func section(_ name: String, _ rows: [[String]], _ screen: Screen, more: Bool = false) -> String {
         guard !rows.isEmpty else { return "" }
         var columns = Columns()
         for row in rows { columns.append(row.map(PrintableText.line)) }
         let tail = more ? "  ... and more: give hosts, or --limit N\n" : ""
-        return "\n\(name)\n" + columns.lines().map { "  \($0)\n" }.joined() + tail
+        return "\n\(name)\n" + columns.lines(width: screen.width - 2).map { "  \($0)\n" }.joined() + tail
     }
 
     private func provider(_ provider: HTTPDNSClient.Status.Provider) -> [String] {

@@ -305,7 +305,9 @@ struct PhaseBars {
             guard !phase.remark.isEmpty else { return (lead + painted + numbers).trimmingTrailingBlanks() + "\n" }
             let isNarrow = textWidth + barWidth + phase.remark.count > screen.width
             let separator = isNarrow ? "\n" + String(repeating: " ", count: Self.margin + 2) : "   "
-            return lead + painted + numbers + separator + phase.remark + "\n"
+            let room = isNarrow ? screen.width - Self.margin - 2 : .max
+            let remark = FoldedText.parts(phase.remark, width: room).joined(separator: separator)
+            return lead + painted + numbers + separator + remark + "\n"
         }.joined()
     }
 

@@ -36,7 +36,7 @@ enum MonitorReport {
     static func detail(_ record: Record, _ screen: Screen, clock: ClockText) -> String {
         let mark = isGood(record) ? screen.style.good("ok") : screen.style.bad("x ")
         let body = record.status == nil || record.isBodyComplete ? "" : "   body not read to its end"
-        let waterfall = TrafficText(screen).waterfall([record])
+        let waterfall = FoldedText.text(TrafficText(screen).waterfall([record]), width: screen.width)
         return "\(mark) #\(record.callID)   \(clock.text(start(record)))\(body)\n" + waterfall
             + record.hops.map { text($0, screen) }.joined()
     }
@@ -84,8 +84,8 @@ enum MonitorReport {
     /// Returns what the waterfall does not have.
     private static func text(_ hop: Hop, _ screen: Screen) -> String {
         let lines =
-            route(hop, screen) + bytes(hop, screen) + fields("request", hop.requestFields)
-            + fields("response", hop.responseFields)
+            route(hop, screen) + bytes(hop, screen) + fields("request", hop.requestFields, screen)
+            + fields("response", hop.responseFields, screen)
         let label = "hop \(hop.number &+ 1)".padded(to: PhaseBars.margin)
         return lines.isEmpty ? "" : label + lines.dropFirst(PhaseBars.margin)
     }
@@ -104,10 +104,7 @@ enum MonitorReport {
         return known.isEmpty ? "" : line("bytes", known, screen)
     }
 
-    private static func fields(_ label: String, _ fields: HTTPFields) -> String {
-        let margin = String(repeating: " ", count: PhaseBars.margin)
-        return fields.map { field in
-            "\(margin)\(label.padded(to: 8))    \(PrintableText.line("\(field.name.rawName): \(field.value)"))\n"
-        }.joined()
+    private static func fields(_ label: String, _ fields: HTTPFields, _ screen: Screen) -> String {
+        fields.map { line(label, [PrintableText.line("\($0.name.rawName): \($0.value)")], screen) }.joined()
     }
 }

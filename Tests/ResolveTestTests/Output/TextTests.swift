@@ -77,4 +77,28 @@ struct TextTests {
         let wide = LabelledLine.text("form", parts, labelWidth: 6, screen: .plain)
         #expect(wide == "form  https://203.0.113.8:8443/v1   Host api.test:8443   SNI and certificate api.test\n")
     }
+
+    @Test("A row of a table folds between its cells, and other rows stay in their columns")
+    func foldedTable() {
+        var columns = Columns()
+        columns.append(["one.test", "127.0.0.2", "mapping"])
+        columns.append(["", "127.0.0.3"])
+        columns.append(["a.long.name.test", "127.0.0.4", "refused by a policy with words"])
+        #expect(
+            columns.lines(width: 30) == [
+                "one.test          127.0.0.2", "    mapping", "                  127.0.0.3",
+                "a.long.name.test  127.0.0.4",
+                "    refused by a policy with", "    words",
+            ]
+        )
+        #expect(columns.lines(width: 80) == columns.lines())
+    }
+
+    @Test("Sentences fold at blanks, colors have no width, and a long word stays whole")
+    func foldedText() {
+        #expect(FoldedText.text("one two three\n\nfour", width: 9) == "one two\n    three\n\nfour")
+        #expect(FoldedText.text("\u{1B}[31mone\u{1B}[0m two", width: 7) == "\u{1B}[31mone\u{1B}[0m two")
+        #expect(FoldedText.text("      one two", width: 10) == "      one\n      two")
+        #expect(FoldedText.text("https://one.test/", width: 5) == "https://one.test/")
+    }
 }

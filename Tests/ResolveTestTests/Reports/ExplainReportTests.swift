@@ -47,7 +47,8 @@ struct ExplainReportTests {
                 original      https://Api.Shop.example:8443/v1?q=1
                 address form  https://203.0.113.8:8443/v1?q=1   Host api.shop.example:8443
                               SNI and certificate api.shop.example
-                why           mapping "api.shop.example:8443" at httpdns.yaml:13 > no provider asked
+                why           mapping "api.shop.example:8443" at httpdns.yaml:13 > no provider
+                              asked
                 candidates    203.0.113.8 weight 95 <- chosen   203.0.113.9 weight 5
                               policy: allowed (mapping)
                 lifetime      age 0 s, 30 s left, generation 7, tag set

@@ -61,7 +61,8 @@ struct MonitorReportTests {
                        refused.
                        198.51.100.4:443 answered over HTTP/2 with TLSv1.3
                        (TLS_AES_256_GCM_SHA384) on a new connection.
-                       r resolve  . blocked  e earlier attempts  c connect  t TLS  w first byte  b receive
+                       r resolve  . blocked  e earlier attempts  c connect  t TLS  w first byte
+                       b receive
                 hop 1  route       *.shop.example
                        bytes       request head 210   request body 0   response head 180
                                    response body 48,210   decoded 48,210
