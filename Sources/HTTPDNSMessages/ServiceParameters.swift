@@ -17,6 +17,8 @@ package struct ServiceParameters: Hashable, Sendable {
     package private(set) var port: UInt16?
     package private(set) var v4Hints: [HTTPDNSAddress] = []
     package private(set) var v6Hints: [HTTPDNSAddress] = []
+    /// The values of `ech` and of unknown keys, which are not interpreted.
+    package private(set) var uninterpreted: [ServiceParameterKey: [UInt8]] = [:]
 
     /// Creates an empty set of parameters.
     init() {}
@@ -94,7 +96,7 @@ package struct ServiceParameters: Hashable, Sendable {
         case .ipv6Hint:
             v6Hints = try Self.addresses(in: &value, octets: 16, fault: fault)
         default:
-            break
+            uninterpreted[key] = Array(try value.readOctets(value.remaining))
         }
     }
 

@@ -38,6 +38,10 @@ extension FuzzTarget {
         do throws(DNSMessageError) {
             let response = try DNSResponse(parsing: octets, to: question, clientSubnet: subnet)
             precondition((0...32).contains(response.clientSubnetScope ?? 0))
+            for case .service(let record) in response.answers.map(\.content) {
+                // The presentation form is a line of printable ASCII.
+                precondition("\(record)".utf8.allSatisfy { (0x20...0x7e).contains($0) })
+            }
             outcome = try response.serviceOutcome()
         } catch {
             checkError(error)

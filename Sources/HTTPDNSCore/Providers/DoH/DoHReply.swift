@@ -54,6 +54,19 @@ extension UpstreamReply {
         }
     }
 
+    /// Parses the response to a query for records, whose aliases are not followed.
+    /// - Parameter isSecret: As for ``messageAnswer(to:clientSubnet:isSecret:)``.
+    /// - Throws: ``HTTPDNSProviderError`` when it is no DNS message that answers it, or the service failed or refused.
+    func messageRecords(for question: DNSQuestion, isSecret: Bool) throws(HTTPDNSProviderError) -> DNSResponse {
+        let response = try read(question, clientSubnet: nil, isSecret: isSecret) {
+            response throws(DNSMessageError) in response
+        }
+        guard response.responseCode == .noError || response.responseCode == .nameError else {
+            throw failure(response.responseCode, question: question, comment: nil)
+        }
+        return response
+    }
+
     private func read<Outcome>(
         _ question: DNSQuestion,
         clientSubnet: DNSClientSubnet?,

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNSCurl
-internal import HTTPDNSMessages
+package import HTTPDNSMessages
 public import HTTPDNSPrimitives
 
 /// A provider for DNS over HTTPS (RFC 8484), with its own transport that is pinned to the service's addresses.
@@ -75,13 +75,8 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         let deadline = time.now() + query.timeLimit
         let subnet = query.clientSubnet.map(DNSClientSubnet.init)
-        let reply: @Sendable (DNSQuestion) async throws -> UpstreamReply = { [service, channel] question in
-            let request = try service.request(for: question, clientSubnet: subnet)
-            return try await channel.reply(limit: query.timeLimit, deadline: deadline) { _ in
-                request
-            } verdict: {
-                $0.verdict(DoHService.words)
-            }
+        let reply: @Sendable (DNSQuestion) async throws -> UpstreamReply = { [self] question in
+            try await self.reply(to: question, clientSubnet: subnet, limit: query.timeLimit, deadline: deadline)
         }
         let httpsRecords: @Sendable () async throws -> HTTPDNSProviderAnswer.HTTPSRecords = { [service] in
             let question = DNSQuestion(query.host, type: .https)
@@ -105,6 +100,35 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
             }
         answer.holdsForAllClients = subnet != nil && sharedFamilies.withLock { $0.isSuperset(of: families) }
         return answer
+    }
+
+    /// Queries the records of one type, for display. Their aliases are not followed, and their data is not checked by a policy.
+    /// - Parameter timeLimit: The time limit for the answer.
+    /// - Returns: The response; its code is `NOERROR` or `NXDOMAIN`.
+    /// - Throws: ``HTTPDNSProviderError``; `CancellationError` when the task is cancelled.
+    package func records(
+        ofType type: DNSRecordType,
+        at host: HTTPDNSName,
+        timeLimit: Duration
+    ) async throws -> DNSResponse {
+        let question = DNSQuestion(host, type: type)
+        let deadline = time.now() + timeLimit
+        return try await reply(to: question, clientSubnet: nil, limit: timeLimit, deadline: deadline)
+            .messageRecords(for: question, isSecret: service.hasSecretURL)
+    }
+
+    private func reply(
+        to question: DNSQuestion,
+        clientSubnet: DNSClientSubnet?,
+        limit: Duration,
+        deadline: MonotonicTime
+    ) async throws -> UpstreamReply {
+        let request = try service.request(for: question, clientSubnet: clientSubnet)
+        return try await channel.reply(limit: limit, deadline: deadline) { _ in
+            request
+        } verdict: {
+            $0.verdict(DoHService.words)
+        }
     }
 
     /// Cancels the requests in flight, and ends the connections and the transport's thread. Idempotent.

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSPrimitives
+
+extension ServiceRecord: CustomStringConvertible {
+    /// The data in presentation form (RFC 9460 section 2.1), such as `1 . alpn="h2,h3" port=8443`.
+    package var description: String {
+        (["\(priority)", "\(target)"] + parameters.keys.map(parameters.presentation)).joined(separator: " ")
+    }
+}
+
+extension ServiceParameters {
+    /// Returns `key=value` in presentation form; the key alone for an empty value.
+    fileprivate func presentation(of key: ServiceParameterKey) -> String {
+        switch key {
+        case .mandatory: "\(key)=" + mandatory.map(\.description).joined(separator: ",")
+        case .alpn:
+            "\(key)=" + PresentationText.quoted(protocolList.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
+        case .noDefaultALPN: "\(key)"
+        case .port: "\(key)=\(port ?? 0)"
+        case .ipv4Hint: "\(key)=" + v4Hints.map(\.description).joined(separator: ",")
+        case .ipv6Hint: "\(key)=" + v6Hints.map(\.description).joined(separator: ",")
+        default: presentation(ofUninterpreted: key)
+        }
+    }
+
+    private func presentation(ofUninterpreted key: ServiceParameterKey) -> String {
+        let value = uninterpreted[key] ?? []
+        if value.isEmpty { return "\(key)" }
+        return "\(key)=" + (key == .ech ? PresentationText.base64(value) : PresentationText.quoted(value))
+    }
+
+    /// The protocols as a list of values, in which a comma and a backslash are escaped (RFC 9460 appendix A.1).
+    private var protocolList: String {
+        protocols.map { name in
+            name.unicodeScalars.reduce(into: "") { text, scalar in
+                if scalar == "," || scalar == "\\" { text += "\\" }
+                text.unicodeScalars.append(scalar)
+            }
+        }.joined(separator: ",")
+    }
+}
+
+/// The text forms of octets in a zone file.
+private enum PresentationText {
+    /// Returns a quoted character string, with `\DDD` for octets that are not printable (RFC 1035 section 5.1).
+    static func quoted(_ octets: [UInt8]) -> String {
+        let text = octets.reduce(into: "") { text, octet in
+            switch octet {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                text += "\\" + String(UnicodeScalar(octet))
+            case 0x20...0x7e:
+                text.unicodeScalars.append(UnicodeScalar(octet))
+            default:
+                let digits = String(octet)
+                text += "\\" + String(repeating: "0", count: 3 - digits.utf8.count) + digits
+            }
+        }
+        return "\"\(text)\""
+    }
+
+    private static let alphabet = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".unicodeScalars
+    )
+
+    /// Returns base64 with padding (RFC 4648 section 4).
+    static func base64(_ octets: [UInt8]) -> String {
+        var text = ""
+        for start in stride(from: 0, to: octets.count, by: 3) {
+            let group = octets[start..<min(start + 3, octets.count)]
+            let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+            for place in 0..<4 {
+                text.unicodeScalars.append(place > group.count ? "=" : alphabet[bits >> (18 - 6 * place) & 0x3f])
+            }
+        }
+        return text
+    }
+}
