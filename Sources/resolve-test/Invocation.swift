@@ -18,16 +18,14 @@ struct Invocation: Sendable {
         do throws(CommandFailure) {
             guard let first = arguments.first else { throw .noCommand }
             if ["--help", "-h", "help"].contains(first), arguments.count == 1 {
-                try console.standardOutput.write(RootHelp.text)
+                try console.standardOutput.write(
+                    FoldedText.text(RootHelp.text, width: console.screen(for: console.standardOutput).width)
+                )
                 return ExitStatus.done
             }
-            guard first.hasPrefix("-") || first == "help" || RootCommand.names.contains(first) else {
-                throw .usage(
-                    "there is no command \"\(first)\"; commands are \(RootCommand.nameList)",
-                    hint: helpHint
-                )
-            }
-            return try await perform(parse())
+            var completed = self
+            completed.arguments = try ImpliedCommand.complete(arguments)
+            return try await perform(completed.parse())
         } catch {
             return report(error)
         }
@@ -70,7 +68,10 @@ struct Invocation: Sendable {
     private func report(_ failure: CommandFailure) -> Int32 {
         guard failure.kind != .information else {
             do throws(CommandFailure) {
-                try console.standardOutput.write(failure.message + "\n")
+                // Scripts for shells are information too, and stay as they are.
+                let isHelp = failure.message.hasPrefix("OVERVIEW:")
+                let width = isHelp ? console.screen(for: console.standardOutput).width : .max
+                try console.standardOutput.write(FoldedText.text(failure.message, width: width) + "\n")
                 return failure.exitStatus
             } catch {
                 return report(error)
@@ -146,7 +147,10 @@ struct SecretArguments {
     init(_ arguments: [String]) {
         shown = arguments.compactMap { argument in
             // The value of `--doh=URL`, or the whole argument.
-            let value = argument.hasPrefix("--") ? argument.drop { $0 != "=" }.dropFirst() : argument[...]
+            // A service after `@` is a URL too; any other `@` begins the name of a file.
+            let value =
+                argument.hasPrefix("--")
+                ? argument.drop { $0 != "=" }.dropFirst() : argument.dropFirst(argument.hasPrefix("@http") ? 1 : 0)
             guard !value.hasPrefix("@"), let at = value.lastIndex(of: "@"), value[..<at].contains(":") else {
                 return nil
             }

@@ -6,42 +6,82 @@ internal import HTTPDNS
 
 /// `resolve HOST...`: addresses, source, remaining lifetime.
 struct ResolveCommand: Subcommand {
+    static let name = "resolve"
+
     static let configuration = CommandConfiguration(
-        commandName: "resolve",
+        commandName: name,
         abstract: "Print addresses, source and time left of names.",
+        usage: "resolve-test resolve [<options>] <HOST> ...",
         discussion: """
-            HOST is a name or an address; HOST:PORT selects the mapping of a port (443 if left out). With --json, prints one \
-            line of JSON for each host. Exits with 1 when a host has no address.
+            HOST is a name or an address; HOST:PORT selects the mapping of a port (443 if left out). As with dig, record types \
+            (A, AAAA, HTTPS), @SERVICE and +short may stand before and after it. @SERVICE is --doh: @URL, or @HOST for \
+            https://HOST/dns-query. A and AAAA select the family; HTTPS prints the HTTPS records from a DNS-over-HTTPS \
+            service. +short prints addresses alone. With --json, prints one line of JSON for each host. Exits with 1 when a \
+            host has no address.
             """
     )
 
-    @Argument(help: ArgumentHelp("Names or addresses.", valueName: "HOST"))
-    var hosts: [String]
+    @Argument(
+        help: ArgumentHelp("Names or addresses; also A, AAAA, HTTPS, @SERVICE, +short.", valueName: "HOST")
+    )
+    var words: [String] = []
+
+    @Option(
+        name: .customShort("t"),
+        parsing: .singleValue,
+        help: ArgumentHelp("Record type: A, AAAA or HTTPS. Repeatable.", valueName: "TYPE")
+    )
+    var types: [String] = []
+
+    @Option(name: .customShort("x"), help: .hidden)
+    var reverseAddress: String?
 
     @OptionGroup
     var common: CommonOptions
 
     func perform(on console: Console) async throws -> Int32 {
         // All arguments are parsed before the first lookup: a typing error sends nothing.
-        let questions = try hosts.map { text throws(CommandFailure) in try HostArgument(text) }
-        let settings = try ClientSettings(common, environment: console.environment)
-        let options = settings.requestOptions(common)
-        let rows = try await settings.withClient { client in
-            try await Self.rows(questions, client: client, options: options)
-        }
+        try ReverseLookup.refuse(reverseAddress)
+        let words = try ResolveWords(self.words, types: types)
+        let options = try effectiveOptions(words)
+        let settings = try ClientSettings(options, environment: console.environment)
+        var requestOptions = settings.requestOptions(options)
+        requestOptions.families = words.families ?? requestOptions.families
+        let report = try await settings.withClient { [requestOptions] client in
+            var report = ResolveReport(rows: [], providerKinds: settings.providerKinds)
+            if words.families?.isEmpty != true {
+                report.rows = try await Self.rows(words.hosts, client: client, options: requestOptions)
+            }
+            if words.types.contains(.https) {
+                let lookup = HTTPSRecordLookup(client: client, settings: settings)
+                report.records = try await ConcurrentWork.map(words.hosts, atMost: 64) { try await lookup.row($0) }
+            }
+            return report
+        }.advised(by: settings)
 
-        let report = ResolveReport(
-            rows: rows.map { row in
-                var row = row
-                row.outcome = row.outcome.mapError(settings.advised)
-                return row
-            },
-            providerKinds: settings.providerKinds
-        )
-        console.note(settings.remarks(on: rows.compactMap { try? $0.outcome.get() }), unless: common.output.isJSON)
-        try console.standardOutput.write(common.output.isJSON ? report.json() : report.text())
+        let isSilent = common.output.isJSON || words.isShort
+        console.note(settings.remarks(on: report.rows.compactMap { try? $0.outcome.get() }), unless: isSilent)
+        let output = console.standardOutput
+        let text = words.isShort ? report.shortText() : report.text(console.screen(for: output))
+        try output.write(common.output.isJSON ? report.json() : text)
         if let failure = report.failure { throw failure }
         return ExitStatus.done
+    }
+
+    /// Returns the options with those that the words stand for.
+    private func effectiveOptions(_ words: ResolveWords) throws(CommandFailure) -> CommonOptions {
+        guard !words.isShort || !common.output.isJSON else {
+            throw .usage("+short and --json are two forms of output", hint: "leave one of them out")
+        }
+        guard words.types.isEmpty || common.family == nil else {
+            throw .usage(
+                "--family and a record type both select addresses",
+                hint: "leave --family out: A is IPv4, AAAA is IPv6"
+            )
+        }
+        var options = common
+        options.dohURLs += words.dohURLs
+        return options
     }
 
     /// Resolves many names concurrently, so that it takes about as long as the slowest name. More would not fit into the system

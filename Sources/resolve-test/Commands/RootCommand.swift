@@ -31,6 +31,7 @@ enum RootHelp {
     static let text = """
         Where does this request go, why, and does it get there?
         Usage: resolve-test COMMAND [OPTIONS]; resolve-test COMMAND --help lists them.
+               resolve-test NAME is resolve, resolve-test URL is explain.
 
           resolve HOST...   print addresses, source, time left
           explain URL       print the rewritten request; send nothing to the origin

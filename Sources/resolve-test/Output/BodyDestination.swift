@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+// The type `stat` belongs to this module when another file of the compilation imports it.
+internal import CDispatch
 internal import Foundation
 internal import HTTPDNS
 

@@ -17,15 +17,28 @@ struct ResolveReport {
 
     var rows: [Row]
     var providerKinds: [String: String]
+    /// The HTTPS records of the hosts, if they were asked for.
+    var records: [RecordReport.Row] = []
 
-    var failures: [(row: Row, failure: CommandFailure)] {
-        rows.compactMap { row in
-            if case .failure(let failure) = row.outcome { (row, failure) } else { nil }
+    private var failures: [(text: String, failure: CommandFailure)] {
+        let ofRows = rows.compactMap { row in
+            if case .failure(let failure) = row.outcome { (row.text, failure) } else { nil }
         }
+        let ofRecords = records.compactMap { row in
+            if case .failure(let failure) = row.outcome { (row.text, failure) } else { nil }
+        }
+        return ofRows + ofRecords
+    }
+
+    /// Returns the report with advice for a run without mappings and providers.
+    func advised(by settings: ClientSettings) -> ResolveReport {
+        var report = self
+        for index in rows.indices { report.rows[index].outcome = rows[index].outcome.mapError(settings.advised) }
+        return report
     }
 
     /// Returns a table: name, address, source, remaining lifetime.
-    func text() -> String {
+    func text(_ screen: Screen) -> String {
         var columns = Columns()
         for row in rows {
             let name = PrintableText.line(row.text)
@@ -43,12 +56,20 @@ struct ResolveReport {
                 columns.append([name, "-", failure.shortReason])
             }
         }
-        return columns.lines(gap: 3).map { $0 + "\n" }.joined()
+        return columns.lines(gap: 3, width: screen.width).map { $0 + "\n" }.joined() + RecordReport.text(records)
     }
 
-    /// Returns one line of JSON for each host, failed ones included.
+    /// Returns the addresses and the data of records alone, one a line, as `dig +short` does.
+    func shortText() -> String {
+        let addresses = rows.flatMap { row in
+            ((try? row.outcome.get())?.endpoints ?? []).map { EndpointText.text($0, urlPort: row.port) + "\n" }
+        }
+        return addresses.joined() + RecordReport.shortText(records)
+    }
+
+    /// Returns one line of JSON for each host, failed ones included, and one for its HTTPS records.
     func json() -> String {
-        rows.map { json($0).oneLine + "\n" }.joined()
+        (rows.map(json) + records.map(RecordReport.json)).map { $0.oneLine + "\n" }.joined()
     }
 
     private func json(_ row: Row) -> JSONValue {
@@ -66,10 +87,7 @@ struct ResolveReport {
         case .failure(let failure):
             .object([
                 "host": .text(row.host), "port": .integer(Int(row.port)), "addresses": .array([]),
-                "error": .object([
-                    "code": .text(failure.code), "reason": .optional(failure.reason),
-                    "message": .text(failure.message),
-                ]),
+                "error": failure.member,
             ])
         }
     }
@@ -78,10 +96,14 @@ struct ResolveReport {
     var failure: CommandFailure? {
         guard let first = failures.first else { return nil }
         guard failures.count > 1 else { return first.failure }
-        let names = failures.map(\.row.text).joined(separator: ", ")
+        let names = failures.map(\.text).joined(separator: ", ")
+        let summarized =
+            records.isEmpty
+            ? "\(failures.count) of \(rows.count) hosts have no address"
+            : "\(failures.count) of \(rows.count + records.count) queries have no answer"
         var summary = CommandFailure.failed(
             code: first.failure.code,
-            "\(failures.count) of \(rows.count) hosts have no address: \(names); \(first.failure.message)",
+            "\(summarized): \(names); \(first.failure.message)",
             hint: first.failure.hint
         )
         summary.phase = first.failure.phase
@@ -147,5 +169,12 @@ struct ResolutionText {
 enum EndpointText {
     static func text(_ endpoint: HTTPDNSEndpoint, urlPort: UInt16) -> String {
         endpoint.port == urlPort ? "\(endpoint.address)" : "\(endpoint)"
+    }
+}
+
+extension CommandFailure {
+    /// The failure of one host among several, as JSON.
+    var member: JSONValue {
+        .object(["code": .text(code), "reason": .optional(reason), "message": .text(message)])
     }
 }

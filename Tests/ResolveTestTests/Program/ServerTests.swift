@@ -222,6 +222,30 @@ struct ServerTests {
         #expect(!unverified.error.contains("certificate verified"), "\(unverified)")
     }
 
+    @Test("HTTPS records are printed as the provider's zone has them")
+    func httpsRecords() async throws {
+        let rig = try await ServerRig.shared()
+        let service = ["@\(rig.dohURL)"] + flags(rig).dropFirst(2)
+        let long = try await Program.run(["svc-hints.test", "HTTPS", "svc-ech.test"] + service)
+        #expect(
+            long.output == """
+                svc-hints.test.  60  IN  HTTPS  1 svc-target.test. alpn="h2,h3" ipv4hint=127.0.0.4,127.0.0.3 ipv6hint=::1
+                svc-ech.test.  60  IN  HTTPS  1 . alpn="h2" ech=AEX+DQBB
+
+                """,
+            "\(long)"
+        )
+        #expect(long.status == 0 && long.error == "")
+        let short = try await Program.run(["+short", "A", "HTTPS", "svc-alias.test"] + service)
+        #expect(short.output.hasSuffix("0 svc-pool.test.\n"), "\(short)")
+        let missing = try await Program.run(["one.test", "HTTPS", "A", "--json"] + service)
+        let lines = missing.output.split(separator: "\n").map(String.init)
+        #expect(missing.status == 1 && lines.count == 2, "\(missing)")
+        #expect(try JSONObject(lines.first ?? "").texts("addresses").isEmpty == false)
+        let error: JSONObject? = try JSONObject(lines.last ?? "")["error"]
+        #expect(error?["reason"] == .text("no-records"))
+    }
+
     /// Without it the name fails.
     @Test("The flag --system-fallback asks the system resolver when the provider fails")
     func systemFallback() async throws {

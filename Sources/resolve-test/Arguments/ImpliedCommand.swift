@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+/// The command of arguments without one: `resolve` for a name, `explain` for a URL.
+///
+/// Options may stand before the name or the command, if `resolve` and `explain` have them.
+enum ImpliedCommand {
+    /// Options of `resolve` and `explain` that have a value in the next argument.
+    static let optionsWithValue: Set<String> = [
+        "--config", "--map", "--doh", "--bootstrap", "--answer-scope", "--cacert", "--allow", "--family", "-t", "-x",
+    ]
+
+    /// Options of `resolve` and `explain` that stand alone.
+    static let flags: Set<String> = [
+        "--public", "--system-fallback", "--json", "-v", "--verbose", "-h", "--help",
+    ]
+
+    /// The number of changed letters up to which a word counts as a command with a typing error.
+    static let maximumDistance = 2
+
+    /// Returns the arguments with a command as the first of them. Arguments that begin with any other option are unchanged.
+    /// - Throws: A usage failure for a word that is probably a command with a typing error: it must not become a query.
+    static func complete(_ arguments: [String]) throws(CommandFailure) -> [String] {
+        guard let index = wordIndex(arguments) else { return arguments }
+        guard index < arguments.count else { return [ResolveCommand.name] + arguments }
+        let word = arguments[index]
+        if RootCommand.names.contains(word) || index == 0 && word == "help" {
+            return [word] + arguments[..<index] + arguments[(index + 1)...]
+        }
+        if word.contains("://"), !word.hasPrefix("@") { return [ExplainCommand.name] + arguments }
+        if let command = similarCommand(word) {
+            let name = PrintableText.line(word)
+            throw .usage(
+                "there is no command \"\(name)\"; did you mean \"\(command)\"?",
+                hint: "resolve-test resolve \(ShellText.quoted(name)) resolves the name; see resolve-test --help"
+            )
+        }
+        return [ResolveCommand.name] + arguments
+    }
+
+    /// Returns the index of the first argument that is neither an option nor its value; that of the end when all are; nil when
+    /// an unknown option is among those before.
+    private static func wordIndex(_ arguments: [String]) -> Int? {
+        var index = 0
+        while index < arguments.count, arguments[index].hasPrefix("-"), arguments[index] != "--" {
+            if flags.contains(arguments[index]) {
+                index += 1
+            } else if optionsWithValue.contains(arguments[index]) {
+                index = min(index + 2, arguments.count)
+            } else if let equal = arguments[index].firstIndex(of: "="),
+                optionsWithValue.contains(String(arguments[index][..<equal]))
+            {
+                index += 1
+            } else {
+                return nil
+            }
+        }
+        return index
+    }
+
+    /// Returns the command that a bare word probably means; nil for a word with a dot or a port, which is a name.
+    private static func similarCommand(_ word: String) -> String? {
+        let letters = Array(word.lowercased())
+        guard letters.allSatisfy({ $0.isASCII && ($0.isLetter || $0 == "-") }) else { return nil }
+        let distances = RootCommand.names.map { name in (name: name, distance: distance(letters, Array(name))) }
+        guard let nearest = distances.min(by: { $0.distance < $1.distance }), nearest.distance <= maximumDistance else {
+            return nil
+        }
+        return nearest.name
+    }
+
+    /// Returns how many letters are inserted, removed or replaced to make one word of the other (Levenshtein).
+    private static func distance(_ left: [Character], _ right: [Character]) -> Int {
+        var row = Array(0...right.count)
+        for (index, letter) in left.enumerated() {
+            var next = [index + 1]
+            for (column, other) in right.enumerated() {
+                next.append(min(row[column] + (letter == other ? 0 : 1), row[column + 1] + 1, next[column] + 1))
+            }
+            row = next
+        }
+        return row[right.count]
+    }
+}
