@@ -30,6 +30,12 @@ package enum CurlLibrary {
         return "nghttp2/\(String(cString: text))"
     }
 
+    /// The version of zlib, such as `1.2.13`; `nil` when libcurl was built without it.
+    package static var zlib: String? {
+        guard let text = curl_version_info(CURLVERSION_FIRST)?.pointee.libz_version else { return nil }
+        return String(cString: text)
+    }
+
     /// The resolver that libcurl was built with: `c-ares` with its version, or `threads`. The client never uses it.
     package static var resolver: String {
         guard let text = curl_version_info(CURLVERSION_FIRST)?.pointee.ares else {

@@ -23,6 +23,11 @@ struct Invocation: Sendable {
                 )
                 return ExitStatus.done
             }
+            if VersionReport.isWanted(arguments) {
+                let report = VersionReport()
+                try console.standardOutput.write(wantsJSON ? report.json().indented + "\n" : report.text())
+                return ExitStatus.done
+            }
             var completed = self
             completed.arguments = try ImpliedCommand.complete(arguments)
             return try await perform(completed.parse())

@@ -25,7 +25,6 @@ struct InvocationTests {
     }
 
     static let good: [Run] = [
-        Run("--version", 0, output: "resolve-test 0.1.0\n"),
         Run(
             "resolve One.Test. 127.0.0.1 localhost:81 --map one.test=127.0.0.2,::1 --family v4",
             0,
@@ -314,6 +313,28 @@ struct InvocationTests {
         #expect(result.error == "")
         #expect(result.output.split(separator: "\n").allSatisfy { $0.count <= 80 })
         #expect(command == "" || result.output.contains("USAGE: resolve-test \(command)"))
+    }
+
+    @Test("The versions are those of the libraries that curl reports", .enabled(if: Command.find("curl") != nil))
+    func version() async throws {
+        let run = try await Program.run(["--version"])
+        #expect(run.status == 0 && run.error == "")
+        let lines = run.output.split(separator: "\n").map(String.init)
+        #expect(lines.first == "resolve-test 0.1.0")
+        // Such as `curl 7.88.1 (x86_64-pc-linux-gnu) libcurl/7.88.1 OpenSSL/3.0.19 zlib/1.2.13 ... nghttp2/1.52.0`.
+        let curl = try await Command("curl", ["--version"]).run().output.prefix { $0 != "\n" }
+        for line in lines.dropFirst() {
+            let entry = line.replacing(" ", with: "/")
+            #expect(curl.contains(" \(entry) ") || curl.hasSuffix(" \(entry)"), "\(entry)")
+        }
+        let names = lines.dropFirst().compactMap { $0.split(separator: " ").first.map(String.init) }
+        #expect(names.starts(with: ["libcurl", "OpenSSL", "nghttp2", "zlib"]))
+
+        let json = try JSONObject(try await Program.run(["--json", "--version"]).output)
+        #expect(json.names == ["version", "libcurl", "tls", "http2", "zlib", "resolver"])
+        #expect(json["version"] == .text("0.1.0"))
+        let tls: JSONObject.Value? = json["tls"]
+        #expect("\(tls, default: "none")".contains("OpenSSL/"))
     }
 
     @Test("Without mappings and providers the system answers, with a hint at --public")
