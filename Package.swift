@@ -539,7 +539,7 @@ let package = Package(
                 "HTTPDNSTrafficMonitor", "HTTPDNSVendors", "ServerRig", "resolve-test",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
-            exclude: ["Schema/validate.py"],
+            exclude: ["Golden/Texts", "Schema/validate.py"],
             swiftSettings: settings
         ),
     ]

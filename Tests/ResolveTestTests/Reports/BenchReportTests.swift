@@ -69,6 +69,12 @@ struct BenchReportTests {
         )
     }
 
+    @Test("The text of bench is that of its files")
+    func golden() throws {
+        try Golden.check("bench", report().text)
+        try Golden.check("bench-against", comparison().text)
+    }
+
     @Test("Lines fit the screen", arguments: [40, 80])
     func width(columns: Int) {
         for report in [report(), comparison()] {

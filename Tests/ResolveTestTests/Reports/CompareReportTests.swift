@@ -39,6 +39,11 @@ struct CompareReportTests {
         #expect(report.isSuspicious && report.failure == nil)
     }
 
+    @Test("The text of compare is that of its file")
+    func golden() throws {
+        try Golden.check("compare", CompareReport(comparisons: [try hijacked()], isStrict: false).text)
+    }
+
     /// The name is on top where nothing was probed.
     @Test("The report has a table for each host, and names the hosts without an answer")
     func several() throws {

@@ -39,6 +39,11 @@ struct ExplainReportTests {
         )
     }
 
+    @Test("The text of explain is that of its file")
+    func golden() throws {
+        try Golden.check("explain", ExplainReport(rewrite: try weighted(), providerKinds: [:], isVerbose: true).text)
+    }
+
     @Test("At 80 columns the lines fold between their parts")
     func narrow() throws {
         let report = ExplainReport(rewrite: try weighted(), providerKinds: [:], isVerbose: false)

@@ -55,6 +55,15 @@ struct FetchReportTests {
         )
     }
 
+    @Test("The text of fetch is that of its file")
+    func golden() throws {
+        var redirect = try hop()
+        (redirect.status, redirect.location) = (302, "https://cdn.shop.example/a.jpg")
+        var report = report(try hop())
+        report.hops.insert(redirect, at: 0)
+        try Golden.check("fetch", report.text)
+    }
+
     /// Nor are all hops when one is not.
     @Test("A certificate that was not verified is never called verified")
     func unverified() throws {

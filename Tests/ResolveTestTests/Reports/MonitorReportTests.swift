@@ -34,6 +34,13 @@ struct MonitorReportTests {
 
     private static let clock = ClockText { _ in "14:02:11" }
 
+    @Test("The text of monitor is that of its files")
+    func golden() throws {
+        let record = try Self.record()
+        try Golden.check("monitor") { MonitorReport.list([record], $0, clock: Self.clock) }
+        try Golden.check("monitor-id") { MonitorReport.detail(record, $0, clock: Self.clock) }
+    }
+
     @Test("A call has a line")
     func list() throws {
         #expect(

@@ -33,6 +33,11 @@ struct ResolveReportTests {
         )
     }
 
+    @Test("The text of resolve is that of its file")
+    func golden() throws {
+        try Golden.check("resolve", try report().text)
+    }
+
     /// It is as wide as its cells.
     @Test("The report is a table of names, addresses, sources and lifetimes")
     func table() throws {

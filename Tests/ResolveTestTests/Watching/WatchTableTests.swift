@@ -129,6 +129,12 @@ struct WatchTableTests {
         #expect(painted.contains { $0.contains("\u{1B}[31m") } == (width > 10))
     }
 
+    @Test("The text of watch is that of its file")
+    func golden() throws {
+        let table = try Self.table([.answer(["127.0.0.2", "::1"], ttl: 0, age: 3, isStale: true), .health(.suspect)])
+        try Golden.check("watch") { table.lines($0).map { $0 + "\n" }.joined() }
+    }
+
     @Test("Columns beyond a narrow screen are on another line")
     func folded() throws {
         var model = WatchModel([try HostArgument("img.test"), try HostArgument("a.very.long.name.test")])
