@@ -18,6 +18,20 @@ help: ## This list
 build: build-dependencies ## Build the library and resolve-test
 	$(BUILD)
 
+# Where `make install` puts the program: $(DESTDIR)$(PREFIX)/bin, and the manual page and completions below $(DESTDIR)$(PREFIX)/share.
+PREFIX ?= /usr/local
+DESTDIR ?=
+INSTALL = PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' Scripts/install-program
+
+.PHONY: install
+install: build-dependencies ## Install the release program, its manual page and completions (PREFIX, DESTDIR)
+	$(BUILD) -c release $(TRAITS) --product resolve-test
+	@$(INSTALL) .build/release/resolve-test
+
+.PHONY: uninstall
+uninstall: ## Remove what make install has installed (PREFIX, DESTDIR)
+	@$(INSTALL) --uninstall
+
 .PHONY: demo
 demo: ## See it work on real servers on this machine, with no internet (installs what is missing)
 	@Scripts/demo
@@ -72,6 +86,8 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTestingTests.PipedAnswerTests/large'
 	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSResponseCacheTests.CrashTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSResponseCacheTests.RealServerTests/offline'
+	$(call step,installing)
+	@Scripts/check-install
 	$(call step,reports in a browser)
 	@Scripts/report-screenshots .build/report-screenshots
 	@$(MAKE) --no-print-directory libcurl8
