@@ -422,8 +422,7 @@ struct CallLog: Sendable {
             record.error = error as? HTTPDNSClientError ?? HTTPDNSClientError(interceptorError: error)
         }
         record.duration = now - record.start
-        let kind = [.failed: .failed, .canceled: .canceled][record.outcome] ?? Event.Kind.finished
-        add(kind, at: now) { [record] in $0.error = record.error }
+        add(record.outcome == .failed ? .failed : record.outcome == .canceled ? .canceled : .finished, at: now) { [record] in $0.error = record.error }
         isEnded = true
         for index in sendings.indices { sendings[index].addBytes() }
         if let last = sendings.indices.last {
@@ -433,16 +432,15 @@ struct CallLog: Sendable {
             }
         }
         record.hops = sendings.map(\.hop)
-        if details != nil {
-            details?.hops = sendings.compactMap { sending in
-                sending.request.map { request in
-                    CallDetails.Hop(
-                        request: request,
-                        response: sending.response,
-                        source: sending.source,
-                        addresses: sending.addresses ?? []
-                    )
-                }
+        if let request = details?.request {
+            let whole = CallDetails.SentRequest(request)
+            details?.hops = sendings.indices.map { index in
+                CallDetails.Hop(
+                    request: sendings[index].request ?? whole,
+                    response: sendings[index].response,
+                    source: sendings[index].source,
+                    addresses: sendings[index].addresses ?? []
+                )
             }
         }
         return record

@@ -84,11 +84,12 @@ extension HTTPDNSClient {
             default: finished += 1
             }
             hops += call.hops.count
-            for hop in call.hops {
-                requestHeadBytes += hop.requestHeadBytes ?? 0
-                requestBodyBytes += hop.requestBodyBytes ?? 0
-                responseHeadBytes += hop.responseHeadBytes ?? 0
-                responseBodyBytes += hop.responseBodyBytes ?? 0
+            // By index: the variable of a loop would be a copy of a hop.
+            for index in call.hops.indices {
+                requestHeadBytes += call.hops[index].requestHeadBytes ?? 0
+                requestBodyBytes += call.hops[index].requestBodyBytes ?? 0
+                responseHeadBytes += call.hops[index].responseHeadBytes ?? 0
+                responseBodyBytes += call.hops[index].responseBodyBytes ?? 0
             }
         }
     }

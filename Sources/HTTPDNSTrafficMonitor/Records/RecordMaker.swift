@@ -43,9 +43,8 @@ struct RecordMaker: Sendable {
             isBodyComplete: call.isBodyComplete,
             requestBody: bodies.request,
             responseBody: bodies.response,
-            hops: zip(zip(call.hops, details.hops), targets).map { hops, target in
-                hop(hops.0, hops.1, target, of: call)
-            }
+            // By index: an element in a parameter would be a copy of a hop.
+            hops: targets.indices.map { hop(call.hops[$0], details.hops[$0], targets[$0], of: call) }
         )
     }
 
