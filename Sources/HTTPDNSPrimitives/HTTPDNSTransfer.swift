@@ -316,10 +316,23 @@ extension HTTPDNSTransfer {
         public let subject: String
         /// The issuer, in the same form.
         public let issuer: String
+        /// The start of its validity: `Nov 21 09:00:00 2026 GMT`.
+        public let begins: String
         /// The end of its validity: `Nov 21 09:00:00 2027 GMT`.
         public let expires: String
+        /// The alternative names of the subject, as OpenSSL writes them: `DNS:img.shop.example`. For display.
+        public let names: [String]
 
-        package init(pem: String, subject: String, issuer: String, expires: String) {
+        package init(
+            pem: String,
+            subject: String,
+            issuer: String,
+            begins: String = "",
+            expires: String,
+            names: [String] = []
+        ) {
+            self.begins = begins
+            self.names = names
             self.pem = pem
             self.subject = subject
             self.issuer = issuer

@@ -40,8 +40,9 @@ extension HTTPDNSClient.Request.Body {
         let contentType: String?
 
         /// Returns a field with a value.
-        public static func field(_ name: String, _ value: String) -> Part {
-            Part(piece: .bytes(Array(value.utf8)), name: name, fileName: nil, contentType: nil)
+        /// - Parameter contentType: The media type of the value; nil for none, which means plain text.
+        public static func field(_ name: String, _ value: String, contentType: String? = nil) -> Part {
+            Part(piece: .bytes(Array(value.utf8)), name: name, fileName: nil, contentType: contentType)
         }
 
         /// Returns bytes that the server receives as a file.

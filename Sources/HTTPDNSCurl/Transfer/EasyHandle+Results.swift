@@ -286,7 +286,11 @@ extension EasyHandle {
                 pem: value("Cert"),
                 subject: value("Subject"),
                 issuer: value("Issuer"),
-                expires: value("Expire date")
+                begins: value("Start date"),
+                expires: value("Expire date"),
+                names: value("X509v3 Subject Alternative Name").split(separator: ",").map { name in
+                    String(name.drop { $0 == " " })
+                }
             )
         }
     }

@@ -116,6 +116,7 @@ struct HostTrustTests {
                 let own = try #require(exchange.peerCertificates.first)
                 #expect(pem.contains(own.pem.trimmingCharacters(in: .whitespacesAndNewlines)) && !own.pem.isEmpty)
                 #expect(!own.subject.isEmpty && !own.issuer.isEmpty && own.expires.hasSuffix("GMT"))
+                #expect(own.begins.hasSuffix("GMT") && own.begins != own.expires && own.names.contains("DNS:one.test"))
             }
             let plain = try await client.get("http://one.test:\(rig.httpPort)/health")
             #expect(plain.exchanges.last?.peerCertificates.isEmpty == true)

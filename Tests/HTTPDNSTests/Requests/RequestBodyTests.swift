@@ -105,6 +105,7 @@ struct RequestBodyTests {
         let body = HTTPDNSClient.Request.Body.multipart([
             .field("na\"me", "va\r\nlue"), .bytes("b", fileName: "x\r\ny.bin", contentType: "a/b\r\nX: 1", [0, 255]),
             .file("f", path: path, fileName: "f.txt", contentType: "text/plain"),
+            .field("j", "{}", contentType: "application/json"),
         ])
         #expect(body.isReplayable)
         for _ in 0..<2 {
@@ -118,7 +119,9 @@ struct RequestBodyTests {
                 )
                 + Array("Content-Type: a/bX: 1\r\n\r\n".utf8) + [0, 255]
                 + Array("\r\n--\(boundary)\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f.txt\"\r\n".utf8)
-                + Array("Content-Type: text/plain\r\n\r\nfile's text\r\n--\(boundary)--\r\n".utf8)
+                + Array("Content-Type: text/plain\r\n\r\nfile's text\r\n--\(boundary)\r\n".utf8)
+                + Array("Content-Disposition: form-data; name=\"j\"\r\nContent-Type: application/json\r\n\r\n{}".utf8)
+                + Array("\r\n--\(boundary)--\r\n".utf8)
             #expect(bytes == expected && length == Int64(expected.count))
         }
     }
