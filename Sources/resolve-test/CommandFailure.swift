@@ -41,6 +41,12 @@ struct CommandFailure: Error, Sendable {
     var signalStatus: Int32?
     /// The number of further mistakes.
     var omittedIssues = 0
+    /// The exit status of curl for this failure; nil when curl has none with its meaning.
+    var curlStatus: Int32?
+    /// Whether the exit status is that of curl, as for `fetch`.
+    var usesCurlStatus = false
+    /// Whether it is not printed, because of `-s`.
+    var isSilent = false
 
     init(kind: Kind, code: String, message: String, hint: String? = nil) {
         self.kind = kind
@@ -57,6 +63,12 @@ struct CommandFailure: Error, Sendable {
         CommandFailure(kind: .failed, code: code, message: message, hint: hint)
     }
 
+    static func outputFailed(_ message: String) -> CommandFailure {
+        var failure = CommandFailure.failed(code: "output-failed", message)
+        failure.curlStatus = CurlExitStatus.writeFailed
+        return failure
+    }
+
     static func information(_ text: String) -> CommandFailure {
         CommandFailure(kind: .information, code: "information", message: text)
     }
@@ -71,7 +83,7 @@ struct CommandFailure: Error, Sendable {
     var exitStatus: Int32 {
         if let signalStatus { return signalStatus }
         return switch kind {
-        case .failed: ExitStatus.failed
+        case .failed: usesCurlStatus ? curlStatus ?? ExitStatus.failed : ExitStatus.failed
         case .usage: ExitStatus.usage
         case .information: ExitStatus.done
         }
@@ -111,16 +123,8 @@ extension CommandFailure {
         host = error.host
         attempts = error.attempts
         requestMayHaveBeenSent = error.requestMayHaveBeenSent
-        // The library's hints name its settings; this program has flags for them.
-        if error.hint == HTTPDNSClientError.missingAuthorityHint {
-            hint = "if the server is the right one, --cacert FILE names its authority"
-        }
-        if error.code == .policyRefused, error.description.contains("policy.allow") {
-            hint = [error.hint, "--allow ADDRESS does so for one run"].compactMap { $0 }.joined(separator: "; ")
-        }
-        if error.code == .timedOut, error.isCallDeadline || error.phase == .total {
-            hint = "--max-time SECONDS sets the limit"
-        }
+        hint = FlagHint.hint(for: error)
+        curlStatus = CurlExitStatus.status(of: error)
         if let cause = error.underlying as? HTTPDNSResolver.Error {
             providerAttempts = cause.attempts
             reason = "\(cause.code)"
@@ -132,12 +136,13 @@ extension CommandFailure {
             kind: error.code == .invalidName ? .usage : .failed,
             code: "\(error.code)",
             message: error.message,
-            hint: error.hint
+            hint: FlagHint.withoutSettings(error.hint)
         )
         phase = "\(HTTPDNSClientError.Phase.resolve)"
         reason = "\(error.code)"
         host = error.host
         providerAttempts = error.attempts
+        curlStatus = error.code == .timedOut ? CurlExitStatus.timedOut : CurlExitStatus.hostNotResolved
     }
 
     /// Creates a failure with one line that names the command which lists all mistakes.
@@ -159,20 +164,4 @@ extension CommandFailure {
             )
         }
     }
-}
-
-/// The program's exit statuses. Docs/CommandLine.md has the table.
-enum ExitStatus {
-    /// Everything was done.
-    static let done: Int32 = 0
-    /// A name, connection or answer failed.
-    static let failed: Int32 = 1
-    /// The arguments or the configuration cannot be used. No request was sent.
-    static let usage: Int32 = 2
-
-    /// `compare`: an answer is suspicious.
-    static let suspicious: Int32 = 3
-
-    /// Returns the status of a program that a signal ended, as shells count it.
-    static func signal(_ number: Int32) -> Int32 { 128 + number }
 }

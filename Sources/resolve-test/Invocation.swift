@@ -47,7 +47,7 @@ struct Invocation: Sendable {
     /// Parses the command from the arguments. ArgumentParser's own texts are used for help and version.
     private func parse() throws(CommandFailure) -> any Subcommand {
         do {
-            var parsed = try RootCommand.parseAsRoot(arguments)
+            var parsed = try RootCommand.parseAsRoot(CurlArguments.normalized(arguments))
             if let command = parsed as? any Subcommand { return command }
             guard !(parsed is RootCommand) else { throw CommandFailure.noCommand }
             // ArgumentParser's own help command, which throws its text.
@@ -82,12 +82,15 @@ struct Invocation: Sendable {
                 return report(error)
             }
         }
+        guard !failure.isSilent else { return interruption?.exitStatus ?? failure.exitStatus }
         var failure = SecretArguments(arguments).hidden(in: failure)
         failure.signalStatus = interruption?.exitStatus
         if wantsJSON {
             console.standardError.say(FailureReport.json(failure).oneLine + "\n")
         } else {
-            let isVerbose = arguments.contains("-v") || arguments.contains("--verbose")
+            // A usage error may leave no normal form.
+            let options = (try? CurlArguments.normalized(arguments)) ?? arguments
+            let isVerbose = options.contains("-v") || options.contains("--verbose")
             let style = Style(terminal: console.standardError.isTerminal, environment: console.environment)
             console.standardError.say(FailureReport.text(failure, isVerbose: isVerbose, style: style))
         }

@@ -57,6 +57,15 @@ struct ClientSettings: Sendable {
 
     private static let sourcesHint = "--public asks public HTTP-DNS; or --doh URL, --map HOST=ADDRESS, --config FILE"
 
+    /// Adds a mapping of an option. It wins over the rule with the same key, and one without a port over all rules of its name.
+    mutating func map(_ key: HTTPDNSMapping.Key, to mapping: HTTPDNSMapping) {
+        if key.port == nil {
+            configuration.resolver.mappings = configuration.resolver.mappings.filter { $0.key.pattern != key.pattern }
+        }
+        configuration.resolver.mappings[key] = mapping
+        hasSources = true
+    }
+
     /// Returns options for each request: `--family` also wins over a route's own families.
     func requestOptions(_ options: CommonOptions) -> HTTPDNSClient.Request.Options {
         var result = HTTPDNSClient.Request.Options()

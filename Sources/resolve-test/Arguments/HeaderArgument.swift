@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import Foundation
 internal import HTTPTypes
 
 /// The values of `-H`: header fields, and a Host field of the caller.
@@ -9,10 +8,17 @@ struct HeaderArgument: Sendable {
     var fields = HTTPFields()
     /// The replacement for the URL's own Host, from `-H 'Host: name'`.
     var hostHeader: String?
+    /// The fields that are not sent, from `-H 'Name:'`.
+    var removed: Set<HTTPField.Name> = []
 
     init(_ texts: [String]) throws(CommandFailure) {
         for text in texts {
-            try add(text)
+            guard text.hasPrefix("@") else {
+                try add(text)
+                continue
+            }
+            let lines = try InputFile.text(text.dropFirst(), option: "-H @").split(whereSeparator: \.isNewline)
+            for line in lines { try add(String(line)) }
         }
     }
 
@@ -30,7 +36,7 @@ struct HeaderArgument: Sendable {
                 hint: "give each field its own -H"
             )
         }
-        let (nameText, value) = try Self.split(text)
+        guard let (nameText, value) = try Self.split(text) else { return try remove(String(text.prefix { $0 != ":" })) }
         guard let name = HTTPField.Name(nameText) else {
             throw .usage(
                 "\(Self.label(text)): \"\(nameText)\" is not a field name",
@@ -50,52 +56,28 @@ struct HeaderArgument: Sendable {
         hostHeader = value
     }
 
-    /// Parses curl's forms: `Name: value`, and `Name;` for an empty value.
-    private static func split(_ text: String) throws(CommandFailure) -> (name: String, value: String) {
+    private mutating func remove(_ nameText: String) throws(CommandFailure) {
+        guard let name = HTTPField.Name(nameText) else { throw .usage("-H \"\(nameText):\" is not a field name") }
+        guard name != .accept, name.canonicalName != "host" else {
+            throw .usage(
+                "-H '\(nameText):': this field is always sent",
+                hint: "-H '\(nameText): VALUE' replaces its value"
+            )
+        }
+        removed.insert(name)
+    }
+
+    /// Parses curl's forms: `Name: value`, `Name;` for an empty value, and `Name:` for no such field.
+    /// - Returns: nil for a field that is removed.
+    private static func split(_ text: String) throws(CommandFailure) -> (name: String, value: String)? {
         if let colon = text.firstIndex(of: ":") {
             let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
             let trimmed = String(value.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
-            guard !trimmed.isEmpty else {
-                let name = text[..<colon]
-                throw .usage("\(Self.label(text)) has no value", hint: "for an empty field write -H '\(name);'")
-            }
-            return (String(text[..<colon]), trimmed)
+            return trimmed.isEmpty ? nil : (String(text[..<colon]), trimmed)
         }
         guard text.hasSuffix(";") else {
             throw .usage("\(Self.label(text)) is not a header field", hint: "write -H 'Name: value'")
         }
         return (String(text.dropLast()), "")
-    }
-}
-
-/// The values of `-d` and `--data-binary`: the bytes of a request body, by curl's rules.
-enum DataArgument {
-    /// Returns the bytes: `@FILE` reads a file and `@-` standard input; several values are joined by `&`.
-    /// - Parameter keepsLineBreaks: Whether CR, LF and NUL of files stay, as with curl's `--data-binary`.
-    static func bytes(_ values: [String], keepsLineBreaks: Bool) throws(CommandFailure) -> [UInt8] {
-        var body: [UInt8] = []
-        for (index, value) in values.enumerated() {
-            if index > 0 { body.append(UInt8(ascii: "&")) }
-            guard value.hasPrefix("@") else {
-                body += Array(value.utf8)
-                continue
-            }
-            let content = try read(String(value.dropFirst()))
-            body += keepsLineBreaks ? content : content.filter { $0 != 0x0d && $0 != 0x0a && $0 != 0x00 }
-        }
-        return body
-    }
-
-    private static func read(_ path: String) throws(CommandFailure) -> [UInt8] {
-        do {
-            let handle =
-                path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            return Array(try handle.readToEnd() ?? Data())
-        } catch {
-            throw .usage(
-                "-d @\(path): the file cannot be read",
-                hint: "to send data that begins with @, write it to a file"
-            )
-        }
     }
 }

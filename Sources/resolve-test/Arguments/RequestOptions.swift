@@ -9,6 +9,7 @@ internal import HTTPTypes
 struct RequestOptions: ParsableArguments, Sendable {
     @Option(
         name: [.customShort("X"), .customLong("request")],
+        parsing: .unconditional,
         help: ArgumentHelp("Request method; GET if left out, POST with -d.", valueName: "METHOD")
     )
     var method: String?
@@ -16,59 +17,50 @@ struct RequestOptions: ParsableArguments, Sendable {
     @Option(
         name: [.customShort("H"), .customLong("header")],
         parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Header field: 'Name: value'. Repeatable.", valueName: "FIELD")
+        help: ArgumentHelp("Header field: 'Name: value'; @FILE reads some. Repeatable.", valueName: "FIELD")
     )
     var headers: [String] = []
 
     @Option(
-        name: [.customShort("d"), .customLong("data")],
+        name: [
+            .customShort("d"), .customLong("data"), .customLong("data-ascii"), .customLong("data-binary"),
+            .customLong("data-raw"), .customLong("data-urlencode"),
+        ],
         parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
-            "Request body; @FILE reads a file without its line breaks, as curl does. Repeatable.",
+            "Request body by curl's rules; @FILE reads a file. Repeatable, in any mixture.",
             valueName: "DATA"
         )
     )
-    var data: [String] = []
+    var data: [DataArgument] = []
 
     @Option(
-        name: .customLong("data-binary"),
-        parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Request body; @FILE reads a file unchanged. Repeatable.", valueName: "DATA")
-    )
-    var binaryData: [String] = []
-
-    @Option(
-        name: .customLong("max-time"),
+        name: [.customShort("m"), .customLong("max-time")],
+        parsing: .unconditional,
         help: ArgumentHelp("Time limit for the whole call, in seconds.", valueName: "SECONDS")
     )
     var maximumSeconds: Double?
 
     /// Returns the request. Adds a note to the settings when a field of the caller replaces the Host.
+    /// - Parameter sendsData: Whether the data are the body of the request.
     func request(
         _ url: String,
         _ common: CommonOptions,
-        _ settings: inout ClientSettings
+        _ settings: inout ClientSettings,
+        sendsData: Bool = true
     ) throws(CommandFailure) -> HTTPDNSClient.Request {
         var header = try HeaderArgument(headers)
         var request = HTTPDNSClient.Request(url: url, options: settings.requestOptions(common))
-        if !data.isEmpty || !binaryData.isEmpty {
-            guard data.isEmpty || binaryData.isEmpty else {
-                throw .usage("-d and --data-binary cannot be combined", hint: "use one of them for all parts")
-            }
-            let isBinary = data.isEmpty
-            request.body = .bytes(try DataArgument.bytes(isBinary ? binaryData : data, keepsLineBreaks: isBinary))
+        if sendsData, !data.isEmpty {
+            request.body = .bytes(try DataArgument.bytes(data))
             request.method = .post
-            if header.fields[.contentType] == nil {
+            if header.fields[.contentType] == nil, !header.removed.contains(.contentType) {
                 header.fields[.contentType] = "application/x-www-form-urlencoded"
             }
         }
-        if let method {
-            guard let parsed = HTTPRequest.Method(rawValue: method) else {
-                throw .usage("-X \"\(method)\" is not a method", hint: "such as GET, POST or PURGE")
-            }
-            request.method = parsed
-        }
+        if let method = try givenMethod { request.method = method }
         request.headerFields = header.fields
+        request.options.withoutHeaders.formUnion(header.removed)
         if let hostHeader = header.hostHeader {
             request.options.hostHeader = hostHeader
             settings.notes.append(
@@ -80,21 +72,37 @@ struct RequestOptions: ParsableArguments, Sendable {
         return request
     }
 
+    /// The method of `-X`; nil without it.
+    var givenMethod: HTTPRequest.Method? {
+        get throws(CommandFailure) {
+            guard let method else { return nil }
+            guard let parsed = HTTPRequest.Method(rawValue: method) else {
+                throw .usage("-X \"\(method)\" is not a method", hint: "such as GET, POST or PURGE")
+            }
+            return parsed
+        }
+    }
+
     private func applyTimeLimit(to request: inout HTTPDNSClient.Request, _ settings: inout ClientSettings)
         throws(CommandFailure)
     {
         if let maximumSeconds {
-            guard maximumSeconds > 0, maximumSeconds <= 1e9 else {
-                throw .usage(
-                    "--max-time is out of range; allowed: more than 0 and at most 1,000,000,000 seconds",
-                    hint: "such as --max-time 2.5"
-                )
-            }
-            request.options.timeout = .seconds(maximumSeconds)
+            request.options.timeout = .seconds(try Self.seconds(maximumSeconds, of: "--max-time"))
             settings.configuration.timeouts.total = nil
         } else if !settings.readsFile {
             // A download may take as long as bytes keep coming; the idle limit stays.
             settings.configuration.timeouts.total = nil
         }
+    }
+
+    /// Returns the value of an option that limits a time.
+    static func seconds(_ seconds: Double, of option: String) throws(CommandFailure) -> Double {
+        guard seconds > 0, seconds <= 1e9 else {
+            throw .usage(
+                "\(option) is out of range; allowed: more than 0 and at most 1,000,000,000 seconds",
+                hint: "such as \(option) 2.5"
+            )
+        }
+        return seconds
     }
 }

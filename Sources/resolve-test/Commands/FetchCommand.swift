@@ -11,113 +11,150 @@ internal import HTTPTypes
 struct FetchCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch",
-        abstract: "Send a request, and print every phase.",
+        abstract: "Send a request with curl's options, and print every phase.",
         discussion: """
-            The report goes to standard error; with --json it is one object on standard output. Without -o the body is \
-            discarded. Redirects are followed, and each is a hop of the report. Header fields with secrets are dropped when \
-            the origin changes.
+            The body goes to standard output, unless that is a terminal, and with --json only to the file of -o. The report \
+            goes to standard error; -s leaves it out. Redirects are followed with -L only. The exit statuses are those of curl.
             """
     )
 
-    @Argument(help: ArgumentHelp("An http or https URL.", valueName: "URL"))
-    var url: String
+    @Argument(help: ArgumentHelp("An http or https URL; http if it has no scheme.", valueName: "URL"))
+    var urls: [String] = []
 
     @OptionGroup
     var requestOptions: RequestOptions
 
-    @Option(
-        name: [.customShort("o"), .customLong("output")],
-        parsing: .unconditional,
-        help: ArgumentHelp("Write the response body to this file; - is standard output.", valueName: "FILE")
-    )
-    var outputFile: String?
+    @OptionGroup
+    var outputs: FetchOutputOptions
 
-    @Flag(
-        name: [.customShort("i"), .customLong("include")],
-        help: "Print status and header fields of the response on standard output."
-    )
-    var includesHead = false
-
-    @Option(
-        name: .customLong("max-redirects"),
-        help: ArgumentHelp(
-            "How many redirects are followed, 0 to 100; 20 or the file's limit if left out.",
-            valueName: "NUMBER"
-        )
-    )
-    var maximumRedirects: Int?
-
-    @Option(
-        name: .customLong("cache"),
-        help: ArgumentHelp(
-            "Folder of a response cache for this user; it is created when it is missing.",
-            valueName: "FOLDER"
-        )
-    )
-    var cacheFolder: String?
-
-    @Option(
-        name: .customLong("har"),
-        help: ArgumentHelp(
-            "Write the call with its hops and bodies to this HAR file, also when it fails.",
-            valueName: "FILE"
-        )
-    )
-    var archiveFile: String?
-
-    @Option(
-        name: .customLong("report"),
-        help: ArgumentHelp("Write the same as a web page, which loads nothing else.", valueName: "FILE")
-    )
-    var reportFile: String?
-
-    @Flag(name: .customLong("fail"), help: "Treat a status of 400 or more as a failure (exit 1), and discard its body.")
-    var failsOnStatus = false
+    @OptionGroup
+    var curl: CurlOptions
 
     @OptionGroup
     var common: CommonOptions
 
     func perform(on console: Console) async throws -> Int32 {
-        let isJSON = common.output.isJSON
-        guard !(isJSON && outputFile == "-") else {
-            throw CommandFailure.usage(
-                "--json and -o - both use standard output",
-                hint: "write the body to a file with -o FILE"
-            )
+        do {
+            return try await send(on: console)
+        } catch {
+            var failure = CommandFailure(error)
+            failure.usesCurlStatus = true
+            failure.isSilent = failure.kind == .failed && outputs.isSilent && !outputs.showsErrors
+            throw failure
         }
+    }
+
+    private func send(on console: Console) async throws -> Int32 {
+        let isJSON = common.output.isJSON
+        let url = try url()
+        try outputs.check(isJSON: isJSON)
+        let writeOut = try outputs.writeOut.map { text throws(CommandFailure) in try WriteOut(text) }
         var settings = try ClientSettings(common, environment: console.environment)
-        let request = try request(&settings)
-        if let cacheFolder { settings.configuration.responseCache = try await openCache(cacheFolder) }
-        let destination = try BodyDestination(path: outputFile, standardOutput: console.standardOutput)
-        let files = try TrafficFiles(archivePath: archiveFile, reportPath: reportFile, body: destination)
+        var request = try curl.request(url, requestOptions, common, &settings)
+        let body = try outputs.body(of: URLArgument.completed(url), isJSON: isJSON, console.standardOutput)
+            .continued(at: outputs.continueAt, range: curl.range)
+        if let range = body.range { request.headerFields[.range] = range }
+        if let cacheFolder = outputs.cacheFolder {
+            settings.configuration.responseCache = try await openCache(cacheFolder)
+        }
+        let destination = try body.destination()
+        let files = try TrafficFiles(
+            archivePath: outputs.archiveFile,
+            reportPath: outputs.reportFile,
+            body: destination
+        )
+        let heads = try outputs.heads(console.standardOutput)
+        let exchanges = ExchangeRecorder()
+        if heads != nil || showsHead || writeOut != nil { settings.configuration.networkInterceptors.append(exchanges) }
         let monitor = files.isWanted || common.output.isVerbose ? try monitor() : nil
-        console.note(settings.notes, unless: isJSON)
+        settings.configuration.connections.keepsPeerCertificates = common.output.isVerbose
+        console.note(settings.notes, unless: isJSON || outputs.isSilent)
+        let call = Call(
+            request: request,
+            url: url,
+            body: body,
+            destination: destination,
+            heads: heads,
+            exchanges: exchanges,
+            settings: settings
+        )
+        var outcome = WriteOut.Values(url: url, request: request, fileName: body.path)
+        do {
+            let status = try await run(call, files, monitor, &outcome, on: console)
+            try writeOut?.write(outcome, on: console)
+            return status
+        } catch {
+            var failure = CommandFailure(error)
+            failure.usesCurlStatus = true
+            outcome.fail(failure)
+            try writeOut?.write(outcome, on: console)
+            throw failure
+        }
+    }
+
+    /// The parts of a call that are settled before it.
+    private struct Call {
+        var request: HTTPDNSClient.Request
+        /// The URL as the caller wrote it.
+        var url: String
+        var body: FetchBody
+        var destination: BodyDestination
+        var heads: BodyDestination?
+        var exchanges: ExchangeRecorder
+        var settings: ClientSettings
+    }
+
+    private func run(
+        _ call: Call,
+        _ files: TrafficFiles,
+        _ monitor: HTTPDNSClient.TrafficMonitor?,
+        _ outcome: inout WriteOut.Values,
+        on console: Console
+    ) async throws -> Int32 {
+        let isJSON = common.output.isJSON
         let report: FetchReport
         do {
-            report = try await settings.withClient { client in
+            (report, outcome) = try await call.settings.withClient { [outcome] client in
                 monitor?.start(on: client)
-                return try await fetch(request, client: client, to: destination, settings: settings, console: console)
+                var outcome = outcome
+                let report = try await fetch(call, client: client, &outcome, console: console)
+                return (report, outcome)
             }
         } catch {
             await writeAfterFailure(files, monitor, on: console)
             throw error
         }
-        let failedHop = report.hops.last.flatMap { isFailure($0.status) ? $0 : nil }
+        let failure = failure(of: report, call)
         // An error page must not replace a good file.
-        if failedHop == nil { try destination.finish() } else { destination.discard() }
+        if failure == nil || outputs.failsWithBody { try call.destination.finish() } else { call.destination.discard() }
+        try call.heads?.finish()
         try await files.write(monitor?.records ?? [])
-        console.note(settings.remarks(on: report.hops.map(\.rewrite.resolution)), unless: isJSON)
+        let isQuiet = isJSON || outputs.isSilent
+        console.note(call.settings.remarks(on: report.hops.map(\.rewrite.resolution)), unless: isQuiet)
         if isJSON {
             try console.standardOutput.write(report.json().indented + "\n")
         } else {
-            let screen = console.screen(for: console.standardError)
-            console.standardError.say(text(report, settings: settings, screen: screen))
-            if common.output.isVerbose, let monitor {
-                console.standardError.say(TrafficText(screen).waterfall(monitor.records))
-            }
+            say(report, call.settings, monitor, on: console)
         }
-        if let failedHop { throw statusFailure(failedHop) }
+        if let failure { throw failure }
         return ExitStatus.done
+    }
+
+    private func url() throws(CommandFailure) -> String {
+        let given = urls + [curl.url].compactMap(\.self)
+        guard let url = given.first else {
+            throw .usage("Missing expected argument '<URL>'", hint: "see resolve-test fetch --help")
+        }
+        guard given.count == 1 else {
+            let isJSONText = given.contains { $0.hasPrefix("{") || $0.hasPrefix("[") }
+            throw .usage(
+                "fetch takes one URL, and \(given.count) are given",
+                hint: isJSONText
+                    ? "--json takes no value: send JSON with -d DATA -H 'Content-Type: application/json'"
+                    : "run fetch once for each URL"
+            )
+        }
+        return url
     }
 
     private func monitor() throws -> HTTPDNSClient.TrafficMonitor {
@@ -133,6 +170,9 @@ struct FetchCommand: Subcommand {
         _ monitor: HTTPDNSClient.TrafficMonitor?,
         on console: Console
     ) async {
+        if common.output.isVerbose, !common.output.isJSON, let monitor {
+            console.standardError.say(HopTrace.text(monitor.records, certificates: []))
+        }
         do throws(CommandFailure) {
             try await files.write(monitor?.records ?? [])
         } catch {
@@ -151,91 +191,119 @@ struct FetchCommand: Subcommand {
         }
     }
 
-    private func request(_ settings: inout ClientSettings) throws(CommandFailure) -> HTTPDNSClient.Request {
-        var request = try requestOptions.request(url, common, &settings)
-        if let maximumRedirects {
-            guard (0...100).contains(maximumRedirects) else {
-                throw .usage("--max-redirects \(maximumRedirects) is out of range; allowed: 0 to 100")
-            }
-            var policy = settings.configuration.redirects
-            policy.limit = maximumRedirects
-            request.options.redirects = policy
-        }
-        return request
-    }
-
     private func fetch(
-        _ request: HTTPDNSClient.Request,
+        _ call: Call,
         client: HTTPDNSClient,
-        to destination: BodyDestination,
-        settings: ClientSettings,
+        _ outcome: inout WriteOut.Values,
         console: Console
     ) async throws -> FetchReport {
         let start = ContinuousClock.now
-        let response = try await client.execute(request)
-        if includesHead, !common.output.isJSON {
-            try console.standardOutput.write(HeadText.text(response))
+        let response = try await client.execute(call.request)
+        let heads = call.exchanges.earlierHeads.joined() + HeadText.text(response)
+        try call.heads?.write(Array(heads.utf8))
+        if showsHead, !common.output.isJSON {
+            if call.body.path == nil {
+                try console.standardOutput.write(heads)
+            } else {
+                try call.destination.write(Array(heads.utf8))
+            }
         }
         let length = response.headerFields[.contentLength].flatMap { Int($0) }
         var progress = DownloadProgress(
             on: console.standardError,
             expected: length,
-            isWanted: !common.output.isJSON && outputFile != "-" && console.movesCursor(on: console.standardError)
+            isWanted: !common.output.isJSON && !outputs.isSilent && !(call.body.path == "-" && call.body.isTerminal)
+                && console.movesCursor(on: console.standardError)
         )
+        let status = response.status.code
+        let isRefused = curl.refusal(of: status, location: response.headerFields[.location]) != nil
+        let isWritten = !curl.isHead && !isRefused && call.body.takes(status) && writes(status)
         var received = 0
+        func note(_ total: Duration) {
+            outcome.take(response, received: received, total: total, call.exchanges, call.settings)
+        }
         do {
             for try await chunk in response.body {
                 received += chunk.count
-                if !isFailure(response.status.code) { try destination.write(chunk) }
+                if isWritten { try call.destination.write(chunk) }
                 progress.update(received: received)
             }
             progress.finish()
         } catch {
             progress.finish()
+            note(start.duration(to: .now))
             throw error
         }
         let total = start.duration(to: .now)
+        note(total)
         return try FetchReport(
             response,
             received: received,
             total: total,
-            includesHead: includesHead,
-            settings: settings,
+            includesHead: showsHead,
+            settings: call.settings,
             client: client
         )
     }
 
-    private func text(_ report: FetchReport, settings: ClientSettings, screen: Screen) -> String {
+    private func say(
+        _ report: FetchReport,
+        _ settings: ClientSettings,
+        _ monitor: HTTPDNSClient.TrafficMonitor?,
+        on console: Console
+    ) {
+        let screen = console.screen(for: console.standardError)
         var text = ""
-        if common.output.isVerbose, let rewrite = report.hops.last?.rewrite {
-            text += ExplainReport(
-                rewrite: rewrite,
-                providerKinds: settings.providerKinds,
-                certificateAuthorityFile: common.certificateAuthorityFile,
-                isVerbose: false
-            ).text(screen)
+        if common.output.isVerbose {
+            text += HopTrace.text(monitor?.records ?? [], certificates: report.hops.map(\.certificates))
+            if let rewrite = report.hops.last?.rewrite {
+                text += ExplainReport(
+                    rewrite: rewrite,
+                    providerKinds: settings.providerKinds,
+                    certificateAuthorityFile: common.certificateAuthorityFile,
+                    isVerbose: false
+                ).text(screen)
+            }
         }
-        text += report.text(screen)
-        if let hop = report.hops.last, let location = hop.location {
-            let isRedacted = location.contains(HTTPDNSClient.TrafficMonitor.Redaction.mark)
-            text +=
-                isRedacted
-                ? "note: the redirect was not followed; its URL has a secret, so raise --max-redirects to follow it\n"
-                : "note: the redirect was not followed: resolve-test fetch \(ShellText.quoted(PrintableText.line(location)))\n"
+        if !outputs.isSilent {
+            text += report.text(screen)
+            if report.hops.last?.location != nil { text += "note: the redirect was not followed; -L follows it\n" }
         }
-        return text
+        if common.output.isVerbose, let monitor { text += TrafficText(screen).waterfall(monitor.records) }
+        if !text.isEmpty { console.standardError.say(text) }
     }
 
-    private func isFailure(_ status: Int) -> Bool { failsOnStatus && status >= 400 }
+    /// Whether status and header fields belong to the output.
+    private var showsHead: Bool { outputs.includesHead || curl.isHead }
 
-    private func statusFailure(_ hop: FetchReport.Hop) -> CommandFailure {
-        var failure = CommandFailure.failed(
-            code: "http-status",
-            "the origin responded with status \(hop.status)",
-            hint: "without --fail this is not a failure, and -o - prints the body"
-        )
-        failure.host = hop.rewrite.urlHost
-        failure.requestMayHaveBeenSent = true
+    /// Whether the body of a response with this status is written.
+    private func writes(_ status: Int) -> Bool { !(outputs.failsOnStatus && status >= 400) || outputs.failsWithBody }
+
+    /// Returns the failure that a complete response is.
+    private func failure(of report: FetchReport, _ call: Call) -> CommandFailure? {
+        let status = report.status
+        let host = report.hops.last?.rewrite.urlHost
+        var failure: CommandFailure?
+        if outputs.failsOnStatus || outputs.failsWithBody, status >= 400 {
+            failure = .failed(
+                code: "http-status",
+                "the origin responded with status \(status)",
+                hint: outputs.failsWithBody
+                    ? nil : "without --fail this is not a failure, and --fail-with-body writes the body"
+            )
+            failure?.curlStatus = CurlExitStatus.httpStatus
+        } else if let refusal = curl.refusal(of: status, location: report.hops.last?.location) {
+            failure = refusal
+        } else if !call.body.takes(status), status != 416 {
+            failure = .failed(
+                code: "range-refused",
+                "the origin sent no part of the resource, so the file cannot be continued",
+                hint: "without -C the whole resource is requested"
+            )
+            failure?.curlStatus = CurlExitStatus.rangeRefused
+        }
+        failure?.host = host
+        failure?.requestMayHaveBeenSent = true
         return failure
     }
 }

@@ -18,12 +18,19 @@ final class BodyDestination: Sendable {
 
     /// - Parameter path: The value of `-o`: a path, `-` for standard output, nil for no output.
     /// - Throws: A usage failure when the file cannot be created, before any request is sent.
-    init(path: String?, standardOutput: StandardStream) throws(CommandFailure) {
+    init(path: String?, standardOutput: StandardStream, option: String = "-o") throws(CommandFailure) {
         switch path {
         case nil: target = .nowhere
         case "-": target = .stream(standardOutput)
-        case let path?: target = try Self.open(path, of: "-o", isPrivate: false)
+        case let path?: target = try Self.open(path, of: option, isPrivate: false)
         }
+    }
+
+    /// Opens a file that gets bytes behind those that it has. What arrives is there at once, so that it can be continued again.
+    init(appendingTo path: String) throws(CommandFailure) {
+        let descriptor = Foundation.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw .usage("-o \(path): \(SystemError.text(errno))") }
+        target = .stream(StandardStream(descriptor: descriptor))
     }
 
     /// Creates a file that only this user can read.
@@ -57,8 +64,23 @@ final class BodyDestination: Sendable {
         if case .file(let file) = target { file.discard() }
     }
 
+    /// Returns the size of a regular file; nil for anything else.
+    static func size(ofFile path: String) -> Int? {
+        guard let attributes = attributes(of: path), attributes[.type] as? FileAttributeType == .typeRegular else {
+            return nil
+        }
+        return (attributes[.size] as? NSNumber)?.intValue
+    }
+
+    /// Returns the attributes of a file, with symbolic links followed; nil when it has none, as a pipe behind `/dev/stdout`.
+    private static func attributes(of path: String) -> [FileAttributeKey: Any]? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return try? FileManager.default.attributesOfItem(atPath: String(cString: resolved))
+    }
+
     private static func failure(_ fault: FileFault) -> CommandFailure {
-        .failed(code: "output-failed", "cannot write \(fault)")
+        .outputFailed("cannot write \(fault)")
     }
 
     private static func open(_ path: String, of option: String, isPrivate: Bool) throws(CommandFailure) -> Target {
@@ -66,9 +88,9 @@ final class BodyDestination: Sendable {
             let hint = option == "-o" ? "give -o FILE, or -o - for standard output" : "give \(option) FILE"
             throw .usage("\(option) has no value", hint: hint)
         }
-        var status = stat()
-        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            guard status.st_mode & S_IFMT != S_IFDIR else {
+        let type = attributes(of: path)?[.type] as? FileAttributeType
+        if access(path, F_OK) == 0, type != .typeRegular {
+            guard type != .typeDirectory else {
                 throw .usage("\(option) \(path) is a directory", hint: "give a file in it")
             }
             // Devices and pipes (/dev/null) are written to, never replaced.

@@ -101,7 +101,7 @@ struct StandardStream: Sendable {
                 var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = Foundation.poll(&poll, 1, -1)
             } else if errno != EINTR {
-                throw .failed(code: "output-failed", "cannot write the output: \(SystemError.text(errno))")
+                throw .outputFailed("cannot write the output: \(SystemError.text(errno))")
             }
         }
     }

@@ -26,6 +26,8 @@ struct FetchReport {
         var droppedFields: [String] = []
         var resolve: Duration?
         var timings: HTTPDNSClient.Exchange.Timings
+        /// The certificates of the server, with `-v`.
+        var certificates: [HTTPDNSClient.Exchange.PeerCertificate] = []
     }
 
     var hops: [Hop]
@@ -55,7 +57,9 @@ struct FetchReport {
     func json() -> JSONValue {
         guard let hop = hops.last else {
             guard let cache else { return .object([:]) }
-            return .object(["status": .integer(status), "bodyBytes": .integer(bodyBytes), "cache": cache.json])
+            return .object([
+                "status": .integer(status), "bodyBytes": .integer(bodyBytes), "cache": cache.json, "hops": .array([]),
+            ])
         }
         var members = hop.rewrite.members.adding([
             "status": .integer(hop.status),
@@ -74,7 +78,7 @@ struct FetchReport {
             ]),
         ])
         if let cache { members["cache"] = cache.json }
-        if hops.count > 1 { members["hops"] = .array(hops.map(json)) }
+        members["hops"] = .array(hops.map(json))
         if let headerFields {
             members["headerFields"] = .array(headerFields.map { .array([.text($0.name), .text($0.value)]) })
         }
@@ -221,7 +225,8 @@ extension FetchReport {
                     location: isRedirect ? Self.location(response, index) : nil,
                     droppedFields: exchange.droppedFields.map(\.rawName),
                     resolve: exchange.resolve,
-                    timings: isLast ? summary?.timings ?? exchange.timings : exchange.timings
+                    timings: isLast ? summary?.timings ?? exchange.timings : exchange.timings,
+                    certificates: exchange.peerCertificates
                 )
             )
         }
@@ -255,8 +260,15 @@ enum HeadText {
         let phrase = response.version == .http2 ? "" : response.status.reasonPhrase
         let lines =
             ["\(response.version) \(response.status.code) \(phrase)".trimmingTrailingBlanks()]
-            + response.headerFields.map { "\($0.name.rawName): \($0.value)" }
+            + response.headerFields.map { "\(name($0.name, response.version)): \($0.value)" }
         return lines.map { PrintableText.line($0) + "\n" }.joined() + "\n"
+    }
+}
+
+extension HeadText {
+    /// Returns the name as it was sent: HTTP/2 has lower-case names only (RFC 9113 section 8.2.1).
+    static func name(_ name: HTTPField.Name, _ version: HTTPDNSClient.HTTPVersion) -> String {
+        version == .http2 ? name.canonicalName : name.rawName
     }
 }
 

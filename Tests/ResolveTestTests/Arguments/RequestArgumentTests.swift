@@ -52,7 +52,7 @@ struct RequestArgumentTests {
     @Test(
         "A header field that is invalid or could end the head is refused",
         arguments: [
-            ["A: b\r\nEvil: c"], ["A: b\nc"], ["A: b\rc"], ["A: b\u{0}c"], ["no colon"], ["A:"], ["A: "], ["sp ace: x"],
+            ["A: b\r\nEvil: c"], ["A: b\nc"], ["A: b\rc"], ["A: b\u{0}c"], ["no colon"], ["sp ace: x"], ["sp ace:"],
             [": x"], [":path: /x"], ["Host: a", "Host: b"], ["A: \u{1}"], [""],
         ]
     )
@@ -71,19 +71,74 @@ struct RequestArgumentTests {
         #expect(failure.map { "\($0)" }?.contains("sesame") == false)
     }
 
-    /// Files keep line breaks where the argument says so.
+    @Test(
+        "A field without a value is left out, and one that is always sent is refused",
+        arguments: ["Accept:", "Host:"]
+    )
+    func removedHeaders(always: String) throws {
+        let argument = try HeaderArgument(["User-Agent:", "X-A: b", "expect: "])
+        #expect(argument.fields.count == 1 && argument.removed == [.userAgent, .expect])
+        #expect(throws: CommandFailure.self) { try HeaderArgument([always]) }
+    }
+
+    /// Files keep line breaks where the option says so.
     @Test("Parts of a body are joined by &, and files lose line breaks as with curl")
     func data() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("one\r\ntwo\n\u{0}", to: "data.txt")
-        let joined = try DataArgument.bytes(["a=1", "@\(file)"], keepsLineBreaks: false)
-        #expect(String(decoding: joined, as: UTF8.self) == "a=1&onetwo")
-        let kept = try DataArgument.bytes(["@\(file)"], keepsLineBreaks: true)
-        #expect(String(decoding: kept, as: UTF8.self) == "one\r\ntwo\n\u{0}")
-        #expect(try DataArgument.bytes([""], keepsLineBreaks: false) == [])
-        let failure = #expect(throws: CommandFailure.self) {
-            try DataArgument.bytes(["@/nonexistent/file"], keepsLineBreaks: false)
+        func text(_ parts: DataArgument...) throws -> String {
+            String(decoding: try DataArgument.bytes(parts), as: UTF8.self)
         }
+        #expect(try text(.init("a=1"), .init("@\(file)")) == "a=1&onetwo")
+        #expect(try text(.init("@\(file)", .binary)) == "one\r\ntwo\n\u{0}")
+        #expect(try text(.init("@\(file)", .raw), .init("b")) == "@\(file)&b")
+        #expect(try text(.init("")) == "")
+        let failure = #expect(throws: CommandFailure.self) { try DataArgument.bytes([.init("@/nonexistent/file")]) }
         #expect(failure?.message.contains("/nonexistent/file") == true)
+    }
+
+    @Test(
+        "Content of --data-urlencode is encoded, and the name before it is not",
+        arguments: [
+            ("a b&c", "a+b%26c"), ("=a=b", "a%3Db"), ("n=a b", "n=a+b"), ("n~-._=~-._", "n~-._=~-._"), ("é", "%C3%A9"),
+        ]
+    )
+    func encodedData(text: String, encoded: String) throws {
+        #expect(String(decoding: try DataArgument.bytes([.init(text, .encoded)]), as: UTF8.self) == encoded)
+    }
+
+    @Test(
+        "A URL without a scheme has http, and a damaged one is not repaired",
+        arguments: [
+            ("one.test", "http://one.test"), ("one.test:80/a://b", "http://one.test:80/a://b"),
+            ("[::1]/", "http://[::1]/"),
+            ("https://one.test", "https://one.test"), ("ftp://one.test/", "ftp://one.test/"), ("http:/a", "http:/a"),
+            ("HTTP:a", "HTTP:a"), ("localhost:8080?u=http://a", "http://localhost:8080?u=http://a"),
+        ]
+    )
+    func completed(text: String, url: String) {
+        #expect(URLArgument.completed(text) == url)
+    }
+
+    @Test(
+        "The file of -O has the last name of the path, and a path without one is refused",
+        arguments: [
+            ("http://a.test/b/c.txt?d=/e", "c.txt"), ("http://a.test/b/", nil), ("http://a.test", nil),
+            ("http://a.test/..", nil), ("http://a.test/b%2fc#d", "b%2fc"),
+        ] as [(String, String?)]
+    )
+    func remoteName(url: String, name: String?) {
+        #expect((try? URLArgument.fileName(of: url)) == name)
+    }
+
+    @Test(
+        "A number of bytes may have a unit",
+        arguments: [
+            ("500", 500), ("100k", 102_400), ("2M", 2_097_152), ("1g", 1 << 30), ("0", nil), ("x", nil), ("", nil),
+        ]
+            as [(String, Int?)]
+    )
+    func bytes(text: String, bytes: Int?) {
+        #expect((try? ByteArgument.bytes(text, of: "--limit-rate")) == bytes)
     }
 }

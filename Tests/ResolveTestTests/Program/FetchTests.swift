@@ -20,24 +20,50 @@ struct FetchTests {
         )
     }
 
-    @Test("The report goes to standard error; the body nowhere, to stdout or to a file")
+    @Test("The report goes to standard error; the body to standard output or to a file")
     func destinations() async throws {
         let server = try RawServer(.readHead, Self.answer())
         let folder = try TemporaryFolder()
-        let nowhere = try await fetch(server, [])
-        #expect(nowhere.status == 0)
-        #expect(nowhere.output == "")
-        #expect(nowhere.error.contains("-> 200, HTTP/1.1, 5 bytes, text/plain\n"))
-        #expect(nowhere.error.contains("mapping, fresh, no expiry  --map\n"))
-        #expect(nowhere.error.contains("127.0.0.1:\(server.port)\n"))
-
-        let standard = try await fetch(server, ["-o", "-"])
-        #expect(standard.output == "hello")
+        for arguments in [[], ["-o", "-"]] {
+            let standard = try await fetch(server, arguments)
+            #expect(standard.status == 0)
+            #expect(standard.output == "hello")
+            #expect(standard.error.contains("-> 200, HTTP/1.1, 5 bytes, text/plain\n"))
+            #expect(standard.error.contains("mapping, fresh, no expiry  --map\n"))
+            #expect(standard.error.contains("127.0.0.1:\(server.port)\n"))
+        }
 
         let file = try await fetch(server, ["-o", "\(folder.path)/body.txt"])
         #expect(file.output == "")
         #expect(folder.read("body.txt") == "hello")
         #expect(try folder.names == ["body.txt"])
+    }
+
+    @Test(
+        "On a terminal the body is discarded, unless -o - asks for it",
+        .enabled(if: Command.find("script") != nil),
+        arguments: [("", false), ("-o -", true)]
+    )
+    func terminal(option: String, isShown: Bool) async throws {
+        let server = try RawServer(.readHead, Self.answer())
+        let line = "\(Program.path) fetch http://one.test:\(server.port)/ --map one.test=127.0.0.1 \(option)"
+        let run = try await Command("script", ["-qec", line, "/dev/null"]).run()
+        #expect(run.status == 0 && run.output.contains("200, HTTP/1.1, 5 bytes"), "\(run)")
+        #expect(run.output.contains("hello") == isShown, "\(run)")
+    }
+
+    @Test("With -s there is no report and no error, and -S shows the error")
+    func silent() async throws {
+        let server = try RawServer(.readHead, Self.answer("404 Not Found"))
+        let silent = try await fetch(server, ["-s", "-H", "Host: other.test"])
+        #expect(silent.status == 0 && silent.output == "hello" && silent.error == "", "\(silent)")
+        let failed = try await fetch(server, ["-sf"])
+        #expect(failed.status == 22 && failed.output == "" && failed.error == "", "\(failed)")
+        let shown = try await fetch(server, ["-sSf"])
+        #expect(shown.status == 22 && shown.error.hasPrefix("resolve-test: the origin responded with status 404"))
+        #expect(shown.error.split(separator: "\n").count == 1)
+        // What cannot be run is reported in any case.
+        #expect(try await fetch(server, ["-s", "--nope"]).error.contains("Unknown option"))
     }
 
     @Test("A body that breaks off leaves the old file and no half one")
@@ -51,7 +77,7 @@ struct FetchTests {
         let folder = try TemporaryFolder()
         let file = try folder.write("old", to: "body.txt")
         let result = try await fetch(server, ["-o", file])
-        #expect(result.status == 1)
+        #expect(result.status == 18)
         #expect(result.error.split(separator: "\n").count == 1)
         #expect(folder.read("body.txt") == "old")
         #expect(try folder.names == ["body.txt"])
@@ -85,7 +111,7 @@ struct FetchTests {
                 "originalURL", "addressURL", "host", "serverName", "resolveEntry", "addresses", "source", "provider",
                 "cached", "stale", "ageSeconds", "timeToLiveSeconds", "generation", "location", "failedProviders",
                 "tagged", "status", "httpVersion", "tlsVersion", "tlsCipherSuite", "remoteAddress",
-                "bodyBytes", "wireBytes", "timings",
+                "bodyBytes", "wireBytes", "timings", "hops",
             ]
         )
         #expect(json["host"] == .text("one.test:\(server.port)"))
@@ -100,6 +126,8 @@ struct FetchTests {
         #expect(timings?.names == ["resolve", "connect", "tls", "firstByte", "total"])
         #expect(timings?["tls"] == .null)
         #expect(!result.output.contains(".invalid"))
+        #expect(result.output.contains("\"hops\" : [\n    {\n"))
+        #expect(!result.output.contains("hello"))
     }
 
     @Test("The flag -d posts a form as curl does, unless -X and -H change that")
@@ -142,17 +170,21 @@ struct FetchTests {
         let failed = try await fetch(server, ["--fail", "-o", file])
         #expect(folder.read("body.txt") == "old")
         #expect(try folder.names == ["body.txt"])
-        #expect(failed.status == 1)
+        #expect(failed.status == 22)
         #expect(failed.error.contains("-> 404, HTTP/1.1"))
         #expect(failed.error.contains("resolve-test: the origin responded with status 404"))
+        let withBody = try await fetch(server, ["--fail-with-body"])
+        #expect(withBody.status == 22 && withBody.output == "hello")
+        let json = try JSONObject(try await fetch(server, ["--fail", "--json"]).error)
+        #expect(json["error"]?["exitStatus"] == .integer(22) && json["error"]?["code"] == .text("http-status"))
     }
 
-    @Test("A redirect is followed, with a hop per request, and dropped fields are shown")
+    @Test("With -L redirects are followed, each hop is shown, and so are dropped fields")
     func redirectFollowed() async throws {
         let second = try RawServer(.readHead, Self.answer())
         let place = "http://127.0.0.1:\(second.port)/x"
         let first = try RawServer { _ in [.readHead, Self.answer("302 Found", "", fields: "Location: \(place)\r\n")] }
-        let secrets = ["-H", "Authorization: Bearer canary", "-H", "Cookie: a=canary"]
+        let secrets = ["-L", "-H", "Authorization: Bearer canary", "-H", "Cookie: a=canary"]
         let text = try await fetch(first, secrets)
         #expect(text.status == 0, "\(text.error)")
         #expect(text.error.contains("hop 1  http://one.test:\(first.port)/a?b -> 302 \(place)\n"))
@@ -162,16 +194,130 @@ struct FetchTests {
         #expect(!second.connections[0].text.contains("canary"))
         let json = try JSONObject(try await fetch(first, secrets + ["--json"]).output)
         #expect(json["status"] == .integer(200) && json.names.contains("hops"))
+        #expect(!second.text.contains("canary"))
+        let trusted = try await fetch(first, secrets + ["--location-trusted"])
+        #expect(trusted.status == 0 && second.count(of: "Authorization: Bearer canary") == 1, "\(second.text)")
     }
 
-    @Test("With --max-redirects 0 a redirect is shown, not followed")
-    func redirect() async throws {
-        let server = try RawServer(.readHead, Self.answer("302 Found", "", fields: "Location: https://two.test/x\r\n"))
-        let result = try await fetch(server, ["--max-redirects", "0"])
-        #expect(result.status == 0)
+    @Test("Without -L a redirect is the result, with its body", arguments: [[], ["--max-redirs", "5"]])
+    func redirect(arguments: [String]) async throws {
+        let server = try RawServer(
+            .readHead,
+            Self.answer("302 Found", "moved", fields: "Location: https://two.test/x\r\n")
+        )
+        let result = try await fetch(server, arguments)
+        #expect(result.status == 0 && result.output == "moved")
         #expect(result.error.contains("-> 302 https://two.test/x\n"))
-        #expect(result.error.contains("the redirect was not followed: resolve-test fetch https://two.test/x\n"))
+        #expect(result.error.contains("the redirect was not followed; -L follows it\n"))
+        #expect(result.error.contains("without -L, --max-redirs has no effect") == !arguments.isEmpty)
         #expect(server.connections.count == 1)
+    }
+
+    @Test("With --max-redirs 0 and -L a redirect is a failure without a body")
+    func noRedirects() async throws {
+        let server = try RawServer(.readHead, Self.answer("302 Found", "moved", fields: "Location: /x\r\n"))
+        let result = try await fetch(server, ["-L", "--max-redirs", "0"])
+        #expect(result.status == 47 && result.output == "", "\(result)")
+        #expect(server.connections.count == 1)
+    }
+
+    @Test("With -C a file is continued, and a whole response is refused")
+    func continued() async throws {
+        let server = try RawServer { number in
+            let isPart = number == 0
+            return [
+                .readHead,
+                Self.answer(
+                    isPart ? "206 Partial Content" : "200 OK",
+                    isPart ? "lo" : "hello",
+                    fields: isPart ? "Content-Range: bytes 3-4/5\r\n" : ""
+                ),
+            ]
+        }
+        let folder = try TemporaryFolder()
+        let file = try folder.write("hel", to: "body.txt")
+        #expect(try await fetch(server, ["-C", "-", "-o", file]).status == 0)
+        #expect(folder.read("body.txt") == "hello")
+        #expect(server.connections[0].text.contains("\r\nRange: bytes=3-\r\n"))
+        let whole = try await fetch(server, ["-C", "-", "-o", file])
+        #expect(whole.status == 33 && whole.error.contains("cannot be continued"), "\(whole)")
+        #expect(folder.read("body.txt") == "hello")
+        // An empty file begins at its first byte.
+        let empty = try folder.write("", to: "empty.txt")
+        #expect(try await fetch(server, ["-C", "-", "-o", empty]).status == 0 && folder.read("empty.txt") == "hello")
+    }
+
+    @Test("With -v the heads are printed without secrets, and the certificate of the server")
+    func trace() async throws {
+        let server = try RawServer(.readHead, Self.answer(fields: "Set-Cookie: s=canary\r\n"))
+        let result = try await fetch(server, ["-sv", "-u", "me:canary", "-H", "X-A: b"])
+        #expect(result.output == "hello" && !result.error.contains("canary"), "\(result)")
+        #expect(result.error.contains("> GET /a?b HTTP/1.1\n> Host: one.test:\(server.port)\n"), "\(result)")
+        #expect(result.error.contains("> X-A: b\n") && result.error.contains("> Authorization: (redacted)\n"))
+        #expect(result.error.contains("< HTTP/1.1 200 OK\n< Content-Type: text/plain\n< Set-Cookie: (redacted)\n"))
+        #expect(result.error.contains("* connected to 127.0.0.1:\(server.port)\n"))
+        #expect(!result.error.contains("hop 1  http://one.test:\(server.port)/a?b -> "))
+    }
+
+    @Test("With --retry a 503 and, if asked for, a refused connection are tried again")
+    func retry() async throws {
+        let server = try RawServer { number in [.readHead, Self.answer(number == 0 ? "503 Busy" : "200 OK")] }
+        let result = try await fetch(server, ["--retry", "2", "--retry-delay", "0.05"])
+        #expect(result.status == 0 && result.output == "hello" && server.connections.count == 2, "\(result)")
+        let refused = ["fetch", "http://127.0.0.1:1/", "--retry", "1", "--retry-delay", "0.05", "--json"]
+        for (more, tries) in [([], 1), (["--retry-connrefused"], 2)] {
+            let result = try await Program.run(refused + more)
+            #expect(result.status == 7 && result.error.ranges(of: "\"port\":1,").count == tries, "\(result)")
+        }
+    }
+
+    @Test("With --limit-rate a body takes its time")
+    func limitedRate() async throws {
+        let server = try RawServer(.readHead, Self.answer("200 OK", String(repeating: "x", count: 200)))
+        let start = ContinuousClock.now
+        let result = try await fetch(server, ["--limit-rate", "40"])
+        #expect(result.status == 0 && result.output.count == 200)
+        let elapsed = start.duration(to: .now)
+        #expect(elapsed > .seconds(4) && elapsed < .seconds(50), "\(elapsed)")
+    }
+
+    @Test("With --unix-socket the request goes through the socket")
+    func unixSocket() async throws {
+        let folder = try TemporaryFolder()
+        let server = try RawServer(unixSocket: folder.path("s")) { _ in [.readHead, Self.answer()] }
+        let result = try await Program.run(["fetch", "-s", "one.test/a", "--unix-socket", folder.path("s")])
+        #expect(result.status == 0 && result.output == "hello", "\(result)")
+        #expect(server.text.hasPrefix("GET /a HTTP/1.1\r\nHost: one.test\r\n"))
+    }
+
+    @Test("With --connect-timeout an address that does not answer is given up")
+    func connectTimeout() async throws {
+        let hole = try BlackHole()
+        let url = "http://\(hole.address):\(hole.port)/"
+        let result = try await Program.run(["fetch", url, "--connect-timeout", "0.3"])
+        #expect(result.status == 28 && result.error.contains("--connect-timeout"), "\(result)")
+        // The default is 5 s.
+        #expect(result.error.contains("no TCP connection within 300 ms"), "\(result)")
+    }
+
+    @Test(
+        "Contradicting options and bad values are refused, and nothing is sent",
+        arguments: [
+            ["-I", "-d", "a"], ["-F", "a=b", "-d", "c"], ["-T", "/dev/null", "-d", "a"], ["-4", "-6"],
+            ["-o", "a", "-O"],
+            ["-C", "5", "-r", "0-1"], ["-C", "x"], ["-u", "me"], ["-b", "cookies.txt"], ["-e", "http://a.test;auto"],
+            ["-F", "nothing"], ["-F", "a=@b;headers=c"], ["--limit-rate", "fast"], ["--max-redirs", "101", "-L"],
+            ["--retry", "-1"], ["--resolve", "one.test"], ["--connect-to", "one.test"], ["--tls-max", "1.1"],
+            ["--proto", "ftp"], ["--http1.1", "--http2"], ["-x", "ftp://a.test"], ["-H", "Host:"],
+            ["--pinnedpubkey", "x"],
+            ["--json", "-w", "x"], ["--json", "-D", "-"], ["-X", "G T"], ["--connect-to", "a.test:80:b.test:81"],
+        ]
+    )
+    func refused(arguments: [String]) async throws {
+        let server = try RawServer(.hang)
+        let result = try await fetch(server, arguments)
+        #expect(result.status == 2 && result.output == "", "\(result)")
+        #expect(server.connections.isEmpty)
     }
 
     @Test("With --cache a response is stored, and its source and age are shown")
@@ -202,8 +348,9 @@ struct FetchTests {
     func limit() async throws {
         let server = try RawServer(.readHead, .hang)
         let result = try await fetch(server, ["--max-time", "0.2", "--json"])
-        #expect(result.status == 1)
-        #expect(try JSONObject(result.error)["error"]?["code"] == .text("timed-out"))
+        #expect(result.status == 28)
+        let error: JSONObject? = try JSONObject(result.error)["error"]
+        #expect(error?["code"] == .text("timed-out") && error?["exitStatus"] == .integer(28))
     }
 
     @Test("A reader that goes away ends the program quietly")
@@ -276,7 +423,7 @@ struct FetchTests {
             "fetch", "http://one.test/a", "--map", "one.test=\(target)", "--har", folder.path("a.har"),
             "--report", folder.path("a.html"),
         ])
-        #expect(result.status == 1 && result.error.split(separator: "\n").count == 1)
+        #expect(result.status == (isBroken ? 18 : 7) && result.error.split(separator: "\n").count == 1)
         #expect(folder.read("a.har")?.contains(isBroken ? "connection-lost/body" : "connect-failed/connect") == true)
         #expect(folder.read("a.html")?.contains(isBroken ? "<b>connection-lost</b>" : "<b>connect-failed</b>") == true)
     }
@@ -286,7 +433,7 @@ struct FetchTests {
         let server = try RawServer(.readHead, Self.answer("404 Not Found"))
         let folder = try TemporaryFolder()
         let result = try await fetch(server, ["--fail", "--har", folder.path("a.har")])
-        #expect(result.status == 1 && folder.read("a.har")?.contains("\"status\":404") == true)
+        #expect(result.status == 22 && folder.read("a.har")?.contains("\"status\":404") == true)
     }
 
     @Test("A file that cannot be written is an error before the request", arguments: ["--har", "--report"])

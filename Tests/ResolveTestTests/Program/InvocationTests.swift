@@ -171,9 +171,9 @@ struct InvocationTests {
                 + "services; or --doh URL, or a provider of kind doh in the route of the file)"
         ),
         Run(
-            "fetch http://a.test/ --nope",
+            "fetch http://a.test/ --mapp",
             2,
-            error: "Unknown option '--nope'. Did you mean '--map'? (see resolve-test fetch --help)"
+            error: "Unknown option '--mapp'. Did you mean '--map'? (see resolve-test fetch --help)"
         ),
         Run(
             "explain http://a.test/ --family v5",
@@ -216,11 +216,26 @@ struct InvocationTests {
             2,
             error: "--json and -o - both use standard output (write the body to a file with -o FILE)"
         ),
+        Run("fetch", 2, error: "Missing expected argument '<URL>' (see resolve-test fetch --help)"),
+        Run(
+            "fetch http://one.test/ --raw",
+            2,
+            error:
+                "fetch does not have curl's --raw (leave it out: without --compressed no content coding is removed, and "
+                + "a transfer coding always is)"
+        ),
+        Run("fetch one.test two.test", 2, error: "fetch takes one URL, and 2 are given (run fetch once for each URL)"),
+        Run(
+            "fetch one.test -sXfoo=bar -w %{nope}",
+            2,
+            error:
+                "-w: there is no variable \"nope\" (variables are \(WriteOut.names.sorted().joined(separator: ", ")))"
+        ),
         Run("fetch http://one.test/ -o /", 2, error: "-o / is a directory (give a file in it)"),
         Run("export", 2, error: "there are no mappings to export (give FILE or --map HOST=ADDRESS)"),
         Run(
             "fetch http://one.test:1/ --map one.test=127.0.0.1",
-            1,
+            7,
             error: "the request to one.test:1 failed: 127.0.0.1:1 connect: Connection refused (N ms) (check that the "
                 + "address serves this port: resolve-test explain shows its source)"
         ),
@@ -294,6 +309,14 @@ struct InvocationTests {
             "explain https://user:sesame@one.test/ --map one.test=127.0.0.1 -v",
             "explain https://user:sesame@one.test/ --map one.test=127.0.0.1 --json",
             "fetch https://user:sesame@one.test:1/ --map one.test=127.0.0.1 -v",
+            "fetch -u user:sesame http://one.test:1/ --map one.test=127.0.0.1 -v",
+            "fetch -uuser:sesame --digest http://one.test:1/ --map one.test=127.0.0.1 -v",
+            "fetch --oauth2-bearer sesame http://one.test:1/ --map one.test=127.0.0.1 -v",
+            "fetch -x http://user:sesame@127.0.0.1:1 http://one.test/ -v",
+            "fetch -x ftp://user:sesame@127.0.0.1:1 http://one.test/",
+            "fetch -x 127.0.0.1:1 -U user:sesame http://one.test/ -v", "fetch -U user:sesame http://one.test/",
+            "fetch -E /nonexistent:sesame https://one.test:1/ --map one.test=127.0.0.1 -v",
+            "fetch -b a=sesame -d password=sesame http://one.test:1/ --map one.test=127.0.0.1 -v",
             "bench https://user:sesame@one.test:1/ --map one.test=127.0.0.1 -v",
             "bench https://user:sesame@one.test:0/",
         ]

@@ -126,7 +126,7 @@ struct ServerTests {
                 "--cacert", rig.certificateAuthorityFile, "--json",
             ]
         )
-        #expect(result.status == 1)
+        #expect(result.status == 60)
         #expect(result.output == "")
         let error: JSONObject? = try JSONObject(result.error)["error"]
         #expect(error?["host"] == .text("img.shop.test"))
@@ -215,7 +215,7 @@ struct ServerTests {
         }
         let inherited = try await fetch("img.shop.test", rig.certificateAuthorityFile)
         #expect(inherited.status == 0 && inherited.error.contains("certificate verified"), "\(inherited)")
-        #expect(try await fetch("img.shop.test", stranger).status == 1)
+        #expect(try await fetch("img.shop.test", stranger).status == 60)
         #expect(try await fetch("one.test", stranger).status == 0)
         let unverified = try await fetch("any.test", stranger)
         #expect(unverified.status == 0 && unverified.error.contains("SNI any.test, certificate NOT verified"))
@@ -260,6 +260,28 @@ struct ServerTests {
         _ = rig
     }
 
+    @Test("With -k any certificate is accepted, and the report says so")
+    func insecure() async throws {
+        let rig = try await ServerRig.shared()
+        let arguments = ["fetch", "https://one.test:\(rig.tlsPort)/empty", "--map", "one.test=127.0.0.5"]
+        #expect(try await Program.run(arguments).status == 60)
+        let result = try await Program.run(arguments + ["-k"])
+        #expect(result.status == 0, "\(result)")
+        #expect(result.error.contains("certificate NOT verified") && !result.error.contains("certificate verified"))
+    }
+
+    @Test("With -v the certificate of the server is shown: its names, issuer and times")
+    func certificateShown() async throws {
+        let rig = try await ServerRig.shared()
+        let url = "https://one.test:\(rig.tlsPort)/a.jpg"
+        let result = try await Program.run(["fetch", url, "-v", "-o", "/dev/null"] + flags(rig))
+        #expect(result.status == 0, "\(result)")
+        #expect(result.error.contains(/\* certificate: subject .*; issuer .+\n/))
+        #expect(result.error.contains(/\* certificate: valid from .* GMT to .* GMT\n/))
+        #expect(result.error.contains(/\* certificate: names .*DNS:one\.test/))
+        #expect(result.error.contains("> GET /a.jpg HTTP/2\n") && result.error.contains("< HTTP/2 200\n"))
+    }
+
     @Test("A download is written completely to its file")
     func download() async throws {
         let rig = try await ServerRig.shared()
@@ -269,6 +291,7 @@ struct ServerTests {
         )
         #expect(result.status == 0, "\(result)")
         #expect(result.error.contains("SNI one.test, certificate verified"))
+        #expect(result.output == "")
         #expect(FileManager.default.contents(atPath: "\(folder.path)/a.jpg")?.count == 1024)
     }
 }

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import Foundation
+internal import HTTPDNS
+internal import HTTPTypes
+
+extension CurlOptions {
+    /// Returns the request of a command line, and applies its options to the settings of the client.
+    func request(
+        _ urlText: String,
+        _ options: RequestOptions,
+        _ common: CommonOptions,
+        _ settings: inout ClientSettings
+    ) throws(CommandFailure) -> HTTPDNSClient.Request {
+        var url = URLArgument.completed(urlText)
+        try checkBody(options)
+        if putsDataInQuery, !options.data.isEmpty {
+            url = URLArgument.appending(String(decoding: try DataArgument.bytes(options.data), as: UTF8.self), to: url)
+        }
+        if let uploadFile, uploadFile != "-" { url = URLArgument.naming(uploadFile, in: url) }
+        var request = try options.request(url, common, &settings, sendsData: !putsDataInQuery)
+        try setBody(of: &request)
+        if let method = try options.givenMethod {
+            request.method = method
+        } else if isHead {
+            request.method = .head
+        }
+        addFields(to: &request)
+        try addCredential(to: &request)
+        try addLimits(to: &request)
+        try applyRedirects(options, to: &request, &settings)
+        request.options.decodesBody = decodesBody
+        if let retries { request.options.retries = try retryPolicy(retries, request.method) }
+        try connection.apply(to: &request, &settings)
+        return request
+    }
+
+    private func checkBody(_ options: RequestOptions) throws(CommandFailure) {
+        let bodies = [
+            options.data.isEmpty || putsDataInQuery ? nil : "-d", form.isEmpty ? nil : "-F",
+            uploadFile.map { _ in "-T" }, isHead ? "-I" : nil,
+        ].compactMap(\.self)
+        guard bodies.count <= 1 else {
+            throw .usage("\(bodies.joined(separator: " and ")) cannot be combined: each has its own method and body")
+        }
+    }
+
+    private func setBody(of request: inout HTTPDNSClient.Request) throws(CommandFailure) {
+        if !form.isEmpty {
+            var parts: [HTTPDNSClient.Request.Body.Part] = []
+            for text in form { parts.append(try FormArgument.part(text)) }
+            request.body = .multipart(parts)
+            request.method = .post
+        }
+        if let uploadFile {
+            // The library reads regular files only. A file that is missing is an error of the call.
+            let isStream = access(uploadFile, F_OK) == 0 && BodyDestination.size(ofFile: uploadFile) == nil
+            if uploadFile == "-" || uploadFile == "." {
+                request.body = .bytes(try InputFile.bytes("-", option: "-T "))
+            } else if isStream {
+                request.body = .bytes(try InputFile.bytes(uploadFile, option: "-T "))
+            } else {
+                request.body = .file(uploadFile)
+            }
+            request.method = .put
+        }
+    }
+
+    private func addFields(to request: inout HTTPDNSClient.Request) {
+        func add(_ name: HTTPField.Name, _ value: String) {
+            if !request.headerFields.contains(name) { request.headerFields[name] = value }
+        }
+        // An empty value means no such field, which the client sends in no case.
+        if let userAgent, !userAgent.isEmpty { add(.userAgent, userAgent) }
+        if let referer, !referer.isEmpty { add(.referer, referer) }
+        if !cookies.isEmpty {
+            request.headerFields.append(HTTPField(name: .cookie, value: cookies.joined(separator: "; ")))
+        }
+        if let range { add(.range, "bytes=\(range)") }
+    }
+
+    private func addCredential(to request: inout HTTPDNSClient.Request) throws(CommandFailure) {
+        for text in cookies where !text.contains("=") {
+            throw .usage("-b \(text) has no =: cookies are not read from a file", hint: "write -b 'NAME=VALUE'")
+        }
+        if let referer, referer.hasSuffix(";auto") {
+            throw .usage("-e ...;auto is not supported: redirects get no new Referer", hint: "write -e URL")
+        }
+        var value: String?
+        if let user {
+            guard let colon = user.firstIndex(of: ":") else {
+                throw .usage("-u has no password, and fetch does not ask for one", hint: "write -u USER:PASSWORD")
+            }
+            if usesDigest, !usesBasic {
+                let password = String(user[user.index(after: colon)...])
+                request.options.credential = .digest(user: String(user[..<colon]), password: HTTPDNSSecret { password })
+            } else {
+                value = "Basic " + Data(user.utf8).base64EncodedString()
+            }
+        }
+        if let bearerToken { value = "Bearer \(bearerToken)" }
+        guard let value, !request.headerFields.contains(.authorization) else { return }
+        var field = HTTPField(name: .authorization, value: value)
+        field.indexingStrategy = .disallow
+        request.headerFields.append(field)
+    }
+
+    private func addLimits(to request: inout HTTPDNSClient.Request) throws(CommandFailure) {
+        if let rateLimit {
+            let limit = HTTPDNSClient.ByteLimit.bytes(try ByteArgument.bytes(rateLimit, of: "--limit-rate"))
+            request.options.bandwidth = .init(receiving: limit, sending: limit)
+        }
+        if let maximumBody {
+            request.options.maximumResponseBody = .bytes(try ByteArgument.bytes(maximumBody, of: "--max-filesize"))
+        }
+    }
+
+    private func retryPolicy(_ limit: Int, _ method: HTTPRequest.Method) throws(CommandFailure)
+        -> HTTPDNSClient.RetryPolicy
+    {
+        guard (0...100).contains(limit) else { throw .usage("--retry \(limit) is out of range; allowed: 0 to 100") }
+        if let retryDelay, !(0...3600).contains(retryDelay) {
+            throw .usage("--retry-delay is out of range; allowed: 0 to 3600 seconds")
+        }
+        var policy = HTTPDNSClient.RetryPolicy()
+        policy.limit = limit
+        policy.methods.insert(method)
+        policy.statuses = retriesEverything ? Set(400...599) : [408, 429, 500, 502, 503, 504]
+        policy.errors = [.timedOut]
+        if retriesConnecting || retriesEverything { policy.errors.formUnion([.connectFailed, .proxyUnreachable]) }
+        if retriesEverything { policy.errors.formUnion([.connectionLost, .resolveFailed, .transportFailed]) }
+        let delay = retryDelay.flatMap { $0 > 0 ? Duration.seconds($0) : nil }
+        policy.delay = delay ?? .seconds(1)
+        policy.maximumDelay = delay ?? .seconds(600)
+        policy.maximumRetryAfter = .seconds(600)
+        return policy
+    }
+}
+
+extension CurlOptions {
+    /// The limit of redirects with `-L`; nil for that of the file.
+    private var redirectLimit: Int? {
+        get throws(CommandFailure) {
+            guard let maximumRedirects else { return nil }
+            guard (-1...100).contains(maximumRedirects) else {
+                throw .usage("--max-redirs \(maximumRedirects) is out of range; allowed: -1 to 100")
+            }
+            return maximumRedirects < 0 ? 100 : maximumRedirects
+        }
+    }
+
+    /// Whether redirects are followed.
+    var isFollowing: Bool { followsRedirects || trustsRedirects }
+
+    private func applyRedirects(
+        _ options: RequestOptions,
+        to request: inout HTTPDNSClient.Request,
+        _ settings: inout ClientSettings
+    ) throws(CommandFailure) {
+        let limit = try redirectLimit
+        guard isFollowing else {
+            if maximumRedirects != nil { settings.notes.append("without -L, --max-redirs has no effect") }
+            request.options.redirects = .never
+            return
+        }
+        var policy = settings.configuration.redirects
+        if let limit {
+            policy.limit = limit
+        } else if !settings.readsFile {
+            policy.limit = Self.defaultRedirects
+        }
+        request.options.redirects = policy
+        let method = try options.givenMethod
+        let (trusts, headers) = (trustsRedirects, request.headerFields)
+        guard trusts || method != nil else { return }
+        settings.configuration.redirectHook = { redirect in
+            var next = redirect.next
+            // -X names the method of every request of the call.
+            if let method { next.method = method }
+            if trusts {
+                for name in redirect.droppedFields {
+                    next.headerFields.append(contentsOf: headers.filter { $0.name == name && $0.name != .contentType })
+                }
+            }
+            return .change(next)
+        }
+    }
+
+    /// The limit of curl.
+    static let defaultRedirects = 50
+
+    /// The failure when a redirect would be one too many and the client returned it, because the limit is 0.
+    func refusal(of status: Int, location: String?) -> CommandFailure? {
+        guard isFollowing, maximumRedirects == 0, [301, 302, 303, 307, 308].contains(status), location != nil else {
+            return nil
+        }
+        var failure = CommandFailure.failed(
+            code: "\(HTTPDNSClientError.Code.tooManyRedirects)",
+            "the origin redirects, and --max-redirs 0 follows no redirect",
+            hint: "without -L the redirect is the response"
+        )
+        failure.curlStatus = CurlExitStatus.tooManyRedirects
+        failure.requestMayHaveBeenSent = true
+        return failure
+    }
+}
+
+/// The URL of `fetch`.
+enum URLArgument {
+    /// Returns the URL with a scheme: http unless there is one, as in curl. `http:/one.test` stays, and is refused.
+    static func completed(_ text: String) -> String {
+        let beforePath = text.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let hasScheme = beforePath.hasSuffix(":") && text.dropFirst(beforePath.count).hasPrefix("//")
+        let lower = text.lowercased()
+        return hasScheme || lower.hasPrefix("http:") || lower.hasPrefix("https:") ? text : "http://\(text)"
+    }
+
+    /// Returns the URL with more items in its query.
+    static func appending(_ query: String, to url: String) -> String {
+        let base = url.prefix { $0 != "#" }
+        return "\(base)\(base.contains("?") ? "&" : "?")\(query)\(url.dropFirst(base.count))"
+    }
+
+    /// Returns the URL with the name of an uploaded file behind it, if its path ends with a slash.
+    static func naming(_ file: String, in url: String) -> String {
+        let end = url.firstIndex { $0 == "?" || $0 == "#" } ?? url.endIndex
+        let path = url[..<end]
+        let hasPath = path.drop { $0 != ":" }.dropFirst("://".count).contains("/")
+        guard path.hasSuffix("/") || !hasPath, let name = file.split(separator: "/").last else { return url }
+        let allowed = CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+        let encoded = String(name).addingPercentEncoding(withAllowedCharacters: allowed) ?? String(name)
+        return "\(path)\(hasPath ? "" : "/")\(encoded)\(url[end...])"
+    }
+
+    /// Returns the last part of the path, the name of the file of `-O`.
+    /// - Throws: ``CommandFailure`` for a path without a name.
+    static func fileName(of url: String) throws(CommandFailure) -> String {
+        let path = url.prefix { $0 != "?" && $0 != "#" }.drop { $0 != ":" }.dropFirst("://".count)
+        let name = path.contains("/") ? path.split(separator: "/", omittingEmptySubsequences: false).last ?? "" : ""
+        guard !name.isEmpty, name != ".", name != ".." else {
+            throw .usage("-O: the URL has no file name", hint: "name the file with -o FILE")
+        }
+        return String(name)
+    }
+}
+
+/// A number of bytes with a unit, as curl reads it.
+enum ByteArgument {
+    /// Returns the bytes of `500`, `100k`, `2M` or `1G`, in units of 1,024.
+    static func bytes(_ text: String, of option: String) throws(CommandFailure) -> Int {
+        let units: [Character: Int] = ["k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "b": 1]
+        let unit = text.last.flatMap { units[Character($0.lowercased())] }
+        let digits = unit == nil ? text[...] : text.dropLast()
+        guard let number = Int(digits), number > 0 else {
+            throw .usage("\(option) \"\(text)\" is not a number of bytes", hint: "such as \(option) 100k")
+        }
+        let (bytes, overflow) = number.multipliedReportingOverflow(by: unit ?? 1)
+        guard !overflow else { throw .usage("\(option) \"\(text)\" is too large") }
+        return bytes
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import ArgumentParser
+internal import Foundation
+
+/// A value of `-d` and its relatives: a part of a request body, by curl's rules.
+struct DataArgument: ExpressibleByArgument, Hashable, Sendable {
+    /// The reading of the value.
+    enum Kind: String, Hashable, Sendable {
+        /// `-d`, `--data-ascii`: `@FILE` is read without its CR, LF and NUL.
+        case plain
+        /// `--data-binary`: `@FILE` is read unchanged.
+        case binary
+        /// `--data-raw`: an `@` is a character.
+        case raw
+        /// `--data-urlencode`: the content is percent-encoded.
+        case encoded
+
+        /// - Parameter option: The option as written: `-d`, `--data-raw`.
+        init?(option: String) {
+            switch option {
+            case "-d", "--data", "--data-ascii": self = .plain
+            case "--data-binary": self = .binary
+            case "--data-raw": self = .raw
+            case "--data-urlencode": self = .encoded
+            default: return nil
+            }
+        }
+    }
+
+    let kind: Kind
+    let text: String
+
+    init(_ text: String, _ kind: Kind = .plain) { (self.text, self.kind) = (text, kind) }
+
+    /// Creates a part from a value, or from one that ``marked(_:_:)`` returned.
+    init(argument: String) {
+        guard let end = argument.firstIndex(of: "\0"), let kind = Kind(rawValue: String(argument[..<end])) else {
+            self.init(argument)
+            return
+        }
+        self.init(String(argument[argument.index(after: end)...]), kind)
+    }
+
+    /// Returns the value with its reading in front. All parts are values of one option then, which keeps their order. A NUL
+    /// cannot be in an argument of a program.
+    static func marked(_ value: String, _ kind: Kind) -> String {
+        kind == .plain ? value : "\(kind.rawValue)\0\(value)"
+    }
+
+    /// Returns the bytes of a body: the parts, joined by `&`.
+    static func bytes(_ parts: [DataArgument]) throws(CommandFailure) -> [UInt8] {
+        var body: [UInt8] = []
+        for (index, part) in parts.enumerated() {
+            if index > 0 { body.append(UInt8(ascii: "&")) }
+            body += try part.bytes()
+        }
+        return body
+    }
+
+    private func bytes() throws(CommandFailure) -> [UInt8] {
+        switch kind {
+        case .raw: return Array(text.utf8)
+        case .encoded: return try encodedBytes()
+        case .plain, .binary:
+            guard text.hasPrefix("@") else { return Array(text.utf8) }
+            let content = try InputFile.bytes(text.dropFirst(), option: kind == .plain ? "-d @" : "--data-binary @")
+            return kind == .binary ? content : content.filter { $0 != 0x0d && $0 != 0x0a && $0 != 0x00 }
+        }
+    }
+
+    /// Returns the bytes of `CONTENT`, `=CONTENT`, `NAME=CONTENT`, `@FILE` or `NAME@FILE`.
+    private func encodedBytes() throws(CommandFailure) -> [UInt8] {
+        guard let separator = text.firstIndex(where: { $0 == "=" || $0 == "@" }) else {
+            return Self.percentEncoded(Array(text.utf8))
+        }
+        let rest = text[text.index(after: separator)...]
+        let content =
+            text[separator] == "=" ? Array(rest.utf8) : try InputFile.bytes(rest, option: "--data-urlencode @")
+        let name = text[..<separator]
+        return Array((name.isEmpty ? "" : "\(name)=").utf8) + Self.percentEncoded(content)
+    }
+
+    /// Returns the bytes as curl encodes them: letters, digits and `-._~` stay, and a blank is `+`.
+    private static func percentEncoded(_ bytes: [UInt8]) -> [UInt8] {
+        let digits = Array("0123456789ABCDEF".utf8)
+        return bytes.flatMap { byte -> [UInt8] in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                [byte]
+            case UInt8(ascii: " "): [UInt8(ascii: "+")]
+            default: [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+    }
+}
+
+/// A file that an argument names; `-` is standard input.
+enum InputFile {
+    /// Returns the content.
+    /// - Parameter option: The option with the sign in front of the path, for errors.
+    static func bytes(_ path: some StringProtocol, option: String) throws(CommandFailure) -> [UInt8] {
+        do {
+            let handle =
+                path == "-"
+                ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: String(path)))
+            return Array(try handle.readToEnd() ?? Data())
+        } catch {
+            throw .usage(
+                "\(option)\(path): the file cannot be read",
+                hint: option == "-d @" ? "to send data that begins with @, write --data-raw" : nil
+            )
+        }
+    }
+
+    /// Returns the content as text without the final line end.
+    static func text(_ path: some StringProtocol, option: String) throws(CommandFailure) -> String {
+        String(decoding: try bytes(path, option: option), as: UTF8.self)
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import ArgumentParser
+
+/// The options of `fetch` about its output.
+struct FetchOutputOptions: ParsableArguments, Sendable {
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        parsing: .unconditional,
+        help: ArgumentHelp("Write the response body to this file; - is standard output.", valueName: "FILE")
+    )
+    var file: String?
+
+    @Flag(
+        name: [.customShort("O"), .customLong("remote-name")],
+        help: "Write the response body to a file with the last name of the URL's path."
+    )
+    var usesRemoteName = false
+
+    @Option(
+        name: [.customShort("C"), .customLong("continue-at")],
+        parsing: .unconditional,
+        help: ArgumentHelp("Continue the file at this byte; - for its end.", valueName: "OFFSET")
+    )
+    var continueAt: String?
+
+    @Flag(
+        name: [.customShort("i"), .customLong("include")],
+        help: "Write status and header fields of each response before the body."
+    )
+    var includesHead = false
+
+    @Option(
+        name: [.customShort("D"), .customLong("dump-header")],
+        parsing: .unconditional,
+        help: ArgumentHelp("Write status and header fields to this file; - is standard output.", valueName: "FILE")
+    )
+    var headFile: String?
+
+    @Option(
+        name: [.customShort("w"), .customLong("write-out")],
+        parsing: .unconditional,
+        help: ArgumentHelp("Print this text at the end, with variables such as %{http_code}.", valueName: "FORMAT")
+    )
+    var writeOut: String?
+
+    @Flag(name: [.customShort("s"), .customLong("silent")], help: "Print no report, notes, progress and errors.")
+    var isSilent = false
+
+    @Flag(name: [.customShort("S"), .customLong("show-error")], help: "With -s, print errors.")
+    var showsErrors = false
+
+    @Flag(
+        name: [.customShort("f"), .customLong("fail")],
+        help: "Treat a status of 400 or more as a failure (exit 22), and discard its body."
+    )
+    var failsOnStatus = false
+
+    @Flag(name: .customLong("fail-with-body"), help: "The same, but write the body.")
+    var failsWithBody = false
+
+    @Option(
+        name: .customLong("cache"),
+        help: ArgumentHelp(
+            "Folder of a response cache for this user; it is created when it is missing.",
+            valueName: "FOLDER"
+        )
+    )
+    var cacheFolder: String?
+
+    @Option(
+        name: .customLong("har"),
+        help: ArgumentHelp(
+            "Write the call with its hops and bodies to this HAR file, also when it fails.",
+            valueName: "FILE"
+        )
+    )
+    var archiveFile: String?
+
+    @Option(
+        name: .customLong("report"),
+        help: ArgumentHelp("Write the same as a web page, which loads nothing else.", valueName: "FILE")
+    )
+    var reportFile: String?
+
+    /// Refuses options that exclude each other.
+    func check(isJSON: Bool) throws(CommandFailure) {
+        if isJSON {
+            if file == "-" {
+                throw .usage(
+                    "--json and -o - both use standard output",
+                    hint: "write the body to a file with -o FILE"
+                )
+            }
+            if headFile == "-" { throw .usage("--json and -D - both use standard output", hint: "write -D FILE") }
+            if writeOut != nil {
+                throw .usage("--json and -w both use standard output", hint: "the object has what -w would print")
+            }
+        }
+        guard file == nil || !usesRemoteName else { throw .usage("-o and -O cannot be combined") }
+    }
+
+    /// Returns the place of the body.
+    func body(of url: String, isJSON: Bool, _ standardOutput: StandardStream) throws(CommandFailure) -> FetchBody {
+        let isTerminal = standardOutput.isTerminal
+        var path = file
+        if usesRemoteName { path = try URLArgument.fileName(of: url) }
+        if path == nil, !isJSON, !isTerminal { path = "-" }
+        return FetchBody(path: path, isTerminal: isTerminal, standardOutput: standardOutput)
+    }
+
+    /// Returns the place of `-D` for status and header fields; nil without it. Those of `-i` and `-I` go to the place of the body.
+    func heads(_ standardOutput: StandardStream) throws(CommandFailure) -> BodyDestination? {
+        guard let headFile else { return nil }
+        return try BodyDestination(path: headFile, standardOutput: standardOutput, option: "-D")
+    }
+}
+
+/// The place of the body of `fetch`, and the bytes that it has already.
+struct FetchBody: Sendable {
+    /// The path of a file, `-` for standard output, nil when the body is discarded.
+    let path: String?
+    /// Whether standard output is a terminal.
+    let isTerminal: Bool
+    private let standardOutput: StandardStream
+    /// The number of bytes before the first requested one.
+    private var offset = 0
+
+    init(path: String?, isTerminal: Bool, standardOutput: StandardStream) {
+        (self.path, self.isTerminal, self.standardOutput) = (path, isTerminal, standardOutput)
+    }
+
+    /// Reads the value of `-C`.
+    /// - Returns: A copy that continues at the first requested byte.
+    func continued(at text: String?, range: String?) throws(CommandFailure) -> FetchBody {
+        guard let text else { return self }
+        guard range == nil else { throw .usage("-C and -r cannot be combined: both name a part") }
+        var body = self
+        if text == "-" {
+            if let path, path != "-" { body.offset = BodyDestination.size(ofFile: path) ?? 0 }
+        } else {
+            guard let number = Int(text), number >= 0 else {
+                throw .usage("-C \"\(text)\" is not a number of bytes", hint: "write -C - for the end of the file")
+            }
+            body.offset = number
+        }
+        return body
+    }
+
+    /// The value of the field Range; nil for the whole resource.
+    var range: String? { offset > 0 ? "bytes=\(offset)-" : nil }
+
+    /// Returns whether the body of a response with this status belongs behind the bytes that are there.
+    func takes(_ status: Int) -> Bool { offset == 0 || status == 206 }
+
+    /// Opens the place.
+    func destination() throws(CommandFailure) -> BodyDestination {
+        if offset > 0, let path, path != "-" { return try BodyDestination(appendingTo: path) }
+        return try BodyDestination(path: path, standardOutput: standardOutput)
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+
+/// The hints of the program. Those of the library name its Swift settings; this program has flags and a file for them.
+enum FlagHint {
+    /// Returns the hint for an error of the client.
+    static func hint(for error: HTTPDNSClientError) -> String? {
+        if error.hint == HTTPDNSClientError.missingAuthorityHint {
+            return "if the server is the right one, --cacert FILE names its authority"
+        }
+        if error.code == .policyRefused, error.description.contains("policy.allow") {
+            return [withoutSettings(error.hint), "--allow ADDRESS does so for one run"].compactMap { $0 }
+                .joined(separator: "; ")
+        }
+        if error.code == .policyRefused, let own = error.hint, own.contains("reachable_networks") {
+            return own.contains("enforces_reachable_networks")
+                ? "resolve: local in client.proxy of the file makes the client look it up"
+                : "to allow it, set client.reachable_networks of the file to any"
+        }
+        switch error.code {
+        case .timedOut: return timeHint(error)
+        case .tooManyRedirects:
+            return "without -L each response is shown; --max-redirs NUMBER sets how many are followed"
+        case .redirectRefused, .redirectLoop: return "without -L the redirect is the response"
+        case .responseTooLarge:
+            return "--max-filesize BYTES sets the limit, else client.maximum_response_body of the file"
+        case .decodingFailed where error.hint != nil: return "without --compressed the body arrives as it is sent"
+        case .proxyUnreachable: return "check -x, or client.proxy of the file, and the port of the proxy"
+        case .proxyLoginRefused: return "-U USER:PASSWORD, or client.proxy of the file, has the login of the proxy"
+        default: return withoutSettings(error.hint)
+        }
+    }
+
+    private static func timeHint(_ error: HTTPDNSClientError) -> String? {
+        if error.isCallDeadline || error.phase == .total { return "--max-time SECONDS sets the limit" }
+        let file = "client.timeouts of a file (--config)"
+        return error.phase == .connect || error.phase == .tls
+            ? "\(file), or --connect-timeout of fetch, sets the limit" : "\(file) sets the limit"
+    }
+
+    /// Returns the parts of a hint that name no Swift setting; nil when there is none.
+    static func withoutSettings(_ hint: String?) -> String? {
+        let parts = (hint ?? "").split(separator: "; ").filter { !namesSetting($0) }
+        return parts.isEmpty ? nil : parts.joined(separator: "; ")
+    }
+
+    /// Returns whether a text has the name of a declaration: `trustRoots`, `options.timeout`, `.never`, `reload(_:)`, `Proxy.Rules`.
+    static func namesSetting(_ text: some StringProtocol) -> Bool {
+        let word = /\b[a-z][a-z0-9]*[A-Z]\w*|\b[A-Z]\w*\.[a-zA-Z]\w*|(?:^|[\s(])\.[a-z]\w*|\w\(_?\w*:?\)/
+        let member =
+            /(?:^|[\s(])(?:options|timeouts|connections|trust|redirects|retries|limits|headers|policy)\.[a-z]\w*/
+        // A setting of the configuration file is not one of Swift.
+        let text = String(text).replacing("policy.allow", with: "")
+        return text.contains(word) || text.contains(member) || text.contains("underlying")
+    }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+internal import HTTPTypes
+
+/// The value of `-w`: a text with curl's variables, printed after the call.
+struct WriteOut: Sendable {
+    private enum Piece: Sendable {
+        case text(String)
+        case variable(String)
+        case header(String)
+    }
+
+    private let pieces: [Piece]
+
+    /// - Parameter argument: The text, or `@FILE` for the text in a file.
+    /// - Throws: ``CommandFailure`` for a variable that there is not.
+    init(_ argument: String) throws(CommandFailure) {
+        let format = argument.hasPrefix("@") ? try InputFile.text(argument.dropFirst(), option: "-w @") : argument
+        var pieces: [Piece] = []
+        var text = ""
+        var rest = format[...]
+        while let character = rest.popFirst() {
+            switch (character, rest.first) {
+            case ("%", "%"):
+                rest.removeFirst()
+                text.append("%")
+            case ("%", "{"),
+                ("%", "h") where rest.hasPrefix("header{"):
+                guard let end = rest.firstIndex(of: "}"), let start = rest.firstIndex(of: "{") else {
+                    text.append("%")
+                    continue
+                }
+                let name = String(rest[rest.index(after: start)..<end])
+                let isHeader = rest.hasPrefix("header{")
+                rest = rest[rest.index(after: end)...]
+                guard isHeader || Self.names.contains(name) else {
+                    throw .usage(
+                        "-w: there is no variable \"\(PrintableText.line(name))\"",
+                        hint: "variables are \(Self.names.sorted().joined(separator: ", "))"
+                    )
+                }
+                pieces += [.text(text), isHeader ? .header(name) : .variable(name)]
+                text = ""
+            case ("\\", let letter?):
+                rest.removeFirst()
+                text += ["n": "\n", "r": "\r", "t": "\t"][letter] ?? "\\\(letter)"
+            default: text.append(character)
+            }
+        }
+        self.pieces = pieces + [.text(text)]
+    }
+
+    /// The variables.
+    static let names: Set<String> = Values.names.union(["header_json", "json", "onerror", "stderr", "stdout"])
+
+    /// Prints the text.
+    func write(_ values: Values, on console: Console) throws(CommandFailure) {
+        for part in text(values) {
+            if part.isError {
+                console.standardError.say(part.text)
+            } else {
+                try console.standardOutput.write(part.text)
+            }
+        }
+    }
+
+    /// Returns the text for standard output and standard error, in order.
+    func text(_ values: Values) -> [(text: String, isError: Bool)] {
+        var parts: [(text: String, isError: Bool)] = []
+        var isError = false
+        for piece in pieces {
+            let text: String
+            switch piece {
+            case .text(let own): text = own
+            case .header(let name):
+                text = values.headerFields.first { $0.name == name.lowercased() }?.values.first ?? ""
+            case .variable("stderr"), .variable("stdout"):
+                if case .variable(let name) = piece { isError = name == "stderr" }
+                text = ""
+            case .variable("onerror"):
+                guard values.hasFailed else { return parts }
+                text = ""
+            case .variable("json"): text = values.json.oneLine
+            case .variable("header_json"): text = values.headerJSON.oneLine
+            case .variable(let name): text = values.text(of: name)
+            }
+            if !text.isEmpty { parts.append((text, isError)) }
+        }
+        return parts
+    }
+}
+
+extension WriteOut {
+    /// The values of the variables.
+    struct Values: Sendable {
+        enum Value: Sendable {
+            case text(String?)
+            case integer(Int)
+            /// A status with three digits.
+            case status(Int)
+            case seconds(Double)
+        }
+
+        static let names: Set<String> = [
+            "content_type", "errormsg", "exitcode", "filename_effective", "http_code", "http_version", "method",
+            "num_connects", "num_headers", "num_redirects", "redirect_url", "referer", "remote_ip", "remote_port",
+            "response_code", "scheme", "size_download", "speed_download", "ssl_verify_result", "time_appconnect",
+            "time_connect", "time_namelookup", "time_pretransfer", "time_redirect", "time_starttransfer", "time_total",
+            "url", "url_effective", "urlnum",
+        ]
+
+        private(set) var values: [String: Value] = [:]
+        /// The header fields, with their names in lower case, in the order of their first appearance.
+        private(set) var headerFields: [(name: String, values: [String])] = []
+        private(set) var hasFailed = false
+
+        /// Creates the values of a call without a response.
+        init(url: String, request: HTTPDNSClient.Request, fileName: String?) {
+            for name in Self.names {
+                values[name] = name.hasPrefix("time_") ? .seconds(0) : .integer(0)
+            }
+            for name in [
+                "content_type", "errormsg", "filename_effective", "redirect_url", "referer", "remote_ip", "scheme",
+            ] {
+                values[name] = .text(nil)
+            }
+            values["http_code"] = .status(0)
+            values["response_code"] = .status(0)
+            values["http_version"] = .text("0")
+            values["url"] = .text(url)
+            values["url_effective"] = .text(Self.shown(request.url))
+            values["scheme"] = .text(request.url.prefix { $0 != ":" }.uppercased())
+            values["method"] = .text(request.method.rawValue)
+            values["referer"] = .text(request.headerFields[.referer])
+            if let fileName, fileName != "-" { values["filename_effective"] = .text(fileName) }
+        }
+
+        private static func shown(_ url: String) -> String {
+            (try? HTTPDNSRewriter.Canonicalizer.canonicalize(url).description) ?? url
+        }
+
+        subscript(name: String) -> Value? {
+            get { values[name] }
+            set { values[name] = newValue }
+        }
+
+        mutating func setHeaderFields(_ fields: HTTPFields) {
+            headerFields = []
+            for field in fields {
+                let name = field.name.canonicalName
+                if let index = headerFields.firstIndex(where: { $0.name == name }) {
+                    headerFields[index].values.append(field.value)
+                } else {
+                    headerFields.append((name, [field.value]))
+                }
+            }
+        }
+
+        /// Notes the failure of the call.
+        mutating func fail(_ failure: CommandFailure) {
+            hasFailed = true
+            values["exitcode"] = .integer(Int(failure.exitStatus))
+            values["errormsg"] = .text(failure.message)
+        }
+
+        func text(of name: String) -> String {
+            switch values[name] {
+            case .text(let text): text ?? ""
+            case .integer(let number): "\(number)"
+            case .status(let number): number == 0 ? "000" : "\(number)"
+            case .seconds(let seconds): Figures.fixed(seconds, places: 6)
+            case nil: ""
+            }
+        }
+
+        var json: JSONValue {
+            .object(
+                values.mapValues { value in
+                    switch value {
+                    case .text(let text): .optional(text)
+                    case .integer(let number), .status(let number): .integer(number)
+                    case .seconds(let seconds): .decimal(seconds, places: 6)
+                    }
+                }
+            )
+        }
+
+        var headerJSON: JSONValue {
+            .object(
+                Dictionary(uniqueKeysWithValues: headerFields.map { ($0.name, .array($0.values.map(JSONValue.text))) })
+            )
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+internal import HTTPDNSTrafficMonitor
+internal import HTTPTypes
+
+/// The heads of requests and responses, as `curl -v` prints them. Secrets are those of the traffic monitor, which never stores
+/// them.
+enum HopTrace {
+    /// Returns the lines: `*` for the connection, `>` for a request, `<` for a response.
+    /// - Parameter certificates: The certificates of the servers, for each hop.
+    static func text(
+        _ records: [HTTPDNSClient.TrafficMonitor.Record],
+        certificates: [[HTTPDNSClient.Exchange.PeerCertificate]]
+    ) -> String {
+        var lines: [String] = []
+        for (index, hop) in records.flatMap(\.hops).enumerated() where isSent(hop) {
+            lines += connection(hop, index < certificates.count ? certificates[index] : [])
+            lines += request(hop).map { "> \($0)" } + [">"]
+            if hop.status != nil { lines += response(hop).map { "< \($0)" } + ["<"] }
+        }
+        return lines.map { PrintableText.line($0) + "\n" }.joined()
+    }
+
+    private static func isSent(_ hop: HTTPDNSClient.TrafficMonitor.Hop) -> Bool {
+        !hop.isAnsweredInProcess && (hop.status != nil || (hop.bytes.requestHead ?? 0) > 0)
+    }
+
+    private static func connection(
+        _ hop: HTTPDNSClient.TrafficMonitor.Hop,
+        _ certificates: [HTTPDNSClient.Exchange.PeerCertificate]
+    ) -> [String] {
+        var lines: [String] = []
+        if let endpoint = hop.addresses.endpoint {
+            lines.append("* \(hop.reusedConnection ? "reused connection to" : "connected to") \(endpoint)")
+        }
+        if let tls = hop.tls { lines.append("* TLS: \(tls.version), \(tls.cipherSuite)") }
+        guard let certificate = certificates.first else { return lines }
+        lines.append("* certificate: subject \(certificate.subject); issuer \(certificate.issuer)")
+        lines.append("* certificate: valid from \(certificate.begins) to \(certificate.expires)")
+        if !certificate.names.isEmpty {
+            lines.append("* certificate: names \(certificate.names.joined(separator: ", "))")
+        }
+        return lines
+    }
+
+    private static func request(_ hop: HTTPDNSClient.TrafficMonitor.Hop) -> [String] {
+        let rest = hop.url.drop { $0 != ":" }.dropFirst("://".count)
+        let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        let target = rest.dropFirst(authority.count)
+        var lines = ["\(hop.method) \(target.hasPrefix("/") ? "" : "/")\(target) \(hop.version ?? "HTTP/1.1")"]
+        if !hop.requestFields.contains(where: { $0.name.canonicalName == "host" }) {
+            lines.append("Host: \(authority)")
+        }
+        return lines + fields(hop.requestFields, hop)
+    }
+
+    private static func response(_ hop: HTTPDNSClient.TrafficMonitor.Hop) -> [String] {
+        let phrase = isHTTP2(hop) ? "" : " \(hop.reason)"
+        let first = "\(hop.version ?? "HTTP/1.1") \(hop.status ?? 0)\(phrase)"
+        return [first.trimmingTrailingBlanks()] + fields(hop.responseFields, hop)
+    }
+
+    private static func fields(_ fields: HTTPFields, _ hop: HTTPDNSClient.TrafficMonitor.Hop) -> [String] {
+        let version: HTTPDNSClient.HTTPVersion = isHTTP2(hop) ? .http2 : .http11
+        return fields.map { "\(HeadText.name($0.name, version)): \($0.value)" }
+    }
+
+    private static func isHTTP2(_ hop: HTTPDNSClient.TrafficMonitor.Hop) -> Bool {
+        hop.version == "\(HTTPDNSClient.HTTPVersion.http2)"
+    }
+}
