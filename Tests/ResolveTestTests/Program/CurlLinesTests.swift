@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import Foundation
+import ServerRig
+import Testing
+
+/// Command lines of curl's manual page and of common tutorials, on loopback: the installed curl and `resolve-test fetch` run with
+/// the same arguments. Exit status, standard output and written files are compared.
+@Suite(
+    "Pasted command lines of curl",
+    .enabled(if: ServerRig.isAvailable([.nginx]) && Command.find("curl") != nil),
+    .serialized,
+    .timeLimit(.minutes(10))
+)
+struct CurlLinesTests {
+    /// A line, with `HTTP`, `TLS` and `LIAR` for origins of the rig. `LIAR` has the certificate of another name.
+    struct Line: CustomTestStringConvertible, Sendable {
+        var text: String
+        /// The expected exit status of both programs; that of `fetch` alone where it differs.
+        var status: Int32
+        /// The reason for a difference on purpose, as in Docs/CommandLine.md.
+        var difference: String?
+        var testDescription: String { text }
+
+        init(_ text: String, _ status: Int32 = 0, difference: String? = nil) {
+            (self.text, self.status, self.difference) = (text, status, difference)
+        }
+    }
+
+    static let lines = [
+        Line("HTTP/text.txt"), Line("-s TLS/text.txt"), Line("--silent --show-error TLS/a.jpg"),
+        Line("one.test:PORT/echo"), Line("-sS --url TLS/echo"), Line("HTTP/echo?a=1\\&b=2"),
+        Line("-o page.txt HTTP/text.txt"), Line("--output page.txt TLS/text.txt"), Line("-O HTTP/a.jpg"),
+        Line("-sSLo a.jpg TLS/a.jpg"), Line("HTTP/a.jpg -o a.jpg -s"), Line("-sO TLS/1k.bin?x=1"),
+        Line("-o /dev/null -s -w '%{http_code}' TLS/text.txt"),
+        Line("-s -o /dev/null -w '%{http_code} %{content_type} %{size_download}\\n' HTTP/a.jpg"),
+        Line("-sw '\\n%{response_code} %{url_effective} %{num_redirects}\\n' HTTP/status/404"),
+        Line("-so /dev/null -w '%{remote_ip}:%{remote_port} %{scheme} %{method} %{http_version}' TLS/a.jpg"),
+        Line("-so /dev/null -w '%{redirect_url} %{ssl_verify_result} %{num_connects}' 'TLS/redirect/302?to=/echo'"),
+        Line("-so /dev/null -w '%header{content-type} %{exitcode} %{errormsg}' HTTP/echo"),
+        Line("-I HTTP/text.txt"), Line("-sI TLS/a.jpg"), Line("--head -L HTTP/redirect/301?to=/text.txt"),
+        Line("-i HTTP/status/404"), Line("-sD - -o /dev/null TLS/text.txt"), Line("-D head.txt -o body.txt HTTP/a.jpg"),
+        Line("-sI -o /dev/null -w '%{http_code}' HTTP/text.txt"), Line("-i -o page.txt HTTP/text.txt"),
+        Line("-iD head.txt HTTP/echo"), Line("-fi HTTP/status/404", 22),
+        Line("HTTP/redirect/302?to=/text.txt"), Line("-L HTTP/redirect/302?to=/text.txt"),
+        Line("-sL -o /dev/null -w '%{num_redirects} %{http_code} %{url_effective}' HTTP/hops/3"),
+        Line("-L --max-redirs 5 HTTP/hops/3"), Line("--max-redirs 1 HTTP/hops/3"), Line("-iL HTTP/hops/2"),
+        Line("-X DELETE HTTP/echo"), Line("-XPUT TLS/echo -d x=1"), Line("--request PATCH --data 'a=b' HTTP/echo"),
+        Line("-d 'name=daniel&age=3' HTTP/echo"), Line("-d a=1 -d b=2 TLS/echo"), Line("-d@data.txt HTTP/echo"),
+        Line("--data-binary @data.txt HTTP/echo"), Line("--data-raw '@x&y' HTTP/echo"),
+        Line("--data-urlencode 'q=a b&c/é' --data-urlencode n@data.txt HTTP/echo"),
+        Line("-H 'Content-Type: application/json' -d '{\"a\":1}' TLS/echo"), Line("-d '' HTTP/echo"),
+        Line("-G -d q=kitties --data-urlencode 'c=a b' HTTP/echo"), Line("-G -d b=2 'TLS/echo?a=1'"),
+        Line("-IG -d a=1 HTTP/echo"), Line("-L -d a=1 'HTTP/redirect/302?to=/echo'"),
+        Line("-L -d a=1 'HTTP/redirect/307?to=/echo'"),
+        Line("-L -X POST -w '%{method}' 'HTTP/redirect/303?to=/text.txt'"),
+        Line("-H 'X-First-Name: Joe' -H 'X-Empty;' HTTP/echo"), Line("-HHost:other.test HTTP/echo"),
+        Line("-H @fields.txt TLS/echo"), Line("-A 'Mozilla/4.0' -e http://www.example.org/ HTTP/echo"),
+        Line("-b 'name=Daniel; b=2' HTTP/cookie/show"), Line("-H 'User-Agent:' HTTP/echo"),
+        Line("-u user:secret HTTP/auth/text.txt"), Line("-u user:wrong HTTP/auth/text.txt"),
+        Line("http://user:secret@one.test:PORT/auth/text.txt"), Line("-fu user:wrong HTTP/auth/text.txt", 22),
+        Line("--oauth2-bearer abc HTTP/echo"), Line("-r 0-499 HTTP/text.txt"), Line("--range -100 TLS/text.txt"),
+        Line("-C 1000 -o part.txt HTTP/text.txt"), Line("-C - -o start.txt HTTP/text.txt"),
+        Line("--compressed HTTP/gzip/text.txt"), Line("--limit-rate 10M HTTP/text.txt"),
+        Line("-T data.txt HTTP/stored/LINE.txt"), Line("-T data.txt HTTP/upload"),
+        Line("-T /dev/null HTTP/upload"), Line("-T missing.txt HTTP/upload", 26),
+        Line("--http1.1 TLS/echo"), Line("-0 HTTP/echo"), Line("--http2 TLS/echo"), Line("-4 HTTP/text.txt"),
+        Line("--connect-timeout 5 -m 20 HTTP/text.txt"), Line("--retry 2 --retry-delay 1 HTTP/text.txt"),
+        Line("--interface lo HTTP/text.txt"), Line("--interface 127.0.0.1 HTTP/text.txt"),
+        Line("--connect-to ::127.0.0.3:PORT http://nowhere.test/health"),
+        Line("--resolve four.test:PORT:127.0.0.4 http://four.test:PORT/health"),
+        Line("--connect-to two.test:443:127.0.0.3:TLSPORT https://two.test/health"),
+        Line("-k LIAR/empty"), Line("-x HTTP/ http://two.test/health"),
+        Line("--noproxy '*' -x nothing:1 HTTP/text.txt"),
+        Line("--tlsv1.2 --proto '=https' -sSf TLS/text.txt"), Line("--fail-with-body HTTP/status/500", 22),
+        Line("-f HTTP/status/404", 22), Line("--fail TLS/status/503", 22), Line("-fsSL HTTP/text.txt"),
+        Line("-gN --path-as-is HTTP/text.txt"), Line("HTTP/empty"), Line("-m 0.3 HTTP/stall/20", 28),
+        Line("http://127.0.0.1:1/", 7), Line("-s http://nothing.invalid/", 6), Line("LIAR/text.txt", 60),
+        Line("https://one.test:PORT/", 35), Line("-L HTTP/loop", 47), Line("-L --max-redirs 1 HTTP/hops/3", 47),
+        Line("-L --max-redirs 0 HTTP/hops/3", 47), Line("HTTP/close", 52), Line("HTTP/truncated", 18),
+        Line("-C 10 -o start.txt HTTP/echo", 33), Line("-x http://127.0.0.1:1 http://two.test/", 7),
+        Line("-x nothing.invalid:1 http://two.test/", 5), Line("--interface none0 HTTP/text.txt", 45),
+        Line("-so /dev/null -w '%{http_code} %{exitcode}' http://127.0.0.1:1/", 7),
+        Line("--max-filesize 100 HTTP/text.txt", 63),
+        Line("--proto =https HTTP/text.txt", 1),
+        Line("-O HTTP/", 2, difference: "usage errors are 2: nothing was sent"),
+        Line("ftp://127.0.0.1:1/", 2, difference: "usage errors are 2: nothing was sent"),
+        Line("http://one.test:99999/", 2, difference: "usage errors are 2: nothing was sent"),
+        Line("--raw HTTP/text.txt", 2, difference: "a transfer coding is always removed"),
+        Line("HTTP/text.txt HTTP/a.jpg", 2, difference: "one URL for each run"),
+        Line("--json '{}' HTTP/echo", 2, difference: "`--json` is the format of the output"),
+    ]
+
+    @Test("fetch ends, prints and writes as curl does", arguments: lines)
+    func same(_ line: Line) async throws {
+        let rig = try await ServerRig.shared()
+        let byCurl = try await run(line, "curl", rig)
+        let byFetch = try await run(line, "'\(Program.path)' fetch", rig)
+        #expect(byFetch.status == line.status, "\(byFetch.error)")
+        if line.difference != nil {
+            #expect(byFetch.status != byCurl.status && !byFetch.error.isEmpty, "\(byCurl) \(byFetch)")
+            return
+        }
+        #expect(byCurl.status == line.status, "\(byCurl.error)")
+        #expect(byFetch.output == byCurl.output, "\(byFetch.error)")
+        #expect(byFetch.files == byCurl.files)
+    }
+
+    /// The parts differ in the boundary only. A RawServer sees the bytes.
+    @Test(
+        "The parts of -F have curl's names, types and contents",
+        arguments: [
+            "-F a=1 -F 'b=two words'", "-F 'file=@data.txt'", "-F 'file=@data.txt;type=text/csv;filename=x.csv'",
+            "-F 'text=<data.txt'", "-F 'j={\"a\":1};type=application/json'",
+            "--form-string 'a=@x;y' -F image=@start.txt",
+        ]
+    )
+    func forms(_ options: String) async throws {
+        let server = try RawServer(.readHead, .respond("ok"), .readToEnd)
+        let folder = try TemporaryFolder()
+        try folder.write("one\r\ntwo & three\n", to: "data.txt")
+        try folder.write("line 0 of", to: "start.txt")
+        for program in ["curl -s -H 'Connection: close'", "'\(Program.path)' fetch -s"] {
+            let script = "cd '\(folder.path)' && \(program) \(options) http://127.0.0.1:\(server.port)/"
+            let result = try await Command("sh", ["-c", script]).run()
+            #expect(result.status == 0 && result.output == "ok", "\(result)")
+        }
+        let connections = try await server.awaitConnections { $0.count == 2 && $0.allSatisfy(\.isClosedByClient) }
+        let bodies = connections.map { connection in
+            let body = connection.text.split(separator: "\r\n\r\n", maxSplits: 1).last ?? ""
+            let boundary = body.prefix { $0 != "\r\n" }
+            return body.replacing(boundary, with: "--boundary")
+        }
+        #expect(bodies[0] == bodies[1] && bodies[0].hasSuffix("--boundary--\r\n"), "\(bodies)")
+        #expect(connections.allSatisfy { $0.text.contains("Content-Type: multipart/form-data; boundary=") })
+    }
+
+    /// The differences on purpose are those that the page lists.
+    @Test("Each difference on purpose is in the documentation")
+    func documented() throws {
+        let page = try Repository.text("Docs/CommandLine.md")
+        for line in Self.lines {
+            guard let difference = line.difference else { continue }
+            #expect(page.contains(difference), "\(difference)")
+        }
+        #expect(Self.lines.count >= 60)
+    }
+
+    private struct Outcome: Sendable {
+        var status: Int32
+        var output: [String]
+        var files: [String: [String]]
+        var error: String
+    }
+
+    private func run(_ line: Line, _ program: String, _ rig: ServerRig) async throws -> Outcome {
+        let folder = try TemporaryFolder()
+        try folder.write("one\r\ntwo & three\n", to: "data.txt")
+        try folder.write("X-From: file\nX-Other: b\n", to: "fields.txt")
+        try folder.write(String(repeating: "line 0 of", count: 1), to: "start.txt")
+        let number = Self.lines.firstIndex { $0.text == line.text } ?? -1
+        var text = line.text
+        for (name, value) in [
+            ("TLSPORT", "\(rig.tlsPort)"), ("PORT", "\(rig.httpPort)"), ("LINE", "line-\(number)"),
+            ("HTTP/", "http://one.test:\(rig.httpPort)/"), ("TLS/", "https://one.test:\(rig.tlsPort)/"),
+            ("LIAR/", "https://liar.test:\(rig.tlsPort)/"),
+        ] {
+            text = text.replacing(name, with: value)
+        }
+        let resolve = [
+            "one.test:\(rig.httpPort):127.0.0.2", "one.test:\(rig.tlsPort):127.0.0.2",
+            "liar.test:\(rig.tlsPort):127.0.0.5",
+        ].map { " --resolve \($0)" }.joined()
+        let script = "cd '\(folder.path)' && \(program) \(text)\(resolve) --cacert '\(rig.certificateAuthorityFile)'"
+        let environment = ["http_proxy": "", "https_proxy": "", "all_proxy": "", "no_proxy": "", "HOME": folder.path]
+        let result = try await Command("sh", ["-c", script], environment: environment).run()
+        var files: [String: [String]] = [:]
+        for name in try folder.names { files[name] = comparable(folder.read(name) ?? "") }
+        return Outcome(status: result.status, output: comparable(result.output), files: files, error: result.error)
+    }
+
+    /// The lines without times, numbers of connections and the names of the programs. Blanks and line ends of header fields do not
+    /// count.
+    private func comparable(_ text: String) -> [String] {
+        var lines: [String] = []
+        for line in text.split(omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }) {
+            var line = String(line.reversed().drop { $0 == " " || $0 == "\r" }.reversed())
+            if line.lowercased().hasPrefix("date:") { continue }
+            if line.hasPrefix("{\"address\":") {
+                line.replace(
+                    /"connection":[0-9]+,|"user-agent":"[^"]*",?|"User-Agent":"[^"]*",?|,"request":[0-9]+/,
+                    with: ""
+                )
+                line.replace(/"[Ee]xpect":"[^"]*",?/, with: "")
+                line.replace(",}", with: "}")
+            }
+            lines.append(line)
+        }
+        return lines
+    }
+}
