@@ -171,13 +171,20 @@ struct FetchCommand: Subcommand {
         on console: Console
     ) async {
         if common.output.isVerbose, !common.output.isJSON, let monitor {
-            console.standardError.say(HopTrace.text(monitor.records, certificates: []))
+            console.standardError.say(heads(monitor.records, []))
         }
         do throws(CommandFailure) {
             try await files.write(monitor?.records ?? [])
         } catch {
             console.note([error.message], unless: common.output.isJSON)
         }
+    }
+
+    private func heads(
+        _ records: [HTTPDNSClient.TrafficMonitor.Record],
+        _ certificates: [[HTTPDNSClient.Exchange.PeerCertificate]]
+    ) -> String {
+        HopTrace.text(records, certificates: certificates, version: curl.connection.usesHTTP10 ? .http10 : .http11)
     }
 
     private func openCache(_ folder: String) async throws -> HTTPDNSClient.ResponseCache {
@@ -255,7 +262,7 @@ struct FetchCommand: Subcommand {
         let screen = console.screen(for: console.standardError)
         var text = ""
         if common.output.isVerbose {
-            text += HopTrace.text(monitor?.records ?? [], certificates: report.hops.map(\.certificates))
+            text += heads(monitor?.records ?? [], report.hops.map(\.certificates))
             if let rewrite = report.hops.last?.rewrite {
                 text += ExplainReport(
                     rewrite: rewrite,

@@ -55,19 +55,23 @@ struct FetchReport {
     }
 
     func json() -> JSONValue {
+        // All objects have the same keys.
+        let common: [String: JSONValue] = [
+            "bodyBytes": .integer(bodyBytes), "cache": cache?.json ?? .null, "hops": .array(hops.map(json)),
+            "headerFields": headerFields.map { fields in
+                .array(fields.map { .array([.text($0.name), .text($0.value)]) })
+            } ?? .null,
+        ]
         guard let hop = hops.last else {
-            guard let cache else { return .object([:]) }
-            return .object([
-                "status": .integer(status), "bodyBytes": .integer(bodyBytes), "cache": cache.json, "hops": .array([]),
-            ])
+            let unknown = Dictionary(uniqueKeysWithValues: Self.keysOfOrigin.map { ($0, JSONValue.null) })
+            return .object(unknown.adding(common).adding(["status": .integer(status)]))
         }
-        var members = hop.rewrite.members.adding([
+        let members = hop.rewrite.members.adding(common).adding([
             "status": .integer(hop.status),
             "httpVersion": .text(hop.version),
             "tlsVersion": .optional(hop.tls?.version),
             "tlsCipherSuite": .optional(hop.tls?.cipherSuite),
             "remoteAddress": .text(EndpointText.text(hop.remote, urlPort: hop.rewrite.urlPort)),
-            "bodyBytes": .integer(bodyBytes),
             "wireBytes": .integer(wireBytes),
             "timings": .object([
                 "resolve": .seconds(hop.resolve),
@@ -77,13 +81,15 @@ struct FetchReport {
                 "total": .seconds(total),
             ]),
         ])
-        if let cache { members["cache"] = cache.json }
-        members["hops"] = .array(hops.map(json))
-        if let headerFields {
-            members["headerFields"] = .array(headerFields.map { .array([.text($0.name), .text($0.value)]) })
-        }
         return .object(members)
     }
+
+    /// The keys that are null when the response cache had the response.
+    private static let keysOfOrigin = [
+        "addressURL", "addresses", "ageSeconds", "cached", "failedProviders", "generation", "host", "httpVersion",
+        "location", "originalURL", "provider", "remoteAddress", "resolveEntry", "serverName", "source", "stale",
+        "tagged", "timeToLiveSeconds", "timings", "tlsCipherSuite", "tlsVersion", "wireBytes",
+    ]
 
     private func json(_ hop: Hop) -> JSONValue {
         .object([

@@ -9,15 +9,18 @@ internal import HTTPTypes
 /// them.
 enum HopTrace {
     /// Returns the lines: `*` for the connection, `>` for a request, `<` for a response.
-    /// - Parameter certificates: The certificates of the servers, for each hop.
+    /// - Parameters:
+    ///   - certificates: The certificates of the servers, for each hop.
+    ///   - version: The version of requests over HTTP/1.
     static func text(
         _ records: [HTTPDNSClient.TrafficMonitor.Record],
-        certificates: [[HTTPDNSClient.Exchange.PeerCertificate]]
+        certificates: [[HTTPDNSClient.Exchange.PeerCertificate]],
+        version: HTTPDNSClient.HTTPVersion
     ) -> String {
         var lines: [String] = []
         for (index, hop) in records.flatMap(\.hops).enumerated() where isSent(hop) {
             lines += connection(hop, index < certificates.count ? certificates[index] : [])
-            lines += request(hop).map { "> \($0)" } + [">"]
+            lines += request(hop, version).map { "> \($0)" } + [">"]
             if hop.status != nil { lines += response(hop).map { "< \($0)" } + ["<"] }
         }
         return lines.map { PrintableText.line($0) + "\n" }.joined()
@@ -45,11 +48,16 @@ enum HopTrace {
         return lines
     }
 
-    private static func request(_ hop: HTTPDNSClient.TrafficMonitor.Hop) -> [String] {
+    private static func request(
+        _ hop: HTTPDNSClient.TrafficMonitor.Hop,
+        _ version: HTTPDNSClient.HTTPVersion
+    ) -> [String] {
         let rest = hop.url.drop { $0 != ":" }.dropFirst("://".count)
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         let target = rest.dropFirst(authority.count)
-        var lines = ["\(hop.method) \(target.hasPrefix("/") ? "" : "/")\(target) \(hop.version ?? "HTTP/1.1")"]
+        // The record has the version of the response, which a server of HTTP/1.0 lowers.
+        let version = isHTTP2(hop) ? "\(HTTPDNSClient.HTTPVersion.http2)" : "\(version)"
+        var lines = ["\(hop.method) \(target.hasPrefix("/") ? "" : "/")\(target) \(version)"]
         if !hop.requestFields.contains(where: { $0.name.canonicalName == "host" }) {
             lines.append("Host: \(authority)")
         }

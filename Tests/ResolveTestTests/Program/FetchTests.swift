@@ -111,7 +111,7 @@ struct FetchTests {
                 "originalURL", "addressURL", "host", "serverName", "resolveEntry", "addresses", "source", "provider",
                 "cached", "stale", "ageSeconds", "timeToLiveSeconds", "generation", "location", "failedProviders",
                 "tagged", "status", "httpVersion", "tlsVersion", "tlsCipherSuite", "remoteAddress",
-                "bodyBytes", "wireBytes", "timings", "hops",
+                "bodyBytes", "wireBytes", "timings", "hops", "cache", "headerFields",
             ]
         )
         #expect(json["host"] == .text("one.test:\(server.port)"))

@@ -66,6 +66,8 @@ struct VendorSecretTests {
             configuration.resolver.providers = [try AlibabaProvider(vendor)]
         }
         configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["vendor"], fallback: .none))]
+        // Beside other tests the default may pass before the answer.
+        (configuration.resolver.attemptLimit, configuration.resolver.timeLimit) = (.seconds(60), .seconds(60))
         return try await HTTPDNSClient(configuration: configuration)
     }
 
@@ -90,7 +92,7 @@ struct VendorSecretTests {
         let folder = try TemporaryFolder()
         let provider = account.settings.replacing("URL", with: "http://127.0.0.1:\(server.port)")
         let file = try folder.write(
-            "version: 1\nproviders:\n  vendor: \(provider)\nroutes:\n  \"*\": { providers: vendor, fallback: none }\n",
+            "version: 1\nresolver: { time_limit: 1m, attempt_limit: 1m }\nproviders:\n  vendor: \(provider)\nroutes:\n  \"*\": { providers: vendor, fallback: none }\n",
             to: "httpdns.yaml"
         )
         var texts: [String] = []

@@ -105,7 +105,7 @@ struct FetchReportTests {
         #expect(
             report(try hop()).json().oneLine == """
                 {"addressURL":"https://203.0.113.8:8443/v1?q=1","addresses":["203.0.113.8"],"ageSeconds":0,\
-                "bodyBytes":48210,"cached":false,"failedProviders":[],"generation":1,\
+                "bodyBytes":48210,"cache":null,"cached":false,"failedProviders":[],"generation":1,"headerFields":null,\
                 "hops":[{"droppedFields":[],"location":null,"remoteAddress":"203.0.113.8","status":200,\
                 "url":"https://Api.Shop.example:8443/v1?q=1"}],"host":"api.shop.example:8443",\
                 "httpVersion":"HTTP/2","location":null,"originalURL":"https://Api.Shop.example:8443/v1?q=1",\
