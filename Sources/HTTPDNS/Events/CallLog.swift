@@ -422,7 +422,9 @@ struct CallLog: Sendable {
             record.error = error as? HTTPDNSClientError ?? HTTPDNSClientError(interceptorError: error)
         }
         record.duration = now - record.start
-        add(record.outcome == .failed ? .failed : record.outcome == .canceled ? .canceled : .finished, at: now) { [record] in $0.error = record.error }
+        add(record.outcome == .failed ? .failed : record.outcome == .canceled ? .canceled : .finished, at: now) {
+            [record] in $0.error = record.error
+        }
         isEnded = true
         for index in sendings.indices { sendings[index].addBytes() }
         if let last = sendings.indices.last {

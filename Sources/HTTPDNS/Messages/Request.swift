@@ -191,6 +191,8 @@ extension HTTPDNSClient.Request {
         /// Whether the connection is kept with ``stopsBeforeSending``, see
         /// ``HTTPDNSClient/preconnect(to:connections:options:)``.
         var keepsConnection = false
+        /// Whether the body of a response over HTTP/1.1 keeps its chunked coding.
+        package var keepsChunks = false
 
         /// Creates options that change nothing.
         public init() {}

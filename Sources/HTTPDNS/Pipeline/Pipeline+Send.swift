@@ -260,6 +260,7 @@ extension Pipeline {
             if let receive = own.onInterimResponse { transfer.interim = InterimResponseQueue(receive) }
             transfer.stopsBeforeSending = options.stopsBeforeSending
             transfer.keepsConnection = options.keepsConnection
+            transfer.keepsChunks = options.keepsChunks
             if options.continueTimeout > .zero, !request.body.isEmpty {
                 if !transfer.headerFields.contains(.expect) { transfer.headerFields[.expect] = "100-continue" }
                 transfer.continueTimeout = options.continueTimeout

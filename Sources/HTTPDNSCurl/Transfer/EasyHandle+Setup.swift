@@ -67,6 +67,10 @@ extension EasyHandle {
             needsReset = true
             set(CURLOPT_EXPECT_100_TIMEOUT_MS, Int(max(1, min(wait / .milliseconds(1), Double(Int32.max)))))
         }
+        if transfer.request.keepsChunks {
+            needsReset = true
+            set(CURLOPT_HTTP_TRANSFER_DECODING, 0)
+        }
         try checkOptions()
     }
 

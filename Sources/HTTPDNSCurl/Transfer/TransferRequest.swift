@@ -51,6 +51,8 @@ package struct TransferRequest: Sendable {
     /// Whether, with ``stopsBeforeSending``, the connection is kept for later requests. Otherwise it is closed, and was a new
     /// one.
     package var keepsConnection = false
+    /// Whether the body of the response keeps its chunked coding.
+    package var keepsChunks = false
 
     package init(
         method: HTTPRequest.Method = .get,

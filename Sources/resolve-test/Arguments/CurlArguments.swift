@@ -126,7 +126,6 @@ extension CurlArguments {
         "--netrc-optional": "leave it out: no .netrc is read",
         "--next": "run fetch once for each request", "-:": "run fetch once for each request",
         "-Z": "bench loads a URL with concurrent requests", "--parallel": "bench loads a URL with concurrent requests",
-        "--raw": "leave it out: without --compressed no content coding is removed, and a transfer coding always is",
         "--tr-encoding": "leave it out: the client asks for no transfer coding",
         "-J": "name the file with -o FILE", "--remote-header-name": "name the file with -o FILE",
         "-R": "leave it out: a file has the time at which it was written",

@@ -103,6 +103,9 @@ struct CurlOptions: ParsableArguments, Sendable {
     @Flag(name: .customLong("compressed"), help: "Ask for content codings, and decode the body.")
     var decodesBody = false
 
+    @Flag(name: .customLong("raw"), help: "Keep content codings, and the chunks of HTTP/1.1.")
+    var keepsCodings = false
+
     @Option(
         name: .customLong("limit-rate"),
         parsing: .unconditional,

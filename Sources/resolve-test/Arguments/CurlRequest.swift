@@ -30,7 +30,12 @@ extension CurlOptions {
         try addCredential(to: &request)
         try addLimits(to: &request)
         try applyRedirects(options, to: &request, &settings)
-        request.options.decodesBody = decodesBody
+        request.options.decodesBody = decodesBody && !keepsCodings
+        request.options.keepsChunks = keepsCodings
+        // With both options curl asks for codings, and keeps them.
+        if decodesBody, keepsCodings, !request.headerFields.contains(.acceptEncoding) {
+            request.headerFields[.acceptEncoding] = "deflate, gzip, br, zstd"
+        }
         if let retries { request.options.retries = try retryPolicy(retries, request.method) }
         try connection.apply(to: &request, &settings)
         return request

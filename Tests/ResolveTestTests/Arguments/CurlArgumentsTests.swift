@@ -44,7 +44,7 @@ struct CurlArgumentsTests {
 
     @Test(
         "An option of curl that fetch lacks is refused with advice, in any form",
-        arguments: ["-sK", "--next", "--raw"]
+        arguments: ["-sK", "--next", "--tr-encoding"]
     )
     func missing(option: String) {
         let failure = #expect(throws: CommandFailure.self) {

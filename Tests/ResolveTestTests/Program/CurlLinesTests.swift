@@ -87,7 +87,8 @@ struct CurlLinesTests {
         Line("-O HTTP/", 2, difference: "usage errors are 2: nothing was sent"),
         Line("ftp://127.0.0.1:1/", 2, difference: "usage errors are 2: nothing was sent"),
         Line("http://one.test:99999/", 2, difference: "usage errors are 2: nothing was sent"),
-        Line("--raw HTTP/text.txt", 2, difference: "a transfer coding is always removed"),
+        Line("--raw HTTP/text.txt"), Line("--raw HTTP/trailer"), Line("HTTP/trailer"),
+        Line("--raw --compressed HTTP/gzip/text.txt"), Line("--raw TLS/text.txt"),
         Line("HTTP/text.txt HTTP/a.jpg", 2, difference: "one URL for each run"),
         Line("--json '{}' HTTP/echo", 2, difference: "`--json` is the format of the output"),
     ]

@@ -218,11 +218,10 @@ struct InvocationTests {
         ),
         Run("fetch", 2, error: "Missing expected argument '<URL>' (see resolve-test fetch --help)"),
         Run(
-            "fetch http://one.test/ --raw",
+            "fetch http://one.test/ --tr-encoding",
             2,
             error:
-                "fetch does not have curl's --raw (leave it out: without --compressed no content coding is removed, and "
-                + "a transfer coding always is)"
+                "fetch does not have curl's --tr-encoding (leave it out: the client asks for no transfer coding)"
         ),
         Run("fetch one.test two.test", 2, error: "fetch takes one URL, and 2 are given (run fetch once for each URL)"),
         Run(
