@@ -151,8 +151,16 @@ struct FetchBody: Sendable {
     /// The value of the field Range; nil for the whole resource.
     var range: String? { offset > 0 ? "bytes=\(offset)-" : nil }
 
-    /// Returns whether the body of a response with this status belongs behind the bytes that are there.
-    func takes(_ status: Int) -> Bool { offset == 0 || status == 206 }
+    /// Returns whether the body of a response belongs behind the bytes that are there: a part that begins at the requested byte.
+    /// - Parameter contentRange: The field Content-Range; nil without it.
+    func takes(_ status: Int, contentRange: String?) -> Bool {
+        offset == 0 || status == 206 && contentRange.flatMap(Self.firstByte) == offset
+    }
+
+    /// Returns the first byte of `bytes FIRST-LAST/LENGTH` (RFC 9110 section 14.4); nil for anything else.
+    static func firstByte(_ contentRange: String) -> Int? {
+        contentRange.firstMatch(of: /^\s*[Bb][Yy][Tt][Ee][Ss][ \t]+([0-9]+)-/).flatMap { Int($0.output.1) }
+    }
 
     /// Opens the place.
     func destination() throws(CommandFailure) -> BodyDestination {

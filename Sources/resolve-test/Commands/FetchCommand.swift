@@ -224,7 +224,9 @@ struct FetchCommand: Subcommand {
         )
         let status = response.status.code
         let isRefused = curl.refusal(of: status, location: response.headerFields[.location]) != nil
-        let isWritten = !curl.isHead && !isRefused && call.body.takes(status) && writes(status)
+        let isWritten =
+            !curl.isHead && !isRefused && writes(status)
+            && call.body.takes(status, contentRange: response.headerFields[.contentRange])
         var received = 0
         func note(_ total: Duration) {
             outcome.take(response, received: received, total: total, call.exchanges, call.settings)
@@ -301,10 +303,10 @@ struct FetchCommand: Subcommand {
             failure?.curlStatus = CurlExitStatus.httpStatus
         } else if let refusal = curl.refusal(of: status, location: report.hops.last?.location) {
             failure = refusal
-        } else if !call.body.takes(status), status != 416 {
+        } else if !call.body.takes(status, contentRange: report.contentRange), status != 416 {
             failure = .failed(
                 code: "range-refused",
-                "the origin sent no part of the resource, so the file cannot be continued",
+                "the origin did not send the part of the resource from the requested byte, so the file cannot be continued",
                 hint: "without -C the whole resource is requested"
             )
             failure?.curlStatus = CurlExitStatus.rangeRefused

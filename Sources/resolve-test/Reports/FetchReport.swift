@@ -42,6 +42,8 @@ struct FetchReport {
     var status = 0
     /// The part of the response cache; nil without one.
     var cache: CacheView?
+    /// The field Content-Range of the response; nil without it.
+    var contentRange: String?
 
     /// The part that the response cache took.
     struct CacheView {
@@ -246,7 +248,8 @@ extension FetchReport {
             status: response.status.code,
             cache: response.cacheSource.map { source in
                 CacheView(source: source.description, age: response.headerFields[.age].flatMap { Int($0) })
-            }
+            },
+            contentRange: response.headerFields[.contentRange]
         )
     }
 }
