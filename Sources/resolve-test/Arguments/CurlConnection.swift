@@ -30,22 +30,12 @@ extension CurlConnectionOptions {
         try applyTrust(to: &settings)
     }
 
+    /// Refuses a URL whose scheme is not allowed.
     private func checkProtocols(of url: String) throws(CommandFailure) {
-        let scheme = url.prefix { $0 != ":" }.lowercased()
-        for text in protocols {
-            let names = (text.hasPrefix("=") ? text.dropFirst() : text[...]).split(separator: ",").map(String.init)
-            guard Set(names).isSubset(of: ["http", "https", "+http", "+https"]), !names.isEmpty else {
-                throw .usage("--proto \(text) is not supported", hint: "write --proto =https or --proto =http,https")
-            }
-            guard !text.hasPrefix("=") || names.contains(scheme) else {
-                var failure = CommandFailure.failed(
-                    code: "protocol-refused",
-                    "--proto \(text) does not allow the scheme of the URL, \(scheme)"
-                )
-                failure.curlStatus = CurlExitStatus.unsupportedProtocol
-                throw failure
-            }
-        }
+        guard let refusal = try AllowedProtocols(self).refusal(of: url, isRedirect: false) else { return }
+        var failure = CommandFailure.failed(code: "protocol-refused", refusal)
+        failure.curlStatus = CurlExitStatus.unsupportedProtocol
+        throw failure
     }
 
     private static func localSource(_ text: String) -> HTTPDNSClient.Configuration.LocalSource {
@@ -92,7 +82,11 @@ extension CurlConnectionOptions {
 
     private func applyTrust(to settings: inout ClientSettings) throws(CommandFailure) {
         var pins: [HTTPDNSTrust.PublicKeyPin] = []
-        for text in (keyPins ?? "").split(separator: ";") {
+        let texts = keyPins?.split(separator: ";")
+        guard texts?.isEmpty != true else {
+            throw .usage("--pinnedpubkey has no key", hint: "write --pinnedpubkey 'sha256//BASE64'")
+        }
+        for text in texts ?? [] {
             do throws(HTTPDNSTrust.Error) {
                 pins.append(try HTTPDNSTrust.PublicKeyPin(String(text)))
             } catch {

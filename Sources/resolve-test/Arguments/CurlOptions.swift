@@ -272,11 +272,18 @@ struct CurlConnectionOptions: ParsableArguments, Sendable {
     var keyPins: String?
 
     @Option(
-        name: [.customLong("proto"), .customLong("proto-redir")],
-        parsing: .unconditionalSingleValue,
+        name: .customLong("proto"),
+        parsing: .unconditional,
         help: ArgumentHelp("The allowed protocols: =https or =http,https.", valueName: "PROTOCOLS")
     )
-    var protocols: [String] = []
+    var protocols: String?
+
+    @Option(
+        name: .customLong("proto-redir"),
+        parsing: .unconditional,
+        help: ArgumentHelp("The protocols to which redirects may lead.", valueName: "PROTOCOLS")
+    )
+    var redirectProtocols: String?
 
     @Flag(
         name: [

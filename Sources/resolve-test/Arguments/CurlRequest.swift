@@ -178,9 +178,14 @@ extension CurlOptions {
         request.options.redirects = policy
         let method = try options.givenMethod
         let (trusts, headers) = (trustsRedirects, request.headerFields)
-        guard trusts || method != nil else { return }
+        let protocols = try AllowedProtocols(connection)
+        guard trusts || method != nil || protocols.limitsRedirects else { return }
         settings.configuration.redirectHook = { redirect in
             var next = redirect.next
+            if let refusal = protocols.refusal(of: next.url, isRedirect: true) {
+                throw HTTPDNSClientError(code: .redirectRefused, phase: .redirect, message: refusal, hint: nil)
+            }
+            guard trusts || method != nil else { return .follow }
             // -X names the method of every request of the call.
             if let method { next.method = method }
             if trusts {
