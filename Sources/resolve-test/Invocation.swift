@@ -13,9 +13,14 @@ struct Invocation: Sendable {
     var console: Console
     /// The signals that may end it.
     var interruption: Interruption?
+    /// The position of the first argument that is not UTF-8, from 1; nil without one. Swift would replace its bytes.
+    var unreadable: Int?
 
     func run() async -> Int32 {
         do throws(CommandFailure) {
+            if let unreadable {
+                throw .usage("argument \(unreadable) is not UTF-8", hint: "put such bytes in a file: -d @FILE, -F 'NAME=<FILE'")
+            }
             guard let first = arguments.first else { throw .noCommand }
             if ["--help", "-h", "help"].contains(first), arguments.count == 1 {
                 try console.standardOutput.write(

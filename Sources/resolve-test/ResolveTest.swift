@@ -13,8 +13,11 @@ struct ResolveTest {
         signal(SIGPIPE, SIG_IGN)
         let interruption = Interruption()
         let arguments = Array(CommandLine.arguments.dropFirst())
-        let invocation = Invocation(arguments: arguments, console: console, interruption: interruption)
-        let work = Task { await invocation.run() }
+        var invocation = Invocation(arguments: arguments, console: console, interruption: interruption)
+        invocation.unreadable = (1..<max(1, Int(CommandLine.argc))).first { index in
+            CommandLine.unsafeArgv[index].map { String(validatingCString: $0) == nil } ?? false
+        }
+        let work = Task { [invocation] in await invocation.run() }
         interruption.cancelOnSignal(work)
         let status = await work.value
         exit(interruption.exitStatus ?? status)

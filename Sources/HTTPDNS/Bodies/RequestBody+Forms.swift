@@ -45,6 +45,11 @@ extension HTTPDNSClient.Request.Body {
             Part(piece: .bytes(Array(value.utf8)), name: name, fileName: nil, contentType: contentType)
         }
 
+        /// Returns a field whose value is bytes in any charset.
+        package static func field(_ name: String, bytes: [UInt8], contentType: String? = nil) -> Part {
+            Part(piece: .bytes(bytes), name: name, fileName: nil, contentType: contentType)
+        }
+
         /// Returns bytes that the server receives as a file.
         public static func bytes(
             _ name: String,

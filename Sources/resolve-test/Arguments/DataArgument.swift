@@ -116,8 +116,11 @@ enum InputFile {
         }
     }
 
-    /// Returns the content as text without the final line end.
+    /// Returns the content as text.
     static func text(_ path: some StringProtocol, option: String) throws(CommandFailure) -> String {
-        String(decoding: try bytes(path, option: option), as: UTF8.self)
+        guard let text = String(validating: try bytes(path, option: option), as: UTF8.self) else {
+            throw .usage("\(option)\(path): the file is not UTF-8")
+        }
+        return text
     }
 }

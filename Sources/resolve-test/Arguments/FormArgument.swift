@@ -15,24 +15,30 @@ enum FormArgument {
         let value = pieces.removeFirst()
         var type: String?
         var fileName: String?
+        var isInType = false
         for piece in pieces {
-            switch piece {
-            case _ where piece.hasPrefix("type="): type = unquoted(piece.dropFirst("type=".count))
-            case _ where piece.hasPrefix("filename="): fileName = unquoted(piece.dropFirst("filename=".count))
+            let word = trimmed(piece)
+            switch word {
+            case _ where word.hasPrefix("type="): (type, isInType) = (unquoted(word.dropFirst("type=".count)), true)
+            case _ where word.hasPrefix("filename="):
+                (fileName, isInType) = (unquoted(word.dropFirst("filename=".count)), false)
+            case _ where isInType && !word.hasPrefix("headers=") && !word.hasPrefix("encoder="):
+                // A parameter of the type, such as a charset.
+                type = (type ?? "") + ";" + piece.prefix { $0 == " " || $0 == "\t" } + word
             default:
                 throw .usage(
-                    "-F \"\(name)=...;\(piece.prefix { $0 != "=" })\" is not supported",
+                    "-F \"\(name)=...;\(word.prefix { $0 != "=" })\" is not supported",
                     hint: "supported are ;type=TYPE and ;filename=NAME; --form-string takes the text as it is"
                 )
             }
         }
-        let path = unquoted(value)
+        let path = unquoted(trimmed(value))
         if isFile { return try file(name, path, fileName, type) }
         let bytes = isText ? try InputFile.bytes(path, option: "-F \(name)=<") : Array(path.utf8)
         if let fileName {
             return .bytes(name, fileName: fileName, contentType: type ?? "application/octet-stream", bytes)
         }
-        return .field(name, String(decoding: bytes, as: UTF8.self), contentType: type)
+        return .field(name, bytes: bytes, contentType: type)
     }
 
     /// Returns a value of `--form-string` as one of `-F`, so that all parts keep their order. A NUL cannot be in an argument of a
@@ -71,6 +77,12 @@ enum FormArgument {
             if character == "\"" { isQuoted.toggle() }
             return character == ";" && !isQuoted
         }
+    }
+
+    /// Returns the text without blanks around it.
+    private static func trimmed(_ text: Substring) -> Substring {
+        guard let last = text.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return text[...last].drop(while: \.isWhitespace)
     }
 
     private static func unquoted(_ text: Substring) -> String {
