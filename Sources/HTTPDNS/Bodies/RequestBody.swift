@@ -30,6 +30,23 @@ extension HTTPDNSClient.Request {
             self.pass = pass
         }
 
+        /// The number of bytes of a body that is in memory and not compressed; nil for any other.
+        package var knownLength: Int? {
+            guard coding == nil else { return nil }
+            switch content {
+            case .none: return 0
+            case .bytes(let bytes): return bytes.count
+            case .stream: return nil
+            case .pieces(let parts):
+                var length = 0
+                for part in parts {
+                    guard case .bytes(let bytes) = part else { return nil }
+                    length += bytes.count
+                }
+                return length
+            }
+        }
+
         /// No body.
         public static let none = HTTPDNSClient.Request.Body(.none)
         /// Returns a body of these bytes, which can be sent again.

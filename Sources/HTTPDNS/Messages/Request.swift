@@ -137,7 +137,7 @@ extension HTTPDNSClient.Request {
         /// redirect.
         public var hostHeader: String?
         /// The fields of ``HTTPDNSClient/Configuration/headers`` and of the computed ones that are left out of this
-        /// request.
+        /// request. With `Accept` in it, the `Accept: */*` of requests without such a field is left out, too.
         public var withoutHeaders: Set<HTTPField.Name> = []
         /// Whether the call uses the client's jar (``HTTPDNSClient/Configuration/cookies``). When false, no cookie is
         /// added to its requests and none of its responses is stored.

@@ -261,6 +261,7 @@ extension Pipeline {
             transfer.stopsBeforeSending = options.stopsBeforeSending
             transfer.keepsConnection = options.keepsConnection
             transfer.keepsChunks = options.keepsChunks
+            transfer.omitsAccept = options.withoutHeaders.contains(.accept)
             if options.continueTimeout > .zero, !request.body.isEmpty {
                 if !transfer.headerFields.contains(.expect) { transfer.headerFields[.expect] = "100-continue" }
                 transfer.continueTimeout = options.continueTimeout

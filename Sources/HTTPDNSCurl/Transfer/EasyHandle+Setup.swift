@@ -54,6 +54,7 @@ extension EasyHandle {
             hasBody: transfer.hasBody,
             saysEmpty: transfer.request.saysEmpty,
             hasOwnType: methodOptions.sendsBodyWithHead,
+            omitsAccept: transfer.request.omitsAccept,
             tail: transfer.request.decodes ? loop.acceptedCodings : nil
         )
         set(CURLOPT_HTTPHEADER, list: headerList)
@@ -327,6 +328,7 @@ enum HeaderLines {
     /// Returns the lines of a request; `nil` for none.
     /// - Parameters:
     ///   - hasOwnType: Whether libcurl must not add its own `Content-Type`, as it does for a body that it has beforehand.
+    ///   - omitsAccept: Whether libcurl must not add its `Accept: */*`.
     ///   - tail: The line with the codings that are decoded, which the list ends with unless the request has its own
     ///     `Accept-Encoding`. It stays the caller's: a list must be freed without it.
     /// - Throws: ``TransferFailure`` with code `invalidRequest` for CR, LF or NUL in a value.
@@ -336,6 +338,7 @@ enum HeaderLines {
         hasBody: Bool,
         saysEmpty: Bool = false,
         hasOwnType: Bool = false,
+        omitsAccept: Bool = false,
         tail: UnsafeMutablePointer<curl_slist>? = nil
     ) throws(TransferFailure) -> UnsafeMutablePointer<curl_slist>? {
         var list: UnsafeMutablePointer<curl_slist>?
@@ -366,6 +369,7 @@ enum HeaderLines {
             // Otherwise libcurl waits up to a second for a 100 (Continue) before it sends a long body.
             if hasBody { list = curl_slist_append(list, "Expect:") }
             if saysEmpty { list = curl_slist_append(list, "Content-Length: 0") }
+            if omitsAccept, !fields.contains(.accept) { list = curl_slist_append(list, "Accept:") }
             if hasOwnType, !fields.contains(.contentType) { list = curl_slist_append(list, "Content-Type:") }
         } catch {
             curl_slist_free_all(list)

@@ -20,8 +20,9 @@ extension CurlConnectionOptions {
         for text in connectTo { try ConnectToArgument(text, url).apply(to: &request, &settings) }
         request.options.unixSocket = unixSocket
         if let interface { settings.configuration.localSource = Self.localSource(interface) }
-        if let connectSeconds {
-            let limit = Duration.seconds(try RequestOptions.seconds(connectSeconds, of: "--connect-timeout"))
+        if let seconds = connectSeconds,
+            let limit = try RequestOptions.limit(seconds, of: "--connect-timeout").map({ Duration.seconds($0) })
+        {
             settings.configuration.timeouts.connect = limit
             settings.configuration.timeouts.tls = limit
         }

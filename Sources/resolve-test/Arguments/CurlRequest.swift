@@ -16,7 +16,10 @@ extension CurlOptions {
         var url = URLArgument.completed(urlText)
         try checkBody(options)
         if putsDataInQuery, !options.data.isEmpty {
-            url = URLArgument.appending(String(decoding: try DataArgument.bytes(options.data), as: UTF8.self), to: url)
+            guard let query = String(validating: try DataArgument.bytes(options.data), as: UTF8.self) else {
+                throw .usage("-G: the data are not UTF-8, so they cannot be a query", hint: "write --data-urlencode")
+            }
+            url = URLArgument.appending(query, to: url)
         }
         if let uploadFile, uploadFile != "-" { url = URLArgument.naming(uploadFile, in: url) }
         var request = try options.request(url, common, &settings, sendsData: !putsDataInQuery)
@@ -26,8 +29,10 @@ extension CurlOptions {
         } else if isHead {
             request.method = .head
         }
+        try checkValues()
         addFields(to: &request)
         try addCredential(to: &request)
+        try dropContentLength(from: &request, &settings)
         try addLimits(to: &request)
         try applyRedirects(options, to: &request, &settings)
         request.options.decodesBody = decodesBody && !keepsCodings
@@ -57,6 +62,10 @@ extension CurlOptions {
             for text in form { parts.append(try FormArgument.part(text)) }
             request.body = .multipart(parts)
             request.method = .post
+            // As in curl: a type of the caller gets the boundary of the body.
+            if let own = request.headerFields[.contentType], let type = request.body.contentType {
+                request.headerFields[.contentType] = own + type.drop { $0 != ";" }
+            }
         }
         if let uploadFile {
             // The library reads regular files only. A file that is missing is an error of the call.
@@ -82,12 +91,40 @@ extension CurlOptions {
         if !cookies.isEmpty {
             request.headerFields.append(HTTPField(name: .cookie, value: cookies.joined(separator: "; ")))
         }
-        if let range { add(.range, "bytes=\(range)") }
+        // As in curl: a number alone is the first byte.
+        if let range { add(.range, "bytes=\(range)\(range.allSatisfy(\.isNumber) ? "-" : "")") }
+    }
+
+    /// Refuses values that could not be sent in a header field. They may be secrets, so no error repeats them.
+    private func checkValues() throws(CommandFailure) {
+        let values = [("-A", userAgent), ("-e", referer), ("-r", range), ("--oauth2-bearer", bearerToken)]
+        for (option, value) in values + cookies.map({ ("-b", $0) }) {
+            guard value.map(HTTPField.isValidValue) ?? true else {
+                throw .usage("\(option): the value cannot have a line break or another control character")
+            }
+        }
+    }
+
+    /// Removes a Content-Length that the client sends anyway. Another one could end the request early or never.
+    private func dropContentLength(
+        from request: inout HTTPDNSClient.Request,
+        _ settings: inout ClientSettings
+    ) throws(CommandFailure) {
+        guard let text = request.headerFields[.contentLength] else { return }
+        let length = request.body.knownLength ?? uploadFile.flatMap { BodyDestination.size(ofFile: $0) }
+        guard Int(text) == length else {
+            throw .usage(
+                "-H \"Content-Length: ...\" is not the length of the body\(length.map { ", \($0)" } ?? "")",
+                hint: "leave it out: the client sends it"
+            )
+        }
+        request.headerFields[.contentLength] = nil
+        settings.notes.append("-H 'Content-Length: ...' has no effect: the client sends it")
     }
 
     private func addCredential(to request: inout HTTPDNSClient.Request) throws(CommandFailure) {
-        for text in cookies where !text.contains("=") {
-            throw .usage("-b \(text) has no =: cookies are not read from a file", hint: "write -b 'NAME=VALUE'")
+        for _ in cookies.filter({ !$0.contains("=") }) {
+            throw .usage("-b has a value without =: cookies are not read from a file", hint: "write -b 'NAME=VALUE'")
         }
         if let referer, referer.hasSuffix(";auto") {
             throw .usage("-e ...;auto is not supported: redirects get no new Referer", hint: "write -e URL")
@@ -113,11 +150,13 @@ extension CurlOptions {
 
     private func addLimits(to request: inout HTTPDNSClient.Request) throws(CommandFailure) {
         if let rateLimit {
-            let limit = HTTPDNSClient.ByteLimit.bytes(try ByteArgument.bytes(rateLimit, of: "--limit-rate"))
-            request.options.bandwidth = .init(receiving: limit, sending: limit)
+            if let bytes = try ByteArgument.bytes(rateLimit, of: "--limit-rate") {
+                request.options.bandwidth = .init(receiving: .bytes(bytes), sending: .bytes(bytes))
+            }
         }
         if let maximumBody {
-            request.options.maximumResponseBody = .bytes(try ByteArgument.bytes(maximumBody, of: "--max-filesize"))
+            let limit = try ByteArgument.bytes(maximumBody, of: "--max-filesize")
+            request.options.maximumResponseBody = limit.map { .bytes($0) } ?? .unlimited
         }
     }
 
@@ -229,7 +268,9 @@ enum URLArgument {
     /// Returns the URL with more items in its query.
     static func appending(_ query: String, to url: String) -> String {
         let base = url.prefix { $0 != "#" }
-        return "\(base)\(base.contains("?") ? "&" : "?")\(query)\(url.dropFirst(base.count))"
+        let old = base.firstIndex(of: "?").map { base[base.index(after: $0)...] }
+        let separator = old.map { $0.isEmpty || $0.hasSuffix("&") ? "" : "&" } ?? "?"
+        return "\(base)\(separator)\(query)\(url.dropFirst(base.count))"
     }
 
     /// Returns the URL with the name of an uploaded file behind it, if its path ends with a slash.
@@ -257,16 +298,16 @@ enum URLArgument {
 
 /// A number of bytes with a unit, as curl reads it.
 enum ByteArgument {
-    /// Returns the bytes of `500`, `100k`, `2M` or `1G`, in units of 1,024.
-    static func bytes(_ text: String, of option: String) throws(CommandFailure) -> Int {
+    /// Returns the bytes of `500`, `100k`, `2M` or `1G`, in units of 1,024; nil for 0, which means no limit.
+    static func bytes(_ text: String, of option: String) throws(CommandFailure) -> Int? {
         let units: [Character: Int] = ["k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "b": 1]
         let unit = text.last.flatMap { units[Character($0.lowercased())] }
         let digits = unit == nil ? text[...] : text.dropLast()
-        guard let number = Int(digits), number > 0 else {
+        guard let number = Int(digits), number >= 0 else {
             throw .usage("\(option) \"\(text)\" is not a number of bytes", hint: "such as \(option) 100k")
         }
         let (bytes, overflow) = number.multipliedReportingOverflow(by: unit ?? 1)
         guard !overflow else { throw .usage("\(option) \"\(text)\" is too large") }
-        return bytes
+        return bytes > 0 ? bytes : nil
     }
 }

@@ -10,6 +10,8 @@ struct HeaderArgument: Sendable {
     var hostHeader: String?
     /// The fields that are not sent, from `-H 'Name:'`.
     var removed: Set<HTTPField.Name> = []
+    /// Remarks on fields that have no effect.
+    private(set) var notes: [String] = []
 
     init(_ texts: [String]) throws(CommandFailure) {
         for text in texts {
@@ -24,6 +26,7 @@ struct HeaderArgument: Sendable {
 
     /// Returns the part of a field that an error may repeat: not its value, which may be a credential.
     private static func label(_ text: String) -> String {
+        guard text.contains(":") else { return "-H" }
         let name = text.prefix { $0 != ":" && $0 != " " && $0 != "\t" }
         return "-H \"\(name)\(name.endIndex == text.endIndex ? "" : text[name.endIndex] == ":" ? ": ..." : " ...")\""
     }
@@ -39,12 +42,22 @@ struct HeaderArgument: Sendable {
         guard let (nameText, value) = try Self.split(text) else { return try remove(String(text.prefix { $0 != ":" })) }
         guard let name = HTTPField.Name(nameText) else {
             throw .usage(
-                "\(Self.label(text)): \"\(nameText)\" is not a field name",
+                "\(Self.label(text)): the name of the field is invalid",
                 hint: "a name has letters, digits and !#$%&'*+-.^_`|~, and a colon follows it"
             )
         }
         guard HTTPField.isValidValue(value) else {
             throw .usage("\(Self.label(text)): the value cannot have a control character")
+        }
+        guard !Self.namesOfConnection.contains(name.canonicalName) else {
+            guard !value.lowercased().split(separator: ",").contains(where: { $0.contains("upgrade") }) else {
+                throw .usage(
+                    "\(Self.label(text)): fetch does not change the protocol of a connection",
+                    hint: "leave it out"
+                )
+            }
+            notes.append("-H '\(name.rawName): ...' has no effect: the client keeps and closes connections")
+            return
         }
         guard name.canonicalName == "host" else {
             fields.append(HTTPField(name: name, value: value))
@@ -57,15 +70,13 @@ struct HeaderArgument: Sendable {
     }
 
     private mutating func remove(_ nameText: String) throws(CommandFailure) {
-        guard let name = HTTPField.Name(nameText) else { throw .usage("-H \"\(nameText):\" is not a field name") }
-        guard name != .accept, name.canonicalName != "host" else {
-            throw .usage(
-                "-H '\(nameText):': this field is always sent",
-                hint: "-H '\(nameText): VALUE' replaces its value"
-            )
-        }
+        guard let name = HTTPField.Name(nameText) else { throw .usage("-H: the name of the field is invalid") }
+        if name.canonicalName == "host" { notes.append("-H 'Host:' has no effect: Host is always sent") }
         removed.insert(name)
     }
+
+    /// The fields about one connection, which browsers copy with the request, and proxies remove.
+    private static let namesOfConnection: Set<String> = ["connection", "keep-alive", "proxy-connection"]
 
     /// Parses curl's forms: `Name: value`, `Name;` for an empty value, and `Name:` for no such field.
     /// - Returns: nil for a field that is removed.
@@ -76,7 +87,7 @@ struct HeaderArgument: Sendable {
             return trimmed.isEmpty ? nil : (String(text[..<colon]), trimmed)
         }
         guard text.hasSuffix(";") else {
-            throw .usage("\(Self.label(text)) is not a header field", hint: "write -H 'Name: value'")
+            throw .usage("-H has a value without a colon, which is not a header field", hint: "write -H 'Name: value'")
         }
         return (String(text.dropLast()), "")
     }

@@ -59,6 +59,7 @@ struct RequestOptions: ParsableArguments, Sendable {
             }
         }
         if let method = try givenMethod { request.method = method }
+        settings.notes += header.notes
         request.headerFields = header.fields
         request.options.withoutHeaders.formUnion(header.removed)
         if let hostHeader = header.hostHeader {
@@ -87,7 +88,7 @@ struct RequestOptions: ParsableArguments, Sendable {
         throws(CommandFailure)
     {
         if let maximumSeconds {
-            request.options.timeout = .seconds(try Self.seconds(maximumSeconds, of: "--max-time"))
+            if let limit = try Self.limit(maximumSeconds, of: "--max-time") { request.options.timeout = .seconds(limit) }
             settings.configuration.timeouts.total = nil
         } else if !settings.readsFile {
             // A download may take as long as bytes keep coming; the idle limit stays.
@@ -95,14 +96,14 @@ struct RequestOptions: ParsableArguments, Sendable {
         }
     }
 
-    /// Returns the value of an option that limits a time.
-    static func seconds(_ seconds: Double, of option: String) throws(CommandFailure) -> Double {
-        guard seconds > 0, seconds <= 1e9 else {
+    /// Returns the value of an option that limits a time; nil for 0, which means no limit of its own.
+    static func limit(_ seconds: Double, of option: String) throws(CommandFailure) -> Double? {
+        guard seconds >= 0, seconds <= 1e9 else {
             throw .usage(
-                "\(option) is out of range; allowed: more than 0 and at most 1,000,000,000 seconds",
+                "\(option) is out of range; allowed: 0 to 1,000,000,000 seconds",
                 hint: "such as \(option) 2.5"
             )
         }
-        return seconds
+        return seconds > 0 ? seconds : nil
     }
 }
