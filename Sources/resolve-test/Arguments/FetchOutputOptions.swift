@@ -105,7 +105,10 @@ struct FetchOutputOptions: ParsableArguments, Sendable {
     func body(of url: String, isJSON: Bool, _ standardOutput: StandardStream) throws(CommandFailure) -> FetchBody {
         let isTerminal = standardOutput.isTerminal
         var path = file
-        if usesRemoteName { path = try URLArgument.fileName(of: url) }
+        if usesRemoteName {
+            let name = try URLArgument.fileName(of: url)
+            path = name == "-" ? "./-" : name
+        }
         if path == nil, !isJSON, !isTerminal { path = "-" }
         return FetchBody(path: path, isTerminal: isTerminal, standardOutput: standardOutput)
     }

@@ -3,6 +3,7 @@
 
 internal import ArgumentParser
 internal import HTTPDNS
+internal import HTTPDNSPrimitives
 internal import HTTPDNSResponseCache
 internal import HTTPDNSTrafficMonitor
 internal import HTTPTypes
@@ -68,6 +69,7 @@ struct FetchCommand: Subcommand {
         if heads != nil || showsHead || writeOut != nil { settings.configuration.networkInterceptors.append(exchanges) }
         let monitor = files.isWanted || common.output.isVerbose ? try monitor() : nil
         settings.configuration.connections.keepsPeerCertificates = common.output.isVerbose
+        settings.notes += (writeOut?.unknown ?? []).map { "-w: there is no variable \"\($0)\"" }
         console.note(settings.notes, unless: isJSON || outputs.isSilent)
         let call = Call(
             request: request,
@@ -113,12 +115,15 @@ struct FetchCommand: Subcommand {
     ) async throws -> Int32 {
         let isJSON = common.output.isJSON
         let report: FetchReport
+        // The values are wanted after a failure, too.
+        let values = Lock(outcome)
         do {
-            (report, outcome) = try await call.settings.withClient { [outcome] client in
+            defer { outcome = values.withLock { $0 } }
+            report = try await call.settings.withClient { client in
                 monitor?.start(on: client)
-                var outcome = outcome
-                let report = try await fetch(call, client: client, &outcome, console: console)
-                return (report, outcome)
+                var outcome = values.withLock { $0 }
+                defer { values.withLock { $0 = outcome } }
+                return try await fetch(call, client: client, &outcome, console: console)
             }
         } catch {
             await writeAfterFailure(files, monitor, on: console)
@@ -205,16 +210,17 @@ struct FetchCommand: Subcommand {
         console: Console
     ) async throws -> FetchReport {
         let start = ContinuousClock.now
-        let response = try await client.execute(call.request)
-        let heads = call.exchanges.earlierHeads.joined() + HeadText.text(response)
-        try call.heads?.write(Array(heads.utf8))
-        if showsHead, !common.output.isJSON {
-            if call.body.path == nil {
-                try console.standardOutput.write(heads)
-            } else {
-                try call.destination.write(Array(heads.utf8))
-            }
+        let response: HTTPDNSClient.Response
+        do {
+            response = try await client.execute(call.request)
+        } catch {
+            outcome.takeFailure(error, total: start.duration(to: .now), call.exchanges, call.settings)
+            // The redirects, for example, before the one that was not followed.
+            try write(heads: call.exchanges.heads.joined(), of: call, on: console)
+            try call.heads?.finish()
+            throw error
         }
+        try write(heads: call.exchanges.earlierHeads.joined() + HeadText.text(response), of: call, on: console)
         let length = response.headerFields[.contentLength].flatMap { Int($0) }
         var progress = DownloadProgress(
             on: console.standardError,
@@ -229,7 +235,7 @@ struct FetchCommand: Subcommand {
             && call.body.takes(status, contentRange: response.headerFields[.contentRange])
         var received = 0
         func note(_ total: Duration) {
-            outcome.take(response, received: received, total: total, call.exchanges, call.settings)
+            outcome.take(response, received: received, total: total, call.request, call.exchanges, call.settings)
         }
         do {
             for try await chunk in response.body {
@@ -253,6 +259,17 @@ struct FetchCommand: Subcommand {
             settings: call.settings,
             client: client
         )
+    }
+
+    /// Writes status and header fields to the places of `-D` and `-i`.
+    private func write(heads: String, of call: Call, on console: Console) throws(CommandFailure) {
+        try call.heads?.write(Array(heads.utf8))
+        guard showsHead, !common.output.isJSON else { return }
+        if call.body.path == nil {
+            try console.standardOutput.write(heads)
+        } else {
+            try call.destination.write(Array(heads.utf8))
+        }
     }
 
     private func say(

@@ -6,11 +6,26 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// The heads of the responses of a call, and the method of its last request: redirects, refused logins and retries included.
+/// The responses of a call, and the method of its last request: redirects, refused logins and retries included.
 final class ExchangeRecorder: HTTPDNSClient.Interceptor {
-    private struct Record {
+    /// A response without its body.
+    struct Record: Sendable {
         var method: HTTPRequest.Method
         var head: String
+        var status: Int
+        var version: HTTPDNSClient.HTTPVersion
+        var headerFields: HTTPFields
+        /// The last exchange; nil for a response without one.
+        var exchange: HTTPDNSClient.Exchange?
+
+        init(_ response: HTTPDNSClient.Response, _ method: HTTPRequest.Method) {
+            (self.method, head) = (method, HeadText.text(response))
+            (status, version, headerFields) = (response.status.code, response.version, response.headerFields)
+            exchange = response.exchanges.last
+        }
+
+        /// Whether the client follows it, if it follows redirects.
+        var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) && headerFields.contains(.location) }
     }
 
     private let records = Lock<[Record]>([])
@@ -21,7 +36,7 @@ final class ExchangeRecorder: HTTPDNSClient.Interceptor {
         next: Next
     ) async throws -> HTTPDNSClient.Response {
         let response = try await next(request, context)
-        let record = Record(method: request.method, head: HeadText.text(response))
+        let record = Record(response, request.method)
         records.withLock { $0.append(record) }
         return response
     }
@@ -29,8 +44,17 @@ final class ExchangeRecorder: HTTPDNSClient.Interceptor {
     /// The heads before the last one.
     var earlierHeads: [String] { records.withLock { $0.dropLast().map(\.head) } }
 
-    /// The method of the last request; nil when nothing was sent.
-    var lastMethod: HTTPRequest.Method? { records.withLock { $0.last?.method } }
+    /// All heads.
+    var heads: [String] { records.withLock { $0.map(\.head) } }
+
+    /// The last response; nil when there was none.
+    var last: Record? { records.withLock { $0.last } }
+
+    /// The number of redirects that were followed. Retries and the challenge of a login are none.
+    var redirectCount: Int { records.withLock { $0.dropLast().count(where: \.isRedirect) } }
+
+    /// The number of connections that were made for the responses.
+    var connectionCount: Int { records.withLock { $0.count { $0.exchange?.reusedConnection == false } } }
 }
 
 extension WriteOut.Values {
@@ -39,25 +63,57 @@ extension WriteOut.Values {
         _ response: HTTPDNSClient.Response,
         received: Int,
         total: Duration,
+        _ request: HTTPDNSClient.Request,
         _ recorder: ExchangeRecorder,
         _ settings: ClientSettings
     ) {
         let summary = response.body.summary
         let size = summary?.wireBytes ?? received
         let seconds = total / .seconds(1)
-        setHeaderFields(response.headerFields)
-        self["http_code"] = .status(response.status.code)
-        self["response_code"] = .status(response.status.code)
-        self["http_version"] = .text(Self.text(response.version))
-        self["content_type"] = .text(response.headerFields[.contentType])
-        self["num_headers"] = .integer(response.headerFields.count)
-        self["num_redirects"] = .integer(max(0, response.exchanges.count - 1))
-        self["num_connects"] = .integer(response.exchanges.count { !$0.reusedConnection })
+        let method = recorder.last?.method ?? request.method
+        take(.init(response, method), total: total, recorder, settings)
         self["size_download"] = .integer(size)
         self["speed_download"] = .integer(seconds > 0 ? Int(Double(size) / seconds) : 0)
-        self["time_total"] = .seconds(seconds)
-        if let method = recorder.lastMethod { self["method"] = .text(method.rawValue) }
-        guard let exchange = response.exchanges.last else { return }
+        if method == request.method { self["size_upload"] = .integer(request.body.knownLength ?? 0) }
+        if let exchange = response.exchanges.last {
+            take(summary?.timings ?? exchange.timings, resolve: exchange.resolve)
+        }
+    }
+
+    /// Takes the values of a call that failed: its time, and the last response before the failure.
+    mutating func takeFailure(
+        _ error: any Error,
+        total: Duration,
+        _ recorder: ExchangeRecorder,
+        _ settings: ClientSettings
+    ) {
+        self["time_total"] = .seconds(total / .seconds(1))
+        guard let last = recorder.last else { return }
+        take(last, total: total, recorder, settings)
+        if let exchange = last.exchange { take(exchange.timings, resolve: exchange.resolve) }
+        let code = (error as? HTTPDNSClientError)?.code
+        let isRefused = code == .tooManyRedirects || code == .redirectLoop || code == .redirectRefused
+        // The request after the last redirect failed.
+        if last.isRedirect, !isRefused { self["num_redirects"] = .integer(recorder.redirectCount + 1) }
+    }
+
+    private mutating func take(
+        _ record: ExchangeRecorder.Record,
+        total: Duration,
+        _ recorder: ExchangeRecorder,
+        _ settings: ClientSettings
+    ) {
+        setHeaderFields(record.headerFields)
+        self["http_code"] = .status(record.status)
+        self["response_code"] = .status(record.status)
+        self["http_version"] = .text(Self.text(record.version))
+        self["content_type"] = .text(record.headerFields[.contentType])
+        self["num_headers"] = .integer(record.headerFields.count)
+        self["num_redirects"] = .integer(recorder.redirectCount)
+        self["num_connects"] = .integer(recorder.connectionCount)
+        self["time_total"] = .seconds(total / .seconds(1))
+        self["method"] = .text(record.method.rawValue)
+        guard let exchange = record.exchange else { return }
         let url = exchange.request.canonicalURL
         self["url_effective"] = .text(url)
         self["scheme"] = .text(url.prefix { $0 != ":" }.uppercased())
@@ -65,12 +121,11 @@ extension WriteOut.Values {
         self["remote_port"] = .integer(Int(exchange.remote.port))
         let trust = settings.configuration.trust(forHost: exchange.request.serverName ?? "")
         self["ssl_verify_result"] = .integer(exchange.tls == nil || trust.verification == .chainAndName ? 0 : 1)
-        if (301...308).contains(response.status.code), let location = response.headerFields[.location],
+        if (301...308).contains(record.status), let location = record.headerFields[.location],
             let target = try? ParsedURL(url).following(location)
         {
             self["redirect_url"] = .text(target.description)
         }
-        take(summary?.timings ?? exchange.timings, resolve: exchange.resolve)
     }
 
     private mutating func take(_ timings: HTTPDNSClient.Exchange.Timings, resolve: Duration?) {

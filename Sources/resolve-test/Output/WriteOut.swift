@@ -13,9 +13,11 @@ struct WriteOut: Sendable {
     }
 
     private let pieces: [Piece]
+    /// The names of variables that there are not. They are empty, as in curl.
+    private(set) var unknown: [String] = []
 
     /// - Parameter argument: The text, or `@FILE` for the text in a file.
-    /// - Throws: ``CommandFailure`` for a variable that there is not.
+    /// - Throws: ``CommandFailure`` for a file that cannot be read.
     init(_ argument: String) throws(CommandFailure) {
         let format = argument.hasPrefix("@") ? try InputFile.text(argument.dropFirst(), option: "-w @") : argument
         var pieces: [Piece] = []
@@ -35,12 +37,7 @@ struct WriteOut: Sendable {
                 let name = String(rest[rest.index(after: start)..<end])
                 let isHeader = rest.hasPrefix("header{")
                 rest = rest[rest.index(after: end)...]
-                guard isHeader || Self.names.contains(name) else {
-                    throw .usage(
-                        "-w: there is no variable \"\(PrintableText.line(name))\"",
-                        hint: "variables are \(Self.names.sorted().joined(separator: ", "))"
-                    )
-                }
+                if !isHeader, !Self.names.contains(name) { unknown.append(name) }
                 pieces += [.text(text), isHeader ? .header(name) : .variable(name)]
                 text = ""
             case ("\\", let letter?):
@@ -57,7 +54,8 @@ struct WriteOut: Sendable {
 
     /// Prints the text.
     func write(_ values: Values, on console: Console) throws(CommandFailure) {
-        for part in text(values) {
+        let terminals = (output: console.standardOutput.isTerminal, error: console.standardError.isTerminal)
+        for part in text(values, escaping: { isError in isError ? terminals.error : terminals.output }) {
             if part.isError {
                 console.standardError.say(part.text)
             } else {
@@ -67,11 +65,16 @@ struct WriteOut: Sendable {
     }
 
     /// Returns the text for standard output and standard error, in order.
-    func text(_ values: Values) -> [(text: String, isError: Bool)] {
+    /// - Parameter escapes: Returns whether control characters in values, which may be those of a server, are escaped on
+    ///   standard error, or on standard output.
+    func text(
+        _ values: Values,
+        escaping escapes: (_ isError: Bool) -> Bool = { _ in false }
+    ) -> [(text: String, isError: Bool)] {
         var parts: [(text: String, isError: Bool)] = []
         var isError = false
         for piece in pieces {
-            let text: String
+            var text: String
             switch piece {
             case .text(let own): text = own
             case .header(let name):
@@ -86,6 +89,7 @@ struct WriteOut: Sendable {
             case .variable("header_json"): text = values.headerJSON.oneLine
             case .variable(let name): text = values.text(of: name)
             }
+            if case .text = piece {} else if escapes(isError) { text = PrintableText.line(text) }
             if !text.isEmpty { parts.append((text, isError)) }
         }
         return parts
@@ -104,9 +108,10 @@ extension WriteOut {
         }
 
         static let names: Set<String> = [
-            "content_type", "errormsg", "exitcode", "filename_effective", "http_code", "http_version", "method",
-            "num_connects", "num_headers", "num_redirects", "redirect_url", "referer", "remote_ip", "remote_port",
-            "response_code", "scheme", "size_download", "speed_download", "ssl_verify_result", "time_appconnect",
+            "content_type", "errormsg", "exitcode", "filename_effective", "http_code", "http_connect", "http_version",
+            "local_ip", "local_port", "method", "num_connects", "num_headers", "num_redirects", "redirect_url", "referer", "remote_ip", "remote_port",
+            "response_code", "scheme", "size_download", "size_header", "size_request", "size_upload", "speed_download",
+            "speed_upload", "ssl_verify_result", "time_appconnect",
             "time_connect", "time_namelookup", "time_pretransfer", "time_redirect", "time_starttransfer", "time_total",
             "url", "url_effective", "urlnum",
         ]
@@ -122,11 +127,13 @@ extension WriteOut {
                 values[name] = name.hasPrefix("time_") ? .seconds(0) : .integer(0)
             }
             for name in [
-                "content_type", "errormsg", "filename_effective", "redirect_url", "referer", "remote_ip", "scheme",
+                "content_type", "errormsg", "filename_effective", "local_ip", "redirect_url", "referer", "remote_ip",
+                "scheme",
             ] {
                 values[name] = .text(nil)
             }
             values["http_code"] = .status(0)
+            values["http_connect"] = .status(0)
             values["response_code"] = .status(0)
             values["http_version"] = .text("0")
             values["url"] = .text(url)
@@ -138,7 +145,13 @@ extension WriteOut {
         }
 
         private static func shown(_ url: String) -> String {
-            (try? HTTPDNSRewriter.Canonicalizer.canonicalize(url).description) ?? url
+            if let canonical = try? HTTPDNSRewriter.Canonicalizer.canonicalize(url) { return canonical.description }
+            // An unusable URL, without its user information.
+            let scheme = url.firstRange(of: "://").map { url[..<$0.upperBound] } ?? ""
+            let rest = url.dropFirst(scheme.count)
+            let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+            let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+            return "\(scheme)\(host)\(rest.dropFirst(authority.count))"
         }
 
         subscript(name: String) -> Value? {
