@@ -116,7 +116,7 @@ extension CommandFailure {
         self.init(
             kind: unusable.contains(error.code) ? .usage : .failed,
             code: "\(error.code)",
-            message: error.message,
+            message: FlagHint.message(error.message),
             hint: error.hint
         )
         phase = "\(error.phase)"

@@ -33,6 +33,17 @@ enum FlagHint {
         }
     }
 
+    /// Returns the message of an error with options in place of the Swift settings that it names.
+    static func message(_ text: String) -> String {
+        options.reduce(text) { $0.replacing($1.setting, with: $1.option) }
+    }
+
+    private static let options: [(setting: String, option: String)] = [
+        ("options.addresses", "--connect-to"), ("options.unixSocket", "--unix-socket"), ("unixSocket", "--unix-socket"),
+        ("hostHeader", "-H 'Host: ...':"), ("localSource:", "--interface:"), ("localSource", "--interface"),
+        ("the settings' trustRoots", "--cacert"), ("trustRoots", "--cacert"),
+    ]
+
     private static func timeHint(_ error: HTTPDNSClientError) -> String? {
         if error.isCallDeadline || error.phase == .total { return "--max-time SECONDS sets the limit" }
         let file = "client.timeouts of a file (--config)"

@@ -19,7 +19,10 @@ struct Invocation: Sendable {
     func run() async -> Int32 {
         do throws(CommandFailure) {
             if let unreadable {
-                throw .usage("argument \(unreadable) is not UTF-8", hint: "put such bytes in a file: -d @FILE, -F 'NAME=<FILE'")
+                throw .usage(
+                    "argument \(unreadable) is not UTF-8",
+                    hint: "put such bytes in a file: -d @FILE, -F 'NAME=<FILE'"
+                )
             }
             guard let first = arguments.first else { throw .noCommand }
             if ["--help", "-h", "help"].contains(first), arguments.count == 1 {

@@ -218,13 +218,18 @@ extension CurlOptions {
         let method = try options.givenMethod
         let (trusts, headers) = (trustsRedirects, request.headerFields)
         let protocols = try AllowedProtocols(connection)
-        guard trusts || method != nil || protocols.limitsRedirects else { return }
+        let connectTo = try ConnectToRules(connection.connectTo, request.url)
+        try connectTo.checkForRedirects()
+        guard trusts || method != nil || protocols.limitsRedirects || connectTo.holdForEveryHost else { return }
         settings.configuration.redirectHook = { redirect in
             var next = redirect.next
             if let refusal = protocols.refusal(of: next.url, isRedirect: true) {
                 throw HTTPDNSClientError(code: .redirectRefused, phase: .redirect, message: refusal, hint: nil)
             }
-            guard trusts || method != nil else { return .follow }
+            guard trusts || method != nil || connectTo.holdForEveryHost else { return .follow }
+            if connectTo.holdForEveryHost {
+                next.options.addresses = connectTo.targets(for: next.url).map { .only($0) } ?? .automatic
+            }
             // -X names the method of every request of the call.
             if let method { next.method = method }
             if trusts {
@@ -268,6 +273,7 @@ enum URLArgument {
     /// Returns the URL with more items in its query.
     static func appending(_ query: String, to url: String) -> String {
         let base = url.prefix { $0 != "#" }
+        guard !query.isEmpty || base.contains("?") else { return url }
         let old = base.firstIndex(of: "?").map { base[base.index(after: $0)...] }
         let separator = old.map { $0.isEmpty || $0.hasSuffix("&") ? "" : "&" } ?? "?"
         return "\(base)\(separator)\(query)\(url.dropFirst(base.count))"

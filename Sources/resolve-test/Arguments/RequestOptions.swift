@@ -88,7 +88,9 @@ struct RequestOptions: ParsableArguments, Sendable {
         throws(CommandFailure)
     {
         if let maximumSeconds {
-            if let limit = try Self.limit(maximumSeconds, of: "--max-time") { request.options.timeout = .seconds(limit) }
+            if let limit = try Self.limit(maximumSeconds, of: "--max-time") {
+                request.options.timeout = .seconds(limit)
+            }
             settings.configuration.timeouts.total = nil
         } else if !settings.readsFile {
             // A download may take as long as bytes keep coming; the idle limit stays.

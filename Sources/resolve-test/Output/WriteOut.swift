@@ -109,7 +109,8 @@ extension WriteOut {
 
         static let names: Set<String> = [
             "content_type", "errormsg", "exitcode", "filename_effective", "http_code", "http_connect", "http_version",
-            "local_ip", "local_port", "method", "num_connects", "num_headers", "num_redirects", "redirect_url", "referer", "remote_ip", "remote_port",
+            "local_ip", "local_port", "method", "num_connects", "num_headers", "num_redirects", "redirect_url",
+            "referer", "remote_ip", "remote_port",
             "response_code", "scheme", "size_download", "size_header", "size_request", "size_upload", "speed_download",
             "speed_upload", "ssl_verify_result", "time_appconnect",
             "time_connect", "time_namelookup", "time_pretransfer", "time_redirect", "time_starttransfer", "time_total",

@@ -54,12 +54,33 @@ struct WriteOutTests {
         #expect(parts.map(\.text) == ["a", "b", "c"] && parts.map(\.isError) == [false, true, false])
     }
 
-    @Test("A format can be in a file, and a variable that there is not is refused")
+    @Test("Control characters in values are escaped for a terminal, and those of the format stay")
+    func escaping() throws {
+        var values = values()
+        values["content_type"] = .text("a\u{1b}[2J")
+        let parts = try WriteOut("%{content_type}\n").text(values, escaping: { _ in true })
+        #expect(parts.map(\.text).joined() == "a\\u{1b}[2J\n")
+        #expect(try text("%{content_type}", values) == "a\u{1b}[2J")
+    }
+
+    @Test(
+        "The effective URL has no user information",
+        arguments: [
+            ("http://user:secret@one.test/a", "http://one.test/a"), ("ftp://user:sec@ret@a/b@c", "ftp://a/b@c"),
+            ("http://u:p@:x/", "http://:x/"),
+        ]
+    )
+    func userInformation(url: String, effective: String) throws {
+        let values = WriteOut.Values(url: url, request: .init(url: url), fileName: nil)
+        #expect(try text("%{url_effective}", values) == effective)
+    }
+
+    @Test("A format can be in a file, and a variable that there is not is empty and noted")
     func file() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("%{http_code}\\n", to: "format")
         #expect(try text("@\(file)", values()) == "404\n")
-        let failure = #expect(throws: CommandFailure.self) { try WriteOut("%{nope}") }
-        #expect(failure?.exitStatus == 2)
+        let format = try WriteOut("a%{nope}b")
+        #expect(format.unknown == ["nope"] && format.text(values()).map(\.text).joined() == "ab")
     }
 }

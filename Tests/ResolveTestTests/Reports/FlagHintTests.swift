@@ -90,6 +90,23 @@ struct FlagHintTests {
         #expect(FlagHint.namesSetting(text) == namesSetting)
     }
 
+    @Test(
+        "A message names options in place of Swift settings",
+        arguments: [
+            (#"localSource: "x y" is no name of a network interface"#, "--interface: \"x y\""),
+            (#"hostHeader "a b" is not a host with an optional port"#, "-H 'Host: ...':"),
+            ("unixSocket and proxy are both set", "--unix-socket and proxy"),
+            ("options.addresses is .only([])", "--connect-to is"),
+            ("127.0.0.1:1 connect: refused", "127.0.0.1:1 connect"),
+        ]
+    )
+    func messages(text: String, begin: String) {
+        let error = HTTPDNSClientError(code: .invalidRequest, phase: .request, message: text, hint: nil)
+        let message = CommandFailure(error).message
+        #expect(message.hasPrefix(begin))
+        #expect(!message.contains("localSource") && !message.contains("hostHeader") && !message.contains("unixSocket"))
+    }
+
     @Test("A hint that stays useful keeps its parts without a setting")
     func parts() {
         var error = HTTPDNSClientError(

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+internal import HTTPDNSCurl
+
+/// The value of `--resolve`: a mapping for one port of a name.
+struct ResolveArgument {
+    private let key: HTTPDNSMapping.Key
+    private let mapping: HTTPDNSMapping
+
+    /// - Parameters:
+    ///   - text: `[+]HOST:PORT:ADDRESS[,ADDRESS]`; `*` stands for the host of the URL.
+    ///   - url: The URL of the request; nil when it cannot be read.
+    init(_ text: String, _ url: ParsedURL?) throws(CommandFailure) {
+        let form = "write --resolve HOST:PORT:ADDRESS[,ADDRESS], such as --resolve img.shop.example:443:203.0.113.7"
+        var parts = (text.hasPrefix("+") ? text.dropFirst() : text[...])
+            .split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 3, !parts[2].isEmpty, let port = UInt16(parts[1]), port > 0 else {
+            throw .usage("--resolve \"\(text)\" is not a host, a port and its addresses", hint: form)
+        }
+        if parts[0] == "*", let url { parts[0] = url.hostText }
+        let addresses = parts[2].split(separator: ",").map { AddressForm.withoutBrackets($0) }
+        (key, mapping) = try Self.rule(parts[0], port, addresses, option: "--resolve", text: text, hint: form)
+    }
+
+    func apply(to settings: inout ClientSettings) { settings.map(key, to: mapping) }
+
+    /// Returns a checked rule.
+    static func rule(
+        _ host: String,
+        _ port: UInt16?,
+        _ addresses: [String],
+        option: String,
+        text: String,
+        hint: String
+    ) throws(CommandFailure) -> (HTTPDNSMapping.Key, HTTPDNSMapping) {
+        do throws(HTTPDNSMapping.Error) {
+            let key = try HTTPDNSMapping.Key(port.map { "\(host):\($0)" } ?? host)
+            var rule = HTTPDNSMapping.addresses(addresses)
+            rule.location = HTTPDNSSourceLocation(file: option)
+            _ = try HTTPDNSMappings([key: rule])
+            return (key, rule)
+        } catch {
+            throw .usage("\(option) \"\(text)\": \(error.reason)", hint: hint)
+        }
+    }
+}
+
+/// The values of `--connect-to`, of which the first one that fits a URL holds.
+struct ConnectToRules: Sendable {
+    private let rules: [ConnectToArgument]
+
+    init(_ texts: [String], _ url: String) throws(CommandFailure) {
+        let parsed = try? ParsedURL(url)
+        rules = try texts.map { text throws(CommandFailure) in try ConnectToArgument(text, parsed) }
+    }
+
+    /// Whether a value has an empty host, so that it holds for the targets of redirects as well.
+    var holdForEveryHost: Bool { rules.contains(where: \.isForEveryHost) }
+
+    /// Refuses an empty host with a name to connect to when redirects are followed: a mapping has one host.
+    func checkForRedirects() throws(CommandFailure) {
+        guard !rules.contains(where: { $0.isForEveryHost && !$0.isForRequest }) else {
+            throw .usage(
+                "--connect-to with an empty host needs an address to connect to when redirects are followed",
+                hint: "give its address in place of the name, or name the host"
+            )
+        }
+    }
+
+    /// Applies the values: as mappings of the hosts that they name, and as addresses of the request.
+    func apply(to request: inout HTTPDNSClient.Request, _ settings: inout ClientSettings) throws(CommandFailure) {
+        // A mapping replaces an earlier one with its key.
+        for rule in rules.reversed() { try rule.apply(to: &settings) }
+        if let targets = targets(for: request.url) { request.options.addresses = .only(targets) }
+    }
+
+    /// Returns the addresses for a URL; nil when no value fits, or the mappings have them.
+    func targets(for url: String) -> [HTTPDNSClient.Request.Target]? {
+        guard let url = try? ParsedURL(url), let rule = rules.first(where: { $0.fits(url) }), rule.isForRequest else {
+            return nil
+        }
+        return rule.targets.map { .init($0) }
+    }
+}
+
+/// A value of `--connect-to`: another host and port to connect to.
+private struct ConnectToArgument: Sendable {
+    private let text: String
+    /// Whether the host is empty, which stands for every host.
+    let isForEveryHost: Bool
+    private let host: String
+    private let port: UInt16?
+    /// The addresses, or the name, to connect to.
+    let targets: [String]
+    private let name: String?
+
+    /// - Parameter text: `HOST1:PORT1:HOST2:PORT2`. An empty part stands for every host or port, and for that of the URL.
+    init(_ text: String, _ url: ParsedURL?) throws(CommandFailure) {
+        let form =
+            "write --connect-to HOST1:PORT1:HOST2:PORT2, such as --connect-to img.shop.example:443:127.0.0.1:8443"
+        let parts = AddressForm.parts(text)
+        guard parts.count == 4, let port1 = AddressForm.port(parts[1]), let port2 = AddressForm.port(parts[3]), let url
+        else { throw .usage("--connect-to \"\(text)\" is not two hosts with ports", hint: form) }
+        self.text = text
+        isForEveryHost = parts[0].isEmpty
+        host = parts[0].isEmpty ? url.hostText : parts[0]
+        port = port1 ?? nil
+        let host2 = parts[2].isEmpty ? host : parts[2]
+        let suffix = (port2 ?? nil).map { ":\($0)" } ?? ""
+        let literals = host2.lowercased() == "localhost" ? ["127.0.0.1", "::1"] : [host2]
+        targets = literals.compactMap { HTTPDNSAddress($0) }.map { address in
+            suffix.isEmpty
+                ? address.description : address.family == .v6 ? "[\(address)]\(suffix)" : "\(address)\(suffix)"
+        }
+        name = targets.isEmpty ? host2 : nil
+        guard name == nil || suffix.isEmpty || (port2 ?? nil) == port ?? url.port else {
+            throw .usage(
+                "--connect-to \"\(text)\": another port needs the address of \(host2)",
+                hint: "give its address in place of the name"
+            )
+        }
+    }
+
+    /// Whether the addresses are those of a request. Mappings are for names alone.
+    var isForRequest: Bool { !targets.isEmpty && (isForEveryHost || HTTPDNSAddress(host) != nil) }
+
+    func fits(_ url: ParsedURL) -> Bool {
+        (isForEveryHost || host.lowercased() == url.hostText) && (port == nil || port == url.port)
+    }
+
+    func apply(to settings: inout ClientSettings) throws(CommandFailure) {
+        guard !isForRequest, HTTPDNSAddress(host) == nil else { return }
+        let option = "--connect-to"
+        let hint = "give a name, or nothing for every host"
+        var (key, rule) = try ResolveArgument.rule(
+            host,
+            port,
+            name == nil ? targets : ["127.0.0.1"],
+            option: option,
+            text: text,
+            hint: hint
+        )
+        if let name {
+            guard name != host else { return }
+            rule = .via(name)
+            rule.location = HTTPDNSSourceLocation(file: option)
+            do throws(HTTPDNSMapping.Error) { _ = try HTTPDNSMappings([key: rule]) } catch {
+                throw .usage("\(option) \"\(text)\": \(error.reason)", hint: hint)
+            }
+        }
+        settings.map(key, to: rule)
+    }
+}
+
+/// The parts of curl's forms of hosts, ports and addresses.
+private enum AddressForm {
+    static func withoutBrackets(_ text: some StringProtocol) -> String {
+        text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : String(text)
+    }
+
+    /// Returns the parts between colons outside brackets, without the brackets.
+    static func parts(_ text: String) -> [String] {
+        var isBracketed = false
+        return text.split(maxSplits: .max, omittingEmptySubsequences: false) { character in
+            if character == "[" { isBracketed = true }
+            if character == "]" { isBracketed = false }
+            return character == ":" && !isBracketed
+        }.map { withoutBrackets($0) }
+    }
+
+    /// Returns a port, `.some(nil)` for an empty text, and nil for anything else.
+    static func port(_ text: String) -> UInt16?? {
+        if text.isEmpty { return .some(nil) }
+        guard let port = UInt16(text), port > 0 else { return nil }
+        return port
+    }
+}
