@@ -10,9 +10,12 @@ import Testing
 
 @Suite("HeaderLines")
 struct HeaderLinesTests {
-    private func lines(_ fields: HTTPFields, hasBody: Bool = false, host: String? = nil) throws -> [String] {
+    private func lines(_ fields: HTTPFields, hasBody: Bool = false, host: String? = nil, omitsAccept: Bool = false)
+        throws
+        -> [String]
+    {
         var lines: [String] = []
-        let list = try HeaderLines.list(fields, host: host, hasBody: hasBody)
+        let list = try HeaderLines.list(fields, host: host, hasBody: hasBody, omitsAccept: omitsAccept)
         defer { curl_slist_free_all(list) }
         var node = list
         while let current = node {
@@ -20,6 +23,12 @@ struct HeaderLinesTests {
             node = current.pointee.next
         }
         return lines
+    }
+
+    @Test("An Accept of libcurl's own can be left out, and one of the request stays")
+    func accept() throws {
+        #expect(try lines([:], omitsAccept: true) == ["Accept:"])
+        #expect(try lines([.accept: "text/x"], omitsAccept: true) == ["Accept: text/x"])
     }
 
     @Test("Fields keep their order and spelling, and an empty value is sent as one")

@@ -82,7 +82,7 @@ struct RequestArgumentTests {
     }
 
     @Test(
-        "Fields about one connection are left out with a note, and a change of its protocol is refused",
+        "Fields about a connection are left out with a note, and an upgrade is refused",
         arguments: [
             ("Connection: keep-alive", true), ("connection: close", true), ("Keep-Alive: timeout=5", true),
             ("Proxy-Connection: Keep-Alive", true), ("Connection: Upgrade, HTTP2-Settings", false),

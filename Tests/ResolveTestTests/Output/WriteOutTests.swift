@@ -54,7 +54,7 @@ struct WriteOutTests {
         #expect(parts.map(\.text) == ["a", "b", "c"] && parts.map(\.isError) == [false, true, false])
     }
 
-    @Test("Control characters in values are escaped for a terminal, and those of the format stay")
+    @Test("Control characters in values of -w are escaped for a terminal")
     func escaping() throws {
         var values = values()
         values["content_type"] = .text("a\u{1b}[2J")

@@ -308,7 +308,7 @@ struct FetchTests {
             ["-C", "5", "-r", "0-1"], ["-C", "x"], ["-u", "me"], ["-b", "cookies.txt"], ["-e", "http://a.test;auto"],
             ["-F", "nothing"], ["-F", "a=@b;headers=c"], ["--limit-rate", "fast"], ["--max-redirs", "101", "-L"],
             ["--retry", "-1"], ["--resolve", "one.test"], ["--connect-to", "one.test"], ["--tls-max", "1.1"],
-            ["--proto", "ftp"], ["--http1.1", "--http2"], ["-x", "ftp://a.test"], ["-H", "Host:"],
+            ["--proto", "htps"], ["--http1.1", "--http2"], ["-x", "ftp://a.test"], ["-H", "Host;"],
             ["--pinnedpubkey", "x"],
             ["--json", "-w", "x"], ["--json", "-D", "-"], ["-X", "G T"], ["--connect-to", "a.test:80:b.test:81"],
         ]

@@ -227,8 +227,7 @@ struct InvocationTests {
         Run(
             "fetch one.test -sXfoo=bar -w %{nope}",
             2,
-            error:
-                "-w: there is no variable \"nope\" (variables are \(WriteOut.names.sorted().joined(separator: ", ")))"
+            error: "-X \"foo=bar\" is not a method (such as GET, POST or PURGE)"
         ),
         Run("fetch http://one.test/ -o /", 2, error: "-o / is a directory (give a file in it)"),
         Run("export", 2, error: "there are no mappings to export (give FILE or --map HOST=ADDRESS)"),
