@@ -40,7 +40,10 @@ extension HTTPDNSClient.Request.Body {
         let contentType: String?
 
         /// Returns a field with a value.
-        /// - Parameter contentType: The media type of the value; nil for none, which means plain text.
+        /// - Parameters:
+        ///   - name: The name of the field.
+        ///   - value: The value of the field.
+        ///   - contentType: The media type of the value; nil for none, which means plain text.
         public static func field(_ name: String, _ value: String, contentType: String? = nil) -> Part {
             Part(piece: .bytes(Array(value.utf8)), name: name, fileName: nil, contentType: contentType)
         }
