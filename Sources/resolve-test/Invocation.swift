@@ -32,8 +32,7 @@ struct Invocation: Sendable {
                 return ExitStatus.done
             }
             if VersionReport.isWanted(arguments) {
-                let report = VersionReport()
-                try console.standardOutput.write(wantsJSON ? report.json().indented + "\n" : report.text())
+                try console.standardOutput.write(versions + "\n")
                 return ExitStatus.done
             }
             var completed = self
@@ -64,11 +63,29 @@ struct Invocation: Sendable {
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            guard RootCommand.exitCode(for: error) != .success else {
-                throw .information(RootCommand.fullMessage(for: error))
+            guard RootCommand.exitCode(for: error) == .success else {
+                throw UnknownOption.failure(arguments, message: RootCommand.message(for: error), hint: helpHint)
+                    ?? .usage(UsageError.text(RootCommand.message(for: error)), hint: helpHint)
             }
-            throw .usage(UsageError.text(RootCommand.message(for: error), arguments: arguments), hint: helpHint)
+            throw information(RootCommand.fullMessage(for: error))
         }
+    }
+
+    /// Returns the information that the arguments ask for: help, versions, or the script of a shell.
+    private func information(_ text: String) -> CommandFailure {
+        if text == RootCommand.configuration.version { return .information(versions) }
+        if text.hasPrefix("OVERVIEW:"), arguments.allSatisfy({ !["-h", "--help", "help"].contains($0) }) {
+            // The parser finds -h among the letters of any argument, such as -HAccept.
+            return UnknownOption.failure(arguments, message: nil, hint: helpHint)
+                ?? .usage("-h is combined with other letters", hint: "--help, in an argument of its own, prints help")
+        }
+        return .information(FishCompletion.corrected(text))
+    }
+
+    /// The versions, without the last line break.
+    private var versions: String {
+        let report = VersionReport()
+        return wantsJSON ? report.json().indented : String(report.text().dropLast())
     }
 
     private var helpHint: String {
@@ -146,6 +163,9 @@ final class Interruption: Sendable {
         work.cancel()
     }
 
+    /// Whether SIGPIPE was ignored when the program began, as by `trap '' PIPE`. The first access ignores it.
+    static let inheritsIgnoredBrokenPipe = isIgnore(signal(SIGPIPE, SIG_IGN))
+
     /// Ends the program like others whose reader has gone (`| head`): no message, 141 in the shell.
     static func endAsBrokenPipe() -> Never {
         signal(SIGPIPE, SIG_DFL)
@@ -190,7 +210,7 @@ struct SecretArguments {
 
 /// The conversion of ArgumentParser's messages, which may have several lines, to one line.
 enum UsageError {
-    static func text(_ message: String, arguments: [String]) -> String {
+    static func text(_ message: String) -> String {
         var lines = message.split(separator: "\n", omittingEmptySubsequences: true).map { line in
             line.drop { $0 == " " }
         }
@@ -200,11 +220,6 @@ enum UsageError {
         }
         var text = lines.map(String.init).joined(separator: " ")
         if text.hasPrefix("Error: ") { text.removeFirst("Error: ".count) }
-        if let first = arguments.first, first.hasPrefix("-"),
-            text.contains("'\(first)'") || text.hasPrefix("Unknown option")
-        {
-            text += "; options follow the command: resolve-test COMMAND \(PrintableText.line(first))"
-        }
         return text.isEmpty ? "the arguments cannot be read" : text
     }
 }

@@ -10,7 +10,7 @@ struct ResolveTest {
         StandardStream.occupyClosed()
         let console = Console.process
         // libcurl leaves SIGPIPE to the program (CURLOPT_NOSIGNAL): a server that closes a connection must not end it.
-        signal(SIGPIPE, SIG_IGN)
+        _ = Interruption.inheritsIgnoredBrokenPipe
         let interruption = Interruption()
         let arguments = Array(CommandLine.arguments.dropFirst())
         var invocation = Invocation(arguments: arguments, console: console, interruption: interruption)

@@ -9,7 +9,8 @@ internal import HTTPDNSControl
 struct CommonOptions: ParsableArguments, Sendable {
     @Option(
         name: .customLong("config"),
-        help: ArgumentHelp("Configuration file; without it the one that HTTPDNS_CONFIG names.", valueName: "FILE")
+        help: ArgumentHelp("Configuration file; without it the one that HTTPDNS_CONFIG names.", valueName: "FILE"),
+        completion: .file()
     )
     var configurationFile: String?
 
@@ -60,7 +61,8 @@ struct CommonOptions: ParsableArguments, Sendable {
         help: ArgumentHelp(
             "Trust only the certificate authorities in this PEM file, for providers and origins.",
             valueName: "FILE"
-        )
+        ),
+        completion: .file()
     )
     var certificateAuthorityFile: String?
 
@@ -126,7 +128,8 @@ struct SocketOptions: ParsableArguments, Sendable {
         help: ArgumentHelp(
             "Control socket of a running service; without it the one that HTTPDNS_SOCKET names.",
             valueName: "PATH"
-        )
+        ),
+        completion: .file()
     )
     var path: String?
 

@@ -48,7 +48,8 @@ struct CurlOptions: ParsableArguments, Sendable {
     @Option(
         name: [.customShort("T"), .customLong("upload-file")],
         parsing: .unconditional,
-        help: ArgumentHelp("Send this file with PUT; - is standard input.", valueName: "FILE")
+        help: ArgumentHelp("Send this file with PUT; - is standard input.", valueName: "FILE"),
+        completion: .file()
     )
     var uploadFile: String?
 
@@ -172,7 +173,8 @@ struct CurlConnectionOptions: ParsableArguments, Sendable {
     @Option(
         name: .customLong("unix-socket"),
         parsing: .unconditional,
-        help: ArgumentHelp("Connect to this Unix socket.", valueName: "PATH")
+        help: ArgumentHelp("Connect to this Unix socket.", valueName: "PATH"),
+        completion: .file()
     )
     var unixSocket: String?
 
@@ -233,14 +235,16 @@ struct CurlConnectionOptions: ParsableArguments, Sendable {
     @Option(
         name: [.customShort("E"), .customLong("cert")],
         parsing: .unconditional,
-        help: ArgumentHelp("Client certificate, in PEM.", valueName: "FILE[:PASSWORD]")
+        help: ArgumentHelp("Client certificate, in PEM.", valueName: "FILE[:PASSWORD]"),
+        completion: .file()
     )
     var certificate: String?
 
     @Option(
         name: .customLong("key"),
         parsing: .unconditional,
-        help: ArgumentHelp("Its private key, in PEM.", valueName: "FILE")
+        help: ArgumentHelp("Its private key, in PEM.", valueName: "FILE"),
+        completion: .file()
     )
     var key: String?
 

@@ -8,7 +8,8 @@ struct FetchOutputOptions: ParsableArguments, Sendable {
     @Option(
         name: [.customShort("o"), .customLong("output")],
         parsing: .unconditional,
-        help: ArgumentHelp("Write the response body to this file; - is standard output.", valueName: "FILE")
+        help: ArgumentHelp("Write the response body to this file; - is standard output.", valueName: "FILE"),
+        completion: .file()
     )
     var file: String?
 
@@ -34,7 +35,8 @@ struct FetchOutputOptions: ParsableArguments, Sendable {
     @Option(
         name: [.customShort("D"), .customLong("dump-header")],
         parsing: .unconditional,
-        help: ArgumentHelp("Write status and header fields to this file; - is standard output.", valueName: "FILE")
+        help: ArgumentHelp("Write status and header fields to this file; - is standard output.", valueName: "FILE"),
+        completion: .file()
     )
     var headFile: String?
 
@@ -65,7 +67,8 @@ struct FetchOutputOptions: ParsableArguments, Sendable {
         help: ArgumentHelp(
             "Folder of a response cache for this user; it is created when it is missing.",
             valueName: "FOLDER"
-        )
+        ),
+        completion: .directory
     )
     var cacheFolder: String?
 
@@ -74,13 +77,15 @@ struct FetchOutputOptions: ParsableArguments, Sendable {
         help: ArgumentHelp(
             "Write the call with its hops and bodies to this HAR file, also when it fails.",
             valueName: "FILE"
-        )
+        ),
+        completion: .file()
     )
     var archiveFile: String?
 
     @Option(
         name: .customLong("report"),
-        help: ArgumentHelp("Write the same as a web page, which loads nothing else.", valueName: "FILE")
+        help: ArgumentHelp("Write the same as a web page, which loads nothing else.", valueName: "FILE"),
+        completion: .file()
     )
     var reportFile: String?
 

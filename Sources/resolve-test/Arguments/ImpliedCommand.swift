@@ -43,7 +43,8 @@ enum ImpliedCommand {
     private static func wordIndex(_ arguments: [String]) -> Int? {
         var index = 0
         while index < arguments.count, arguments[index].hasPrefix("-"), arguments[index] != "--" {
-            if flags.contains(arguments[index]) {
+            // -tHTTPS has its value attached.
+            if flags.contains(arguments[index]) || arguments[index].hasPrefix("-t") && arguments[index].count > 2 {
                 index += 1
             } else if optionsWithValue.contains(arguments[index]) {
                 index = min(index + 2, arguments.count)

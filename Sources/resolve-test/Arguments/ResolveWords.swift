@@ -15,6 +15,9 @@ struct ResolveWords: Sendable {
         "SVCB", "TLSA", "TXT",
     ]
 
+    /// The record types that can be queried, by their numbers (RFC 3597 section 5).
+    private static let numberedTypes: [String: RecordType] = ["TYPE1": .a, "TYPE28": .aaaa, "TYPE65": .https]
+
     private(set) var hosts: [HostArgument] = []
     /// The URLs of the services that were given with `@`.
     private(set) var dohURLs: [String] = []
@@ -62,7 +65,7 @@ struct ResolveWords: Sendable {
     /// Returns whether the word is a record type, in any case of letters.
     private mutating func add(type word: String) throws(CommandFailure) -> Bool {
         let name = word.uppercased()
-        if let type = RecordType(rawValue: name) {
+        if let type = RecordType(rawValue: name) ?? Self.numberedTypes[name] {
             types.insert(type)
             return true
         }
@@ -87,6 +90,10 @@ struct ResolveWords: Sendable {
         let text = String(word.dropFirst())
         guard !text.isEmpty else {
             throw .usage("@ has no service", hint: "write @URL, such as @https://1.1.1.1/dns-query")
+        }
+        // It is not repeated, because it contains a password.
+        guard !text.contains("@") else {
+            throw .usage("@SERVICE has user information", hint: "write @URL without a user and a password")
         }
         guard !text.contains("://") else { return text }
         let authority = HTTPDNSAddress(text).map(\.bracketed) ?? text

@@ -16,7 +16,10 @@ struct CheckCommand: Subcommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Configuration file.", valueName: "FILE"))
+    @Argument(
+        help: ArgumentHelp("Configuration file.", valueName: "FILE"),
+        completion: .file()
+    )
     var file: String
 
     @OptionGroup

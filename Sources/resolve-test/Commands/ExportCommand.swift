@@ -15,7 +15,10 @@ struct ExportCommand: Subcommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Configuration file; the same as --config FILE.", valueName: "FILE"))
+    @Argument(
+        help: ArgumentHelp("Configuration file; the same as --config FILE.", valueName: "FILE"),
+        completion: .file()
+    )
     var file: String?
 
     @Option(help: ArgumentHelp("Output format; hosts if left out, json with --json.", valueName: "FORMAT"))

@@ -27,7 +27,7 @@ struct ResolveCommand: Subcommand {
     var words: [String] = []
 
     @Option(
-        name: .customShort("t"),
+        name: .customShort("t", allowingJoined: true),
         parsing: .singleValue,
         help: ArgumentHelp("Record type: A, AAAA or HTTPS. Repeatable.", valueName: "TYPE")
     )
@@ -73,7 +73,7 @@ struct ResolveCommand: Subcommand {
         guard !words.isShort || !common.output.isJSON else {
             throw .usage("+short and --json are two forms of output", hint: "leave one of them out")
         }
-        guard words.types.isEmpty || common.family == nil else {
+        guard words.types.isDisjoint(with: [.a, .aaaa]) || common.family == nil else {
             throw .usage(
                 "--family and a record type both select addresses",
                 hint: "leave --family out: A is IPv4, AAAA is IPv6"

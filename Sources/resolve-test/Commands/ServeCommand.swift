@@ -24,7 +24,10 @@ struct ServeCommand: Subcommand {
     /// The default port of HTTP-DNS: that of DNS plus 8000, which needs no root.
     private static let defaultPort: UInt16 = 8053
 
-    @Argument(help: ArgumentHelp("Mappings: a configuration file or a hosts file.", valueName: "FILE"))
+    @Argument(
+        help: ArgumentHelp("Mappings: a configuration file or a hosts file.", valueName: "FILE"),
+        completion: .file()
+    )
     var file: String
 
     @Option(
@@ -57,17 +60,23 @@ struct ServeCommand: Subcommand {
         help: ArgumentHelp(
             "With --tls: write the certificate to this file, for ca_file and --cacert.",
             valueName: "FILE"
-        )
+        ),
+        completion: .file()
     )
     var certificateOutput: String?
 
     @Option(
         name: .customLong("certificate"),
-        help: ArgumentHelp("Serve HTTPS with this certificate, in PEM; needs --key.", valueName: "FILE")
+        help: ArgumentHelp("Serve HTTPS with this certificate, in PEM; needs --key.", valueName: "FILE"),
+        completion: .file()
     )
     var certificateFile: String?
 
-    @Option(name: .customLong("key"), help: ArgumentHelp("Private key of --certificate, in PEM.", valueName: "FILE"))
+    @Option(
+        name: .customLong("key"),
+        help: ArgumentHelp("Private key of --certificate, in PEM.", valueName: "FILE"),
+        completion: .file()
+    )
     var keyFile: String?
 
     @OptionGroup

@@ -94,7 +94,7 @@ struct StandardStream: Sendable {
             }
             if count >= 0 {
                 written += count
-            } else if errno == EPIPE {
+            } else if errno == EPIPE, !Interruption.inheritsIgnoredBrokenPipe {
                 Interruption.endAsBrokenPipe()
             } else if errno == EAGAIN {
                 // A terminal or pipe that another program made non-blocking.
