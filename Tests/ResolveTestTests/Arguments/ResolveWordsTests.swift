@@ -32,6 +32,7 @@ struct ResolveWordsTests {
         "Address types select the families, and HTTPS alone selects none",
         arguments: [
             ("", nil), ("A", .v4), ("aaaa", .v6), ("A AAAA", .both), ("HTTPS", []), ("AAAA HTTPS", .v6),
+            ("TYPE1", .v4), ("type28", .v6), ("TYPE65", []),
         ] as [(String, HTTPDNSAddress.Families?)]
     )
     func families(types: String, families: HTTPDNSAddress.Families?) throws {
@@ -56,13 +57,16 @@ struct ResolveWordsTests {
     }
 
     @Test(
-        "What dig can and this program cannot is an error that says what is possible",
+        "Unsupported words of dig are refused with advice",
         arguments: [
             ("one.test MX", [], "records of type MX cannot be queried"),
             ("one.test TYPE64", [], "records of type TYPE64 cannot be queried"),
             ("one.test", ["nope"], "-t \"nope\" is not a record type"),
             ("one.test +trace", [], "+trace is an option of dig that resolve-test does not have"),
-            ("one.test @", [], "@ has no service"), ("A +short", [], "no host is given"),
+            ("one.test @", [], "@ has no service"),
+            ("one.test @user:secret@1.1.1.1", [], "@SERVICE has user information"),
+            ("one.test @HTTPS://user:secret@1.1.1.1/q", [], "@SERVICE has user information"),
+            ("A +short", [], "no host is given"),
         ] as [(String, [String], String)]
     )
     func refused(line: String, types: [String], message: String) throws {

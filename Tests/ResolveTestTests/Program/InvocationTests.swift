@@ -133,6 +133,32 @@ struct InvocationTests {
                 "Unknown option '--nope'; options follow the command: resolve-test COMMAND --nope (see resolve-test --help)"
         ),
         Run(
+            "-k one.test",
+            2,
+            error: "Unknown option '-k', which fetch has (did you mean resolve-test fetch ...?)"
+        ),
+        Run(
+            "-sSLh http://one.test/",
+            2,
+            error: "Unknown option '-s', which fetch has (did you mean resolve-test fetch ...?)"
+        ),
+        Run(
+            "http://one.test/ -HAccept:text/html",
+            2,
+            error: "Unknown option '-H', which fetch has (did you mean resolve-test fetch ...?)"
+        ),
+        Run(
+            "fetch -sSLh http://one.test/",
+            2,
+            error: "-h is combined with other letters (--help, in an argument of its own, prints help)"
+        ),
+        Run("explain http://one.test/ --nope=x", 2, error: "Unknown option '--nope' (see resolve-test explain --help)"),
+        Run(
+            "one.test @a:b@1.1.1.1",
+            2,
+            error: "@SERVICE has user information (write @URL without a user and a password)"
+        ),
+        Run(
             "resolve",
             2,
             error:
@@ -302,6 +328,7 @@ struct InvocationTests {
             "resolve one.test --doh https://user:sesame@doh.test/dns-query", "resolve https://user:sesame@one.test/",
             "resolve user:sesame@one.test", "resolve one.test @https://user:sesame@1.1.1.1/dns-query",
             "one.test @https://user:sesame@doh.test/dns-query", "https://user:sesame@one.test/",
+            "one.test @user:sesame@1.1.1.1", "@HTTPS://user:sesame@1.1.1.1/dns-query one.test",
             "explain user:sesame@one.test",
             "explain https://a.test/ https://user:sesame@one.test/", "explain https://user:sesame@one.test:0/",
             "explain https://user:sesame@one.test/ --map one.test=127.0.0.1 -v",
@@ -325,6 +352,32 @@ struct InvocationTests {
             let result = try await Program.run(arguments + more)
             #expect(!(result.output + result.error).contains("sesame"), "\(result.output)\(result.error)")
         }
+    }
+
+    @Test(
+        "--version of each command prints all versions",
+        arguments: ["resolve --version", "fetch http://a.test/ --version"]
+    )
+    func versionOfCommand(line: String) async throws {
+        let arguments = line.split(separator: " ").map(String.init)
+        #expect(try await Program.run(arguments).output == Program.run(["--version"]).output)
+        #expect(try await Program.run(arguments + ["--json"]).output == Program.run(["--version", "--json"]).output)
+    }
+
+    @Test("The completion script for fish has no option that its argparse refuses, and ends after a refusal")
+    func fishCompletion() async throws {
+        let script = try await Program.run(["--generate-completion-script", "fish"]).output
+        let lines = script.split(separator: "\n").filter { $0.contains("__resolve-test_parse_subcommand ") }
+        #expect(lines.count == RootCommand.names.count + 2)
+        #expect(
+            lines.allSatisfy { !$0.contains(".") }
+                && lines.contains { $0.contains("'6/ipv6' ") && $0.contains(" '0' ") }
+        )
+        #expect(script.contains("2> /dev/null; or break") && script.contains("-l 'http1.1'"))
+        // Any other text is left alone.
+        #expect(
+            FishCompletion.corrected("__resolve-test_parse_subcommand 'a.b'") == "__resolve-test_parse_subcommand 'a.b'"
+        )
     }
 
     @Test("Help fits 80 columns and exits with 0", arguments: [""] + RootCommand.names)

@@ -30,6 +30,17 @@ struct SignalTests {
         #expect(run.status == 0, "\(run)")
     }
 
+    @Test("A closed pipe is an error when SIGPIPE was ignored, and else ends the program", arguments: [true, false])
+    func brokenPipe(isIgnored: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let line =
+            "\(isIgnored ? "trap '' PIPE" : ":"); mkfifo '\(folder.path)/p'; exec 3<>'\(folder.path)/p' 4>'\(folder.path)/p' "
+            + "3>&-; exec \"$0\" \"$@\" >&4"
+        let run = try await Program.shell(line, ["127.0.0.1"])
+        #expect(run.status == (isIgnored ? 1 : 141), "\(run)")
+        #expect(run.error == (isIgnored ? "resolve-test: cannot write the output: Broken pipe\n" : ""))
+    }
+
     @Test(
         "The exit status in JSON is that of the process",
         arguments: [(SIGINT, 130), (SIGHUP, 129)] as [(Int32, Int32)]
