@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
+
 /// The command of arguments without one: `resolve` for a name, `explain` for a URL.
 ///
 /// Options may stand before the name or the command, if `resolve` and `explain` have them.
@@ -61,25 +63,15 @@ enum ImpliedCommand {
 
     /// Returns the command that a bare word probably means; nil for a word with a dot or a port, which is a name.
     private static func similarCommand(_ word: String) -> String? {
-        let letters = Array(word.lowercased())
-        guard letters.allSatisfy({ $0.isASCII && ($0.isLetter || $0 == "-") }) else { return nil }
-        let distances = RootCommand.names.map { name in (name: name, distance: distance(letters, Array(name))) }
+        let lowercase = word.lowercased()
+        guard lowercase.allSatisfy({ $0.isASCII && ($0.isLetter || $0 == "-") }) else { return nil }
+        let letters = Array(lowercase.utf8)
+        let distances = RootCommand.names.map { name in
+            (name: name, distance: EditDistance.between(letters, Array(name.utf8)))
+        }
         guard let nearest = distances.min(by: { $0.distance < $1.distance }), nearest.distance <= maximumDistance else {
             return nil
         }
         return nearest.name
-    }
-
-    /// Returns how many letters are inserted, removed or replaced to make one word of the other (Levenshtein).
-    private static func distance(_ left: [Character], _ right: [Character]) -> Int {
-        var row = Array(0...right.count)
-        for (index, letter) in left.enumerated() {
-            var next = [index + 1]
-            for (column, other) in right.enumerated() {
-                next.append(min(row[column] + (letter == other ? 0 : 1), row[column + 1] + 1, next[column] + 1))
-            }
-            row = next
-        }
-        return row[right.count]
     }
 }
