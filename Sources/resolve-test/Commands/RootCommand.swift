@@ -52,6 +52,7 @@ enum RootHelp {
           --family v4|v6|both    --json    -v
           --socket PATH (or HTTPDNS_SOCKET)    a service: dump, monitor, switch, watch
         Exit: 0 done  1 failed  2 usage or configuration  3 compare: suspicious answer
+              fetch: the statuses of curl, such as 6, 7, 22, 28 and 60
         Without --public, --doh and a file, only the system resolver is queried.
 
         """
