@@ -140,6 +140,8 @@ package struct ServiceParameterKey: Hashable, Comparable, Sendable, CustomString
     package static let ech = ServiceParameterKey(number: 5)
     /// The IPv6 addresses of the target (RFC 9460 section 7.3).
     package static let ipv6Hint = ServiceParameterKey(number: 6)
+    /// The path of a DNS-over-HTTPS service as a template (RFC 9461 section 5), which is not interpreted.
+    package static let dohPath = ServiceParameterKey(number: 7)
 
     /// The supported keys. A record with any other mandatory key is invalid.
     static let implemented: Set<ServiceParameterKey> = [.alpn, .noDefaultALPN, .port, .ipv4Hint, .ipv6Hint]
@@ -158,6 +160,7 @@ package struct ServiceParameterKey: Hashable, Comparable, Sendable, CustomString
         case .ipv4Hint: "ipv4hint"
         case .ech: "ech"
         case .ipv6Hint: "ipv6hint"
+        case .dohPath: "dohpath"
         default: "key\(number)"
         }
     }

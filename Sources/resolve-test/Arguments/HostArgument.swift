@@ -20,6 +20,12 @@ struct HostArgument: Sendable {
         guard !text.contains("://") else {
             throw .usage("\"\(text)\" is a URL, not a host", hint: "resolve-test explain \(ShellText.quoted(text))")
         }
+        guard !text.contains("/") else {
+            throw .usage(
+                "\"\(text)\" has a path, and is not a host",
+                hint: "resolve-test explain \(ShellText.quoted("https://\(text)"))"
+            )
+        }
         let (hostText, portText) = Self.split(text)
         if let portText {
             guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(portText), number > 0

@@ -10,7 +10,9 @@ internal import HTTPDNSMessages
 struct HTTPSRecordLookup: Sendable {
     private let client: HTTPDNSClient
     private let services: [String: HTTPDNSDoHProvider]
+    /// The time limit of a lookup, and that of each service when there are several.
     private let timeLimit: Duration
+    private let attemptLimit: Duration
     private let isEnabled: Bool
 
     init(client: HTTPDNSClient, settings: ClientSettings) {
@@ -20,44 +22,75 @@ struct HTTPSRecordLookup: Sendable {
             services[provider.name] = provider as? HTTPDNSDoHProvider
         }
         timeLimit = resolver.timeLimit
+        attemptLimit = resolver.attemptLimit
         isEnabled = settings.configuration.isEnabled
     }
 
     func row(_ question: HostArgument) async throws -> RecordReport.Row {
-        var row = RecordReport.Row(text: question.text, host: question.host.description, outcome: .success([]))
+        var row = RecordReport.Row(
+            text: question.text,
+            host: question.host.description,
+            port: question.port,
+            outcome: .success([])
+        )
         let clock = ContinuousClock()
         let start = clock.now
         do throws(CommandFailure) {
-            let (records, service) = try await records(question)
+            let (records, service) = try await records(question, &row.failedAttempts)
             row.outcome = .success(records)
             row.provider = service
+            row.malformed = records.compactMap(\.mistake).first.map { mistake in
+                failure(.malformedRecord, question, "a record is malformed: \(mistake)")
+            }
         } catch {
             if Task.isCancelled { throw CancellationError() }
+            var error = error
+            error.providerAttempts = row.failedAttempts
             row.outcome = .failure(error)
         }
         row.elapsed = start.duration(to: clock.now)
         return row
     }
 
-    private func records(_ question: HostArgument) async throws(CommandFailure) -> ([DNSRecord], service: String) {
+    private func records(
+        _ question: HostArgument,
+        _ failures: inout [HTTPDNSResolver.ProviderAttempt]
+    ) async throws(CommandFailure) -> ([DNSRecord], service: String) {
         guard case .name(let name) = question.host else {
             throw failure(.invalidName, question, "an address has no HTTPS records", hint: "give a name")
         }
-        var failures: [String] = []
-        for service in route(of: name) {
+        let owner = try owner(of: name, question)
+        let (services, subnet) = route(of: name)
+        let clock = ContinuousClock()
+        let deadline = clock.now + timeLimit
+        for service in services {
+            let start = clock.now
+            let left = start.duration(to: deadline)
+            guard left > .zero else { break }
             do {
-                let answer = try await service.records(ofType: .https, at: name, timeLimit: timeLimit)
+                let answer = try await service.records(
+                    ofType: .https,
+                    at: owner,
+                    clientSubnet: subnet,
+                    timeLimit: services.count == 1 ? left : min(attemptLimit, left)
+                )
                 guard answer.responseCode != .nameError else {
-                    throw failure(.nameNotFound, question, "the name does not exist")
+                    throw failure(.nameNotFound, question, "the name \(owner) does not exist")
                 }
                 guard answer.answers.contains(where: \.isService) else {
-                    throw failure(.noRecords, question, "it has none")
+                    throw failure(.noRecords, question, "\(owner) has none")
                 }
                 return (answer.answers, service.name)
             } catch let error as CommandFailure {
                 throw error
             } catch {
-                failures.append("\(service.name): \(error)")
+                failures.append(
+                    HTTPDNSResolver.ProviderAttempt(
+                        provider: service.name,
+                        failure: (error as? HTTPDNSProviderError)?.message ?? "\(error)",
+                        elapsed: start.duration(to: clock.now)
+                    )
+                )
             }
         }
         guard !failures.isEmpty else {
@@ -68,15 +101,25 @@ struct HTTPSRecordLookup: Sendable {
                 hint: "--public asks public services; or --doh URL, or a provider of kind doh in the route of the file"
             )
         }
-        throw failure(.providersFailed, question, failures.joined(separator: "; "))
+        throw failure(.providersFailed, question, failures.map(\.description).joined(separator: "; "))
     }
 
-    /// Returns the DoH services that the name's route allows; none for an internal name.
-    private func route(of name: HTTPDNSName) -> [HTTPDNSDoHProvider] {
-        guard isEnabled, case .providers(let names, fallback: _)? = client.resolver.route(for: name)?.action else {
-            return []
+    /// Returns the name that has the records: for a port other than 443 it begins with the port (RFC 9460 section 9.1).
+    private func owner(of name: HTTPDNSName, _ question: HostArgument) throws(CommandFailure) -> HTTPDNSName {
+        guard question.port != 443 else { return name }
+        do {
+            return try HTTPDNSName("_\(question.port)._https.\(name)")
+        } catch {
+            throw failure(.invalidName, question, "\(error)")
         }
-        return names.compactMap { services[$0] }
+    }
+
+    /// Returns the DoH services that the name's route allows, and the client network for them; none for an internal name.
+    private func route(of name: HTTPDNSName) -> (services: [HTTPDNSDoHProvider], subnet: HTTPDNSAddressBlock?) {
+        guard isEnabled, let route = client.resolver.route(for: name),
+            case .providers(let names, fallback: _) = route.action
+        else { return ([], nil) }
+        return (names.compactMap { services[$0] }, route.clientSubnet)
     }
 
     private enum Reason: String {
@@ -85,6 +128,7 @@ struct HTTPSRecordLookup: Sendable {
         case noRecords = "no-records"
         case noProvider = "no-provider"
         case providersFailed = "providers-failed"
+        case malformedRecord = "malformed-record"
     }
 
     private func failure(

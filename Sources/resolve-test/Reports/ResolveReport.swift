@@ -24,9 +24,7 @@ struct ResolveReport {
         let ofRows = rows.compactMap { row in
             if case .failure(let failure) = row.outcome { (row.text, failure) } else { nil }
         }
-        let ofRecords = records.compactMap { row in
-            if case .failure(let failure) = row.outcome { (row.text, failure) } else { nil }
-        }
+        let ofRecords = records.compactMap { row in row.failure.map { (row.text, $0) } }
         return ofRows + ofRecords
     }
 
@@ -56,7 +54,8 @@ struct ResolveReport {
                 columns.append([name, "-", failure.shortReason])
             }
         }
-        return columns.lines(gap: 3, width: screen.width).map { $0 + "\n" }.joined() + RecordReport.text(records)
+        return columns.lines(gap: 3, width: screen.width).map { $0 + "\n" }.joined()
+            + RecordReport.text(records, width: screen.width)
     }
 
     /// Returns the addresses and the data of records alone, one a line, as `dig +short` does.

@@ -57,8 +57,12 @@ extension UpstreamReply {
     /// Parses the response to a query for records, whose aliases are not followed.
     /// - Parameter isSecret: As for ``messageAnswer(to:clientSubnet:isSecret:)``.
     /// - Throws: ``HTTPDNSProviderError`` when it is no DNS message that answers it, or the service failed or refused.
-    func messageRecords(for question: DNSQuestion, isSecret: Bool) throws(HTTPDNSProviderError) -> DNSResponse {
-        let response = try read(question, clientSubnet: nil, isSecret: isSecret) {
+    func messageRecords(
+        for question: DNSQuestion,
+        clientSubnet: DNSClientSubnet?,
+        isSecret: Bool
+    ) throws(HTTPDNSProviderError) -> DNSResponse {
+        let response = try read(question, clientSubnet: clientSubnet, isSecret: isSecret) {
             response throws(DNSMessageError) in response
         }
         guard response.responseCode == .noError || response.responseCode == .nameError else {

@@ -103,18 +103,22 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     }
 
     /// Queries the records of one type, for display. Their aliases are not followed, and their data is not checked by a policy.
-    /// - Parameter timeLimit: The time limit for the answer.
+    /// - Parameters:
+    ///   - clientSubnet: The client network, which is cut as in ``resolve(_:)``; nil sends none.
+    ///   - timeLimit: The time limit for the answer.
     /// - Returns: The response; its code is `NOERROR` or `NXDOMAIN`.
     /// - Throws: ``HTTPDNSProviderError``; `CancellationError` when the task is cancelled.
     package func records(
         ofType type: DNSRecordType,
         at host: HTTPDNSName,
+        clientSubnet: HTTPDNSAddressBlock?,
         timeLimit: Duration
     ) async throws -> DNSResponse {
         let question = DNSQuestion(host, type: type)
         let deadline = time.now() + timeLimit
-        return try await reply(to: question, clientSubnet: nil, limit: timeLimit, deadline: deadline)
-            .messageRecords(for: question, isSecret: service.hasSecretURL)
+        let subnet = clientSubnet.map(DNSClientSubnet.init)
+        return try await reply(to: question, clientSubnet: subnet, limit: timeLimit, deadline: deadline)
+            .messageRecords(for: question, clientSubnet: subnet, isSecret: service.hasSecretURL)
     }
 
     private func reply(
