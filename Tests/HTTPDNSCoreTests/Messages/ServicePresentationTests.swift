@@ -33,7 +33,7 @@ struct ServicePresentationTests {
             ),
             (record([(667, Array("hello".utf8))]), "1 . key667=\"hello\""),
             (record([(667, [0x68, 0xd2, 0x71, 0x6f, 0x6f, 0x22])]), "1 . key667=\"h\\210qoo\\\"\""),
-            (record([(667, [])]), "1 . key667"),
+            (record([(667, [])]), "1 . key667"), (record([(7, Array("/q{?dns}".utf8))]), "1 . dohpath=\"/q{?dns}\""),
             (
                 record([(1, [2, 0x68, 0x32]), (2, []), (5, [0, 1, 2, 3])]),
                 "1 . alpn=\"h2\" no-default-alpn ech=AAECAw=="

@@ -67,6 +67,7 @@ enum Golden {
     /// chosen, the ends of lines of a terminal, and the escape character, which editors do not show.
     static func normalized(_ text: String) -> String {
         text.replacing("\r\n", with: "\n").replacing("\u{1B}", with: "\\e")
+            .replacing(#/^(libcurl|OpenSSL|nghttp2|zlib|c-ares) [0-9].*$/#.anchorsMatchLineEndings()) { "\($0.1) N" }
             .replacing(#/in [0-9]+(\.[0-9]+)? ms/#, with: "in N ms").replacing(#/:[345][0-9]{4}\b/#, with: ":PORT")
     }
 

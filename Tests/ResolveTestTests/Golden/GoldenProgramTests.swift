@@ -8,7 +8,7 @@ import Testing
 @testable import resolve_test
 
 /// Whole runs on terminals and without one, whose output does not depend on the machine.
-@Suite("The text output of resolve-test", .enabled(if: Command.find("script") != nil))
+@Suite("The text output of resolve-test")
 struct GoldenProgramTests {
     struct Run: Sendable, CustomTestStringConvertible {
         var name: String
@@ -27,6 +27,7 @@ struct GoldenProgramTests {
 
     static let runs = [
         Run(name: "help", line: "--help"), Run(name: "help-resolve", line: "resolve --help"),
+        Run(name: "help-fetch", line: "fetch --help"), Run(name: "version", line: "--version"),
         Run(name: "program-resolve", line: "One.Test. long.name.shop.example:8443 127.0.0.1 \(maps)"),
         Run(name: "program-short", line: "+short one.test long.name.shop.example:8443 \(maps)"),
         Run(name: "program-explain", line: "'https://One.Test:8443/v1?q=1' -v \(maps)"),
@@ -85,7 +86,11 @@ struct GoldenProgramTests {
         return try await command.run()
     }
 
-    @Test("The output in each environment is that of the file", arguments: runs)
+    @Test(
+        "The output in each environment is that of the file",
+        .enabled(if: Command.find("script") != nil),
+        arguments: runs
+    )
     func golden(run: Run) async throws {
         let folder = try Self.folder()
         var sections: [Golden.Section] = []
@@ -109,8 +114,11 @@ struct GoldenProgramTests {
         "A reader that has gone ends the program with 141 and no message",
         arguments: runs.filter { $0.status == 0 }
             + [
-                Run(name: "version", line: "--version"), Run(name: "json", line: "resolve --json one.test \(maps)"),
+                Run(name: "json", line: "resolve --json one.test \(maps)"),
                 Run(name: "watch", line: "watch one.test --for 60s \(maps)"),
+                Run(name: "compare", line: "compare 127.0.0.1"),
+                Run(name: "export-json", line: "export --json \(maps)"),
+                Run(name: "check-json", line: "check --json httpdns.yaml"),
                 Run(name: "completions", line: "--generate-completion-script bash"),
             ]
     )
@@ -120,6 +128,23 @@ struct GoldenProgramTests {
         let line = "cd '\(folder.path)'; mkfifo pipe; exec 3<>pipe 4>pipe 3>&-; exec '\(Program.path)' \(run.line) >&4"
         let result = try await Command("sh", ["-c", line], environment: ["HTTPDNS_CONFIG": ""]).run()
         #expect(result.status == 141 && result.error == "", "\(result)")
+    }
+
+    @Test(
+        "A reader that has gone ends a command that has sent its request",
+        arguments: ["fetch -s", "fetch", "fetch --json", "bench -n 2 --warm-up 0s", "bench -n 2 --warm-up 0s --json"]
+    )
+    func closedPipeOfRequest(line: String) async throws {
+        let server = try RawServer { _ in [.readHead, .respond("body", fields: "Connection: close\r\n")] }
+        let folder = try TemporaryFolder()
+        let pipe = "'\(folder.path)/pipe'"
+        let shell = "mkfifo \(pipe); exec 3<>\(pipe) 4>\(pipe) 3>&-; exec \"$0\" \"$@\" >&4 2>/dev/null"
+        let arguments = line.split(separator: " ").map(String.init)
+        let result = try await Program.shell(
+            shell,
+            arguments + ["http://one.test:\(server.port)/", "--map", "one.test=127.0.0.1"]
+        )
+        #expect(result.status == 141 && !server.connections.isEmpty, "\(result)")
     }
 
     @Test(

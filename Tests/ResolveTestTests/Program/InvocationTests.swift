@@ -213,6 +213,11 @@ struct InvocationTests {
             error: "\"https://one.test/\" is a URL, not a host (resolve-test explain https://one.test/)"
         ),
         Run(
+            "one.test/a",
+            2,
+            error: "\"one.test/a\" has a path, and is not a host (resolve-test explain https://one.test/a)"
+        ),
+        Run(
             "resolve one.test --doh https://doh.test/dns-query",
             2,
             error:

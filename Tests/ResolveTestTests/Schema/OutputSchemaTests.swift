@@ -89,6 +89,7 @@ struct OutputSchemaTests {
         documents += try await lines("resolve", ["img.shop.test", "HTTPS", "svc-hints.test"] + service, status: 1)
         // The first provider fails, and the second one answers.
         documents += try await lines("resolve", ["dual.test"] + dead + service)
+        documents += try await lines("resolve", ["svc-hints.test", "HTTPS"] + dead + service)
         documents += try await document("explain", ["http://dual.test/"] + dead + service)
         documents += try await document("explain", ["https://one.test/"] + mapped)
         documents += try await document("explain", ["http://127.0.0.1/"])
