@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import Foundation
+import HTTPDNSCore
 import HTTPDNSMessages
 import ServerRig
 import Testing
