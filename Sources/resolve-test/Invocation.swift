@@ -74,7 +74,9 @@ struct Invocation: Sendable {
     /// Returns the information that the arguments ask for: help, versions, or the script of a shell.
     private func information(_ text: String) -> CommandFailure {
         if text == RootCommand.configuration.version { return .information(versions) }
-        if text.hasPrefix("OVERVIEW:"), arguments.allSatisfy({ !["-h", "--help", "help"].contains($0) }) {
+        if text.hasPrefix("OVERVIEW:"),
+            arguments.allSatisfy({ !["-h", "--help", "--help-hidden", "help"].contains($0) })
+        {
             // The parser finds -h among the letters of any argument, such as -HAccept.
             return UnknownOption.failure(arguments, message: nil, hint: helpHint)
                 ?? .usage("-h is combined with other letters", hint: "--help, in an argument of its own, prints help")

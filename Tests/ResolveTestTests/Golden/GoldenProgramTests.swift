@@ -116,7 +116,7 @@ struct GoldenProgramTests {
             + [
                 Run(name: "json", line: "resolve --json one.test \(maps)"),
                 Run(name: "watch", line: "watch one.test --for 60s \(maps)"),
-                Run(name: "compare", line: "compare 127.0.0.1"),
+                Run(name: "compare", line: "compare one.test \(maps)"),
                 Run(name: "export-json", line: "export --json \(maps)"),
                 Run(name: "check-json", line: "check --json httpdns.yaml"),
                 Run(name: "completions", line: "--generate-completion-script bash"),
