@@ -44,11 +44,16 @@ enum FollowedFileScenario {
         let client = try await HTTPDNSClient(configuration: .file(file.path))
         let url = "http://bench.test:\(try startOrigin())/1k"
 
+        // Writing a content takes as long as reading it, and is no part of a reload.
+        let contents = try (1...2 * changes).map { number in
+            let content = folder.appendingPathComponent("content\(number)")
+            try text(number).write(to: content, atomically: false, encoding: .utf8)
+            return content
+        }
         var times: [Double] = []
-        for number in 1...changes {
-            let prepared = try prepare(number, folder)
+        for content in contents.prefix(changes) {
             let before = processorSeconds()
-            try await replace(file, by: prepared, client)
+            try await replace(file, by: content, client)
             try await Task.sleep(for: settling)
             times.append((processorSeconds() - before) * 1e3)
         }
@@ -56,8 +61,8 @@ enum FollowedFileScenario {
         _ = try await latencies(client, url) { try await Task.sleep(for: .milliseconds(200)) }
         let usual = try await latencies(client, url) { try await Task.sleep(for: .seconds(3)) }
         let meanwhile = try await latencies(client, url) {
-            for number in changes + 1...2 * changes {
-                try await replace(file, by: prepare(number, folder), client)
+            for content in contents.dropFirst(changes) {
+                try await replace(file, by: content, client)
                 try await Task.sleep(for: settling)
             }
         }
@@ -82,17 +87,10 @@ enum FollowedFileScenario {
             .joined()
     }
 
-    /// Writes the next content beside the file, since writing it is no part of a reload.
-    private static func prepare(_ number: Int, _ folder: URL) throws -> URL {
-        let prepared = folder.appendingPathComponent("next")
-        try text(number).write(to: prepared, atomically: false, encoding: .utf8)
-        return prepared
-    }
-
-    /// Renames the prepared file over the followed one, and returns once its rules are in use.
-    private static func replace(_ file: URL, by prepared: URL, _ client: HTTPDNSClient) async throws {
+    /// Renames a content over the followed file, and returns once its rules are in use.
+    private static func replace(_ file: URL, by content: URL, _ client: HTTPDNSClient) async throws {
         let before = client.reloads.successes
-        guard rename(prepared.path, file.path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+        guard rename(content.path, file.path) == 0 else { throw CocoaError(.fileWriteUnknown) }
         let end = ContinuousClock.now + .seconds(30)
         // No event reports it. A reading of the counter in 2 ms does not show in the processor time.
         while client.reloads.successes == before {

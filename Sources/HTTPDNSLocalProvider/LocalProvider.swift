@@ -85,7 +85,8 @@ public final class LocalProvider: Sendable {
         settings.maximumGracefulShutdownDuration = configuration.drainLimit
         let group = ServiceGroup(configuration: settings)
         let watcher = file?.watcher { [self] bytes in
-            try replace(with: FollowedFile.text(bytes, name: name))
+            let zone = try Self.zone(FollowedFile.text(bytes, name: name), name: name)
+            return ConfigurationWatcher.Prepared { [self] in core.replace(with: zone) }
         } report: { [configuration] report in
             switch report {
             case .applied: configuration.onReload(nil)

@@ -62,7 +62,13 @@ extension HTTPDNSClient.Configuration {
         take(\.resolver.cache.staleLimit)
         take(\.resolver.cache.staleAfter)
         take(\.resolver.cache.refreshesAhead)
-        renewed.resolver.mappings = merged(resolver.mappings, old.resolver.mappings, new.resolver.mappings)
+        if resolver.mappings == old.resolver.mappings {
+            // The usual case: code added nothing, and ten thousand rules are neither walked nor indexed again.
+            renewed.resolver.mappings = new.resolver.mappings
+            renewed.resolver.indexedMappings = new.resolver.indexedMappings
+        } else {
+            renewed.resolver.mappings = merged(resolver.mappings, old.resolver.mappings, new.resolver.mappings)
+        }
         renewed.resolver.providerLimits =
             merged(resolver.providerLimits, old.resolver.providerLimits, new.resolver.providerLimits)
         renewed.resolver.routes = resolver.routes.renewed(from: old.resolver.routes, to: new.resolver.routes)
@@ -78,7 +84,6 @@ private func merged<Key: Hashable, Value: Equatable>(
     _ old: [Key: Value],
     _ new: [Key: Value]
 ) -> [Key: Value] {
-    // The usual case: code added nothing, and ten thousand rules are not walked.
     if mine == old { return new }
     var merged = new
     for (key, value) in mine where old[key] != value { merged[key] = value }

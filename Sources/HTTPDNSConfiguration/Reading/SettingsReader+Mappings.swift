@@ -10,9 +10,9 @@ extension SettingsReader {
     /// The limits for a weight.
     package static let weights = 1...1_000_000
 
-    mutating func readMappings(_ node: ConfigurationNode) -> [HTTPDNSMapping.Key: HTTPDNSMapping] {
+    mutating func readMappings(_ node: ConfigurationNode) -> HTTPDNSMappings? {
         guard !node.isEmpty, let entries = entries(of: node, path: "mappings", "a name or *.suffix for each rule")
-        else { return [:] }
+        else { return nil }
         var rules: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
         var keys: [HTTPDNSMapping.Key: Position] = [:]
         rules.reserveCapacity(entries.count)
@@ -35,16 +35,15 @@ extension SettingsReader {
             }
             rules[key] = rule
         }
-        checkWhole(rules, keys)
-        return rules
+        return indexed(rules, keys)
     }
 
     /// Checks the rules together. The mappings themselves make the final check, so that no file passes here and fails when the
     /// client is created.
-    private mutating func checkWhole(
+    private mutating func indexed(
         _ rules: [HTTPDNSMapping.Key: HTTPDNSMapping],
         _ keys: [HTTPDNSMapping.Key: Position]
-    ) {
+    ) -> HTTPDNSMappings? {
         let circles = ViaCircles.find(in: rules)
         for circle in circles {
             let names = (circle + [circle[0]]).map(\.description).joined(separator: " -> ")
@@ -54,12 +53,13 @@ extension SettingsReader {
                 hint: "give one of them addresses"
             )
         }
-        guard circles.isEmpty else { return }
+        guard circles.isEmpty else { return nil }
         do {
-            try HTTPDNSMappings.check(rules)
+            return try HTTPDNSMappings(rules)
         } catch {
             let position = keys.first { $0.key.description == error.key }?.value
             mistakes.add("mappings[\(quoted(error.key))]: \(error.reason)", at: position)
+            return nil
         }
     }
 

@@ -55,7 +55,10 @@ struct SettingsReader {
         if let node = fields["routes"] {
             settings.routes = readRoutes(node, providers: providerNames(fields["providers"]))
         }
-        if let node = fields["mappings"] { settings.mappings = readMappings(node) }
+        if let node = fields["mappings"], let rules = readMappings(node) {
+            settings.mappings = rules.rules
+            settings.indexedMappings = rules
+        }
         if let node = fields["policy"] { readPolicy(node, into: &settings) }
         if let node = fields["cache"] { readCache(node, into: &settings) }
         if let node = fields["resolver"] { readResolver(node, into: &settings) }

@@ -15,6 +15,8 @@ package struct FileSettings: Sendable {
     package var providers: [Provider] = []
     package var routes: [HTTPDNSRoute] = []
     package var mappings: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
+    /// ``mappings``, checked and indexed; nil for settings without a section of mappings, and of a hosts file.
+    package var indexedMappings: HTTPDNSMappings?
     package var policy = HTTPDNSAddressPolicy()
     /// The scope of the answers of providers without their own scope.
     package var answerScope = HTTPDNSAddressPolicy.Scope.public
@@ -113,6 +115,7 @@ package struct FileSettings: Sendable {
         configuration.isEnabled = isEnabled
         configuration.resolver.routes = routes
         configuration.resolver.mappings = mappings
+        configuration.resolver.indexedMappings = indexedMappings
         configuration.resolver.policy = policy
         apply(to: &configuration.resolver)
         configuration.trust = wholeTrust

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import HTTPDNSCore
+package import HTTPDNSCore
 package import HTTPDNSPrimitives
 
 /// A watcher that reads a file again whenever it has changed, and applies all of it or nothing.
 ///
-/// ``WatchState`` decides when it is read. Checking, reading and applying run on a thread that exists only meanwhile; without
-/// changes there is neither thread nor timer.
+/// ``WatchState`` decides when it is read. Checking and applying run on one thread, reading and preparing in the background on
+/// another; both exist only meanwhile. Without changes there is neither thread nor timer.
 package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     /// A report of a watcher. Reports are sent one after the other, outside of all locks.
     package enum Report: Sendable {
@@ -24,6 +24,23 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         case polling
     }
 
+    /// New content that is ready to be applied.
+    package struct Prepared: Sendable {
+        let apply: @Sendable () async throws -> Applied
+        let release: @Sendable () -> Void
+
+        /// - Parameters:
+        ///   - apply: A function that applies the content, or throws and changes nothing. It runs on the watcher's thread.
+        ///   - release: A function that frees the content that was replaced, in the background.
+        package init(
+            apply: @escaping @Sendable () async throws -> Applied,
+            release: @escaping @Sendable () -> Void = {}
+        ) {
+            self.apply = apply
+            self.release = release
+        }
+    }
+
     /// The watcher has ended.
     package struct Ended: Error {}
 
@@ -32,9 +49,11 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     private let clock: any TimeSource
     private let pace: WatchTiming
     private let isOnDemandOnly: Bool
-    private let apply: @Sendable ([UInt8]) async throws -> Applied
+    private let prepare: @Sendable ([UInt8]) throws -> Prepared
     private let report: @Sendable (Report) -> Void
     private let work = SerialWork()
+    private let background: SerialWork
+    private let backgroundLimit: Duration
     private let inbox = WatcherInbox<Applied>()
     private let running = Lock<Task<Void, Never>?>(nil)
     private let firstSight: FileStatus?
@@ -44,7 +63,11 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     /// - Parameters:
     ///   - reading: The file as it was when the settings in use were read; nil when that is not known.
     ///   - isOnDemandOnly: Whether the file is read only by ``renew()`` or ``requestRenewal()``.
-    ///   - apply: A function that applies the bytes, or throws and changes nothing. It runs on the watcher's thread.
+    ///   - background: The queue for reading and preparing.
+    ///   - backgroundLimit: The time after which content that is not ready is read again, on the watcher's thread: on a busy
+    ///     machine the background may get no processor. Ten thousand mappings take some 20 ms.
+    ///   - prepare: A function that reads the bytes and changes nothing. It runs in the background, and after that time once
+    ///     more on the watcher's thread.
     package init(
         _ file: any WatchedFile,
         events: any FileEvents,
@@ -52,7 +75,9 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         pace: WatchTiming = WatchTiming(),
         reading: WatchedFileReading?,
         isOnDemandOnly: Bool = false,
-        apply: @escaping @Sendable ([UInt8]) async throws -> Applied,
+        background: SerialWork = SerialWork(startThread: DetachedThread.startInBackground),
+        backgroundLimit: Duration = .seconds(1),
+        prepare: @escaping @Sendable ([UInt8]) throws -> Prepared,
         report: @escaping @Sendable (Report) -> Void
     ) {
         self.file = file
@@ -60,7 +85,9 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         self.clock = clock
         self.pace = pace
         self.isOnDemandOnly = isOnDemandOnly
-        self.apply = apply
+        self.background = background
+        self.backgroundLimit = backgroundLimit
+        self.prepare = prepare
         self.report = report
         firstSight = reading?.sight
         applied = Lock(reading.map { ContentDigest($0.bytes) })
@@ -175,12 +202,13 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
 
         private mutating func read(expected: FileStatus?) async -> [WatchState.Action] {
             let waiters = watcher.inbox.takeWaiters()
-            let reader = watcher
             let result: Result<Applied?, any Error>
             let outcome: WatchState.Outcome
+            var replaced: Prepared?
             do {
-                let (found, bytes) = try await watcher.work.run { try reader.newContent(expected: expected) }
-                (outcome, result) = (found, .success(try await watcher.apply(bytes)))
+                let content = try await watcher.newContent(expected: expected)
+                (outcome, result) = (content.outcome, .success(try await watcher.apply(content)))
+                replaced = content.prepared
             } catch {
                 outcome = .failed("\(error)")
                 result = .failure(error)
@@ -198,6 +226,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
                 watcher.report(.failed(error))
                 for waiter in waiters { waiter.deliver(.failure(error)) }
             }
+            if let replaced { try? await watcher.inBackground(replaced.release) }
             return state.finished(outcome, at: watcher.clock.now())
         }
 
@@ -233,29 +262,53 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         return (isTold, sight, inbox.takeEvents())
     }
 
-    /// Applies the bytes, on the watcher's thread.
-    private func apply(_ bytes: [UInt8]?) async throws -> Applied? {
-        guard let bytes else { return nil }
-        let result = try await work.perform { [apply] in try await apply(bytes) }
-        applied.withLock { $0 = ContentDigest(bytes) }
+    /// Applies the content, on the watcher's thread.
+    private func apply(_ content: NewContent) async throws -> Applied? {
+        guard let prepared = content.prepared else { return nil }
+        let result = try await work.perform { try await prepared.apply() }
+        applied.withLock { $0 = content.mark }
         return result
     }
 
-    /// Reads the file, on the watcher's thread.
+    /// The content of the file, read and prepared.
+    private struct NewContent: Sendable {
+        /// The outcome of the reading, once the content is applied.
+        var outcome: WatchState.Outcome
+        var mark: ContentDigest?
+        /// Nil when there is nothing to apply.
+        var prepared: Prepared?
+    }
+
+    /// Reads and prepares the content of the file.
     /// - Parameter expected: The required status of the file; nil accepts any, as soon as it does not change during the
     ///   reading.
-    /// - Returns: The bytes to apply, and the outcome once they are applied.
-    private func newContent(expected: FileStatus?) throws -> (WatchState.Outcome, [UInt8]?) {
+    private func newContent(expected: FileStatus?) async throws -> NewContent {
+        let read: @Sendable () throws -> NewContent = { try self.readContent(expected: expected) }
+        do {
+            return try await inBackground(read)
+        } catch is SerialWork.Overdue {
+            return try await work.run(read)
+        } catch is SerialWork.NoThread {
+            return try await work.run(read)
+        }
+    }
+
+    private func inBackground<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        // The system's clock: the limit is about the processor, not about the file.
+        try await background.run(until: SystemTimeSource().now() + backgroundLimit, body)
+    }
+
+    private func readContent(expected: FileStatus?) throws -> NewContent {
         var reading = try file.read()
         if let expected {
-            guard reading.sight == expected else { return (.changedMeanwhile, nil) }
+            guard reading.sight == expected else { return NewContent(outcome: .changedMeanwhile) }
         } else {
             for _ in 0..<Self.attempts where reading.sight == nil { reading = try file.read() }
             guard reading.sight != nil else { throw KeepsChanging() }
         }
         let mark = ContentDigest(reading.bytes)
-        if expected != nil, mark == applied.withLock({ $0 }) { return (.unchanged, nil) }
-        return (.applied, reading.bytes)
+        if expected != nil, mark == applied.withLock({ $0 }) { return NewContent(outcome: .unchanged) }
+        return NewContent(outcome: .applied, mark: mark, prepared: try prepare(reading.bytes))
     }
 
     /// The number of attempts to read a file on demand while it is being written.

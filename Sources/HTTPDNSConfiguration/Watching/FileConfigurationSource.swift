@@ -31,8 +31,8 @@ struct FileConfigurationSource: ConfigurationSource {
         var providers = LiveProviders()
         let refusesOpenFile: Bool
         var settings: HTTPDNSClient.Configuration
-        (settings, refusesOpenFile) = try parse(
-            contents.bytes,
+        (settings, refusesOpenFile) = try configuration(
+            fileSettings(contents.bytes, name: name),
             name: name,
             path: name,
             isInspecting: isInspecting,
@@ -52,18 +52,21 @@ struct FileConfigurationSource: ConfigurationSource {
         return settings
     }
 
-    /// Returns the settings in the bytes of a file, and whether they refuse a file that others may write.
+    /// Returns the settings in the bytes of a file. All work that grows with the number of mappings is here.
+    static func fileSettings(_ bytes: [UInt8], name: String) throws(ConfigurationFileError) -> FileSettings {
+        try ConfigurationFile.settings(try FileContents.text(bytes, file: name), name: name)
+    }
+
+    /// Returns the client's settings for those of a file, and whether they refuse a file that others may write.
     /// - Parameter path: The path of the file itself.
-    static func parse(
-        _ bytes: [UInt8],
+    static func configuration(
+        _ settings: FileSettings,
         name: String,
         path: String,
         isInspecting: Bool,
         refusesOpenFile: Bool = false,
         providers: inout LiveProviders
     ) throws(ConfigurationFileError) -> (HTTPDNSClient.Configuration, refusesOpenFile: Bool) {
-        let text = try FileContents.text(bytes, file: name)
-        let settings = try ConfigurationFile.settings(text, name: name)
         let isStrict = refusesOpenFile || settings.refusesOpenFile
         if isStrict, let fault = FilePermissions.fault(path) {
             throw ConfigurationFileError(name, "file_permissions: refuse, and \(fault.reason)", hint: fault.hint)

@@ -31,7 +31,7 @@ final class FileWatch: ConfigurationWatch {
             events: isWatching ? source.events() : NoFileEvents(),
             reading: source.reading,
             isOnDemandOnly: !isWatching,
-            apply: { [renewal] in try await renewal.apply($0) },
+            prepare: { [renewal] in try renewal.prepare($0) },
             report: { reports.note($0) }
         )
         self.reports = reports
@@ -62,8 +62,7 @@ final class FileWatch: ConfigurationWatch {
     }
 }
 
-/// The part that converts new content of the file to settings, and applies them. Called on the watcher's thread, one after the
-/// other.
+/// The part that converts new content of the file to settings, and applies them, one after the other.
 private final class SettingsRenewal: Sendable {
     private struct State: Sendable {
         /// The settings that the client was created with, or that code has put in use since.
@@ -100,11 +99,26 @@ private final class SettingsRenewal: Sendable {
         )
     }
 
-    func apply(_ bytes: [UInt8]) async throws -> HTTPDNSResolver.ReloadResult {
+    func prepare(_ bytes: [UInt8]) throws -> ConfigurationWatcher<HTTPDNSResolver.ReloadResult>.Prepared {
+        let settings = try FileConfigurationSource.fileSettings(bytes, name: source.name)
+        let former = Lock<HTTPDNSClient.Configuration?>(nil)
+        return ConfigurationWatcher.Prepared {
+            try await self.apply(settings) { said in former.withLock { $0 = said } }
+        } release: {
+            // Mostly the last reference to the former rules.
+            _ = former.withLock { $0.take() }
+        }
+    }
+
+    /// - Parameter retire: A function that receives the settings that were replaced.
+    private func apply(
+        _ settings: FileSettings,
+        retire: @Sendable (HTTPDNSClient.Configuration) -> Void
+    ) async throws -> HTTPDNSResolver.ReloadResult {
         let running = state.withLock { $0.providers }
         var next = running
-        let (said, _) = try FileConfigurationSource.parse(
-            bytes,
+        let (said, _) = try FileConfigurationSource.configuration(
+            settings,
             name: source.name,
             path: source.path,
             isInspecting: source.isInspecting,
@@ -117,10 +131,15 @@ private final class SettingsRenewal: Sendable {
             return try await apply {
                 state.withLock { $0 }.renewed(to: said)
             } _: {
-                state.withLock { state in
-                    state.said = said
-                    state.providers = applied
-                }
+                retire(
+                    state.withLock { state in
+                        defer {
+                            state.said = said
+                            state.providers = applied
+                        }
+                        return state.said
+                    }
+                )
             }
         } catch {
             next.end(except: running)

@@ -142,7 +142,7 @@ package struct FollowedFile: Sendable {
     ///
     /// The watcher is not started.
     package func watcher<Applied: Sendable>(
-        apply: @escaping @Sendable ([UInt8]) throws -> Applied,
+        prepare: @escaping @Sendable ([UInt8]) throws -> ConfigurationWatcher<Applied>.Prepared,
         report: @escaping @Sendable (ConfigurationWatcher<Applied>.Report) -> Void
     ) -> ConfigurationWatcher<Applied>? {
         guard isPlain else { return nil }
@@ -151,7 +151,7 @@ package struct FollowedFile: Sendable {
             LocalFile(path, name: name),
             events: events,
             reading: first,
-            apply: apply,
+            prepare: prepare,
             report: report
         )
     }

@@ -27,17 +27,6 @@ public struct HTTPDNSMappings: Sendable {
         try HTTPDNSMappings.check(rules.lazy.map { ($0.key, $0.value) }, in: index)
     }
 
-    /// Checks the rules as ``init(_:)`` does, without indexing them if no rule leads to another name.
-    /// - Throws: As ``init(_:)``.
-    package static func check(_ rules: [HTTPDNSMapping.Key: HTTPDNSMapping]) throws(HTTPDNSMapping.Error) {
-        let leadsElsewhere = rules.values.contains { rule in
-            if case .via = rule.action { return true }
-            return false
-        }
-        let layer = leadsElsewhere ? RuleLayer(rules, .base) : RuleLayer.empty
-        try check(rules.lazy.map { ($0.key, $0.value) }, in: RuleIndex(base: layer))
-    }
-
     /// The rules in effect: those of the overlay, and those of the base that the overlay neither replaces nor hides.
     ///
     /// Once there is an overlay, each call merges both layers.

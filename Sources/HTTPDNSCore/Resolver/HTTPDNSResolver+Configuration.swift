@@ -46,7 +46,9 @@ extension HTTPDNSResolver {
         /// names below `.local`, `.internal` and `home.arpa` need an exact route.
         public var internalZones: [HTTPDNSName] = []
         /// The initial set of mappings.
-        public var mappings: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
+        public var mappings: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:] { didSet { indexedMappings = nil } }
+        /// ``mappings``, checked and indexed; nil until that is done. A change of ``mappings`` sets it to nil.
+        package var indexedMappings: HTTPDNSMappings?
         /// The policy for addresses that may be dialed.
         public var policy = HTTPDNSAddressPolicy()
         /// Limits of the cache.

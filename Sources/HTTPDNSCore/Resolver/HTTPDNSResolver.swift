@@ -247,6 +247,10 @@ extension HTTPDNSResolver {
 extension HTTPDNSMappings {
     /// Creates the mappings of the settings.
     init(settings: HTTPDNSResolver.Configuration) throws(HTTPDNSResolver.ConfigurationError) {
+        if let indexed = settings.indexedMappings {
+            self = indexed
+            return
+        }
         do {
             try self.init(settings.mappings)
         } catch {

@@ -27,7 +27,7 @@ package final class SerialWork: Sendable {
     /// Creates a queue with threads from a pool, which limits their number.
     package convenience init(on pool: ThreadPool) { self.init(startThread: pool.start) }
 
-    init(startThread: @escaping StartThread) { self.startThread = startThread }
+    package init(startThread: @escaping StartThread) { self.startThread = startThread }
 
     /// Runs `work` after all earlier work, and returns its result.
     /// - Throws: The errors of `work`; ``NoThread``; ``Overdue`` at the deadline and `CancellationError` as soon as the task is

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import Glibc
 import HTTPDNSConfiguration
+import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
@@ -16,13 +18,28 @@ struct ConfigurationWatcherTests {
         "/nowhere/f: the configuration file cannot be read: No such file or directory "
         + "(check the path; it is as seen from the working directory)"
 
+    /// The scheduling policies of the threads that called a watcher's functions.
+    private final class Policies: Sendable {
+        private let list = Lock<[String]>([])
+
+        func note(_ function: String) {
+            let policy = sched_getscheduler(0) == DetachedThread.idlePolicy ? "idle" : "default"
+            list.withLock { $0.append("\(function) \(policy)") }
+        }
+
+        var noted: [String] { list.withLock { $0 } }
+    }
+
     private let file = ScriptedFile("one")
     private let clock = ManualClock()
     private let reports = ReportList()
 
     private func watcher(
         isOnDemandOnly: Bool = false,
-        clock: (any TimeSource)? = nil
+        clock: (any TimeSource)? = nil,
+        background: SerialWork = SerialWork(startThread: DetachedThread.startInBackground),
+        backgroundLimit: Duration = .seconds(1),
+        noting policies: Policies = Policies()
     ) -> ConfigurationWatcher<String> {
         ConfigurationWatcher(
             file,
@@ -30,10 +47,18 @@ struct ConfigurationWatcherTests {
             clock: clock ?? self.clock,
             reading: file.reading,
             isOnDemandOnly: isOnDemandOnly,
-            apply: { bytes in
+            background: background,
+            backgroundLimit: backgroundLimit,
+            prepare: { bytes in
+                policies.note("prepare")
                 let text = String(decoding: bytes, as: UTF8.self)
                 if text.hasPrefix("bad") { throw Refused(description: text) }
-                return text
+                return ConfigurationWatcher.Prepared {
+                    policies.note("apply")
+                    return text
+                } release: {
+                    policies.note("release")
+                }
             },
             report: { [reports] in reports.note($0) }
         )
@@ -60,6 +85,37 @@ struct ConfigurationWatcherTests {
         watcher.start()
         try await body(watcher)
         await watcher.end()
+    }
+
+    @Test("New content is read and former content freed by a thread that yields to others")
+    func background() async throws {
+        let policies = Policies()
+        let watcher = watcher(noting: policies)
+        watcher.start()
+        file.set("two")
+        #expect(await reports.next() == ["applied two"])
+        await watcher.end()
+        #expect(policies.noted == ["prepare idle", "apply default", "release idle"])
+    }
+
+    /// A start of threads: one that fails, and one whose thread gets no processor.
+    enum Start: CaseIterable { case fails, neverRuns }
+
+    @Test("Without a processor or thread in the background, content is read beside it", arguments: Start.allCases)
+    func busyBackground(_ start: Start) async throws {
+        let policies = Policies()
+        let suspended = Lock<[@Sendable () -> Void]>([])
+        let work = SerialWork { body in
+            guard start == .neverRuns else { return false }
+            suspended.withLock { $0.append(body) }
+            return true
+        }
+        let watcher = watcher(background: work, backgroundLimit: .milliseconds(20), noting: policies)
+        watcher.start()
+        file.set("two")
+        #expect(await reports.next() == ["applied two"])
+        await watcher.end()
+        #expect(policies.noted == ["prepare default", "apply default"])
     }
 
     @Test("A file moved into place is applied without any wait")

@@ -23,7 +23,7 @@ struct RealFileTests {
             events: try #require(InotifyEvents(path)),
             pace: pace,
             reading: try file.read(),
-            apply: { String(decoding: $0, as: UTF8.self) },
+            prepare: { bytes in ConfigurationWatcher.Prepared { String(decoding: bytes, as: UTF8.self) } },
             report: { [reports] in reports.note($0) }
         )
         watcher.start()
@@ -218,7 +218,7 @@ struct RealFileTests {
                     LocalFile(path),
                     events: try #require(InotifyEvents(path)),
                     reading: try LocalFile(path).read(),
-                    apply: { String(decoding: $0, as: UTF8.self) },
+                    prepare: { bytes in ConfigurationWatcher.Prepared { String(decoding: bytes, as: UTF8.self) } },
                     report: { reports.note($0) }
                 )
                 watcher.start()
