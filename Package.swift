@@ -12,6 +12,7 @@ let settings: [SwiftSetting] = [
 
 let package = Package(
     name: "swift-httpdns",
+    // The package is for Linux. For an editor on macOS: without this SwiftPM assumes a macOS too old for the dependencies.
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "HTTPDNSCore", targets: ["HTTPDNSCore"]),

@@ -5,6 +5,7 @@ import PackageDescription
 // README.md, Docs/ and the DocC articles is taken from here, which Tests/DocumentationTests checks.
 let package = Package(
     name: "Examples",
+    // The package is for Linux. For an editor on macOS: without this SwiftPM assumes a macOS too old for the dependencies.
     platforms: [.macOS(.v15)],
     traits: [.trait(name: "Signing", description: "Accounts of vendors that sign their queries")],
     dependencies: [
@@ -38,7 +39,7 @@ let package = Package(
                 .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
             ]
         ),
-        // Its account signs its queries: swift run --traits Signing Alibaba
+        // Its account signs its queries: swift run --package-path Examples --traits Signing Alibaba
         .executableTarget(
             name: "Alibaba",
             dependencies: [

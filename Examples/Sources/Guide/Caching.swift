@@ -4,19 +4,27 @@
 import HTTPDNS
 import HTTPDNSResponseCache
 
-/// Settings with a cache of responses in memory.
-func cachingSettings() -> HTTPDNSClient.Configuration {
+/// Reads a page twice. The second response is the stored one, if the server allows that.
+func readTwice(_ url: String) async throws {
     var configuration = HTTPDNSClient.Configuration()
     configuration.responseCache = .memory()
-    return configuration
+    try await withHTTPDNSClient(configuration: configuration) { client in
+        for _ in 1...2 {
+            let response = try await client.get(url)
+            _ = try await response.body.collect(upTo: .mebibytes(1))
+            print(response.status, response.cacheSource ?? .miss)
+        }
+    }
 }
 
-/// A cache in a folder that serves stored responses while no server can be reached.
-func offlineCache(folder: String) async throws -> HTTPDNSClient.ResponseCache {
+/// Settings with a cache in a folder, which serves stored responses while no server can be reached.
+func offlineSettings(folder: String) async throws -> HTTPDNSClient.Configuration {
     var settings = HTTPDNSClient.ResponseCache.Settings()
     settings.limit = .mebibytes(256)
     settings.servesWhenUnreachable = true
-    return try await .disk(folder, settings)
+    var configuration = HTTPDNSClient.Configuration()
+    configuration.responseCache = try await .disk(folder, settings)
+    return configuration
 }
 
 /// Reads a page of one account, which is stored for this account alone, and validates a stored one.

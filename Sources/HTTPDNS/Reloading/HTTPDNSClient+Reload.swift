@@ -20,9 +20,10 @@ extension HTTPDNSClient {
     ///
     /// Live settings are those that are live for the resolver (`HTTPDNSResolver.reload(_:)`), and also
     /// ``Configuration/isEnabled``, ``Configuration/trust``, ``Configuration/trustByHost``, ``Configuration/timeouts``,
-    /// ``Configuration/versions``, ``Configuration/headers``, ``Configuration/redirects``,
-    /// ``Configuration/retries``, ``Configuration/mergesIdenticalReads`` and ``Configuration/maximumResponseBody``. Interceptors, the redirect hook and the closure that computes headers
-    /// stay those that the client was made with.
+    /// ``Configuration/versions``, ``Configuration/headers``, ``Configuration/credentials``, ``Configuration/redirects``,
+    /// ``Configuration/retries``, ``Configuration/mergesIdenticalReads``, ``Configuration/maximumResponseBody`` and
+    /// ``Configuration/reachableNetworks``. Interceptors, the redirect hook and the closure that computes headers stay those
+    /// that the client was made with.
     ///
     /// **Trust settings** are checked before anything is applied: their files are read on a separate thread. Requests
     /// that begin after this call returned use the new ones. Where these differ from the previous ones, the requests

@@ -158,7 +158,7 @@ extension HTTPDNSResolver.Configuration {
         if snapshotPath != other.snapshotPath { names.append("cache.snapshot") }
         if (store == nil) != (other.store == nil) { names.append("store") }
         if systemThreads != other.systemThreads { names.append("resolver.system_threads") }
-        if preresolve != other.preresolve { names.append("preresolve") }
+        if preresolve != other.preresolve { names.append("cache.preresolve") }
         if logger?.label != other.logger?.label || logger?.logLevel != other.logger?.logLevel { names.append("logger") }
         return names.sorted()
     }

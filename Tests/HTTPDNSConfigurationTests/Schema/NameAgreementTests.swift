@@ -7,6 +7,7 @@ import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSResponseCache
 import HTTPDNSVendors
+import ServerRig
 import Testing
 
 struct NameAgreementTests {
@@ -37,6 +38,32 @@ struct NameAgreementTests {
         #expect(exceptions.filter { $0.count != 3 } == [], "malformed exceptions")
         let unknown = Set(exceptions.map { $0[0] }).subtracting(Section.all.map(\.name))
         #expect(unknown.sorted() == [], "exceptions for sections that do not exist")
+    }
+
+    @Test("The reference lists each key whose name in code differs")
+    func reference() throws {
+        let page = try Repository.text("Docs/Configuration.md")
+        let lines = page.split(separator: "\n").drop { $0 != "## Names in code" }.dropFirst()
+        let listed = Set(lines.prefix { !$0.hasPrefix("## ") }.flatMap(differingNames))
+        // The property of the response cache has the name of its key, in another module.
+        let differing = exceptions.filter { !$0[1].isEmpty && !$0[2].isEmpty && $0[2] != "responseCaching" }
+        #expect(differing.count > 30)
+        for names in differing {
+            #expect(listed.contains([names[1], names[2]]), "Names in code lacks \(names[1]): \(names[2])")
+        }
+    }
+
+    /// Returns the pairs of a key and its name in code that a row of the reference lists.
+    private func differingNames(_ row: Substring) -> [[String]] {
+        let cells = row.split(separator: " | ", maxSplits: 1)
+        guard row.hasPrefix("| `"), cells.count == 2 else { return [] }
+        let names = cells.map { cell in
+            cell.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+                .filter { !$0.offset.isMultiple(of: 2) }.compactMap {
+                    $0.element.split(separator: ".").last.map(String.init)
+                }
+        }
+        return names[0].flatMap { key in names[1].map { [key, $0] } }
     }
 }
 

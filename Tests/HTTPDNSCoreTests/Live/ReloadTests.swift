@@ -268,7 +268,7 @@ struct ReloadTests {
             $0.preresolve = [try HTTPDNSName("a.test")]
             $0.mappings = [try HTTPDNSMapping.Key("a.test"): .addresses(["203.0.113.7"])]
         }
-        #expect(result.needsRestart == ["cache.entries", "cache.snapshot", "preresolve"])
+        #expect(result.needsRestart == ["cache.entries", "cache.preresolve", "cache.snapshot"])
         #expect(result.isChanged)
         #expect(try fixture.immediate("a.test")?.source == .mapping)
     }
