@@ -9,7 +9,7 @@ struct LyingProvider: DemoStep {
     private let stranger = "127.0.0.5"
 
     func title(on stage: DemoStage) -> String {
-        "Provider lies: points \(DemoStage.host) at somebody else's server (\(stranger))"
+        "Provider lies: points \(DemoStage.host) at another owner's server (\(stranger))"
     }
 
     func play(on stage: DemoStage, _ screen: Screen) async throws -> DemoOutcome {

@@ -20,7 +20,7 @@ enum ChangingSettings {
 
     static func turn(_ client: HTTPDNSClient) throws {
         client.killSwitch.turnOff()
-        for entry in client.killSwitch.entries { print("\(entry.scope) is off, says \(entry.origin)") }
+        for entry in client.killSwitch.entries { print("\(entry.scope) is off, by \(entry.origin)") }
         client.killSwitch.turnOn()
 
         client.killSwitch.turnOff(.route(try HTTPDNSRoute.Pattern("*.shop.example")))

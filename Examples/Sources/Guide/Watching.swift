@@ -14,7 +14,7 @@ func hitRate(of resolver: some ObservedResolver) async throws -> Double {
     return minute.queries > 0 ? Double(atOnce) / Double(minute.queries) : 1
 }
 
-/// Tells when a name moves, and when a provider is quarantined.
+/// Prints each change of addresses, and each provider that is quarantined.
 func report(_ resolver: some ObservedResolver) async {
     for await event in resolver.events {
         if event.missedBefore > 0 { print("\(event.missedBefore) events missed") }

@@ -8,7 +8,7 @@ import HTTPDNSServiceLifecycle
 import Logging
 import ServiceLifecycle
 
-/// Runs until SIGTERM or SIGINT. What stands first ends last: the worker may send until it has ended.
+/// Runs until SIGTERM or SIGINT. Services end in reverse order, so the worker may send until its end.
 public func runService(_ worker: some Service, with client: HTTPDNSClient, logger: Logger) async throws {
     let life = HTTPDNSService(client: client, drainingFor: .seconds(10))
     let group = ServiceGroup(

@@ -20,7 +20,7 @@ struct TableProviderTests {
             dualStackAddresses: [v4, v6],
             v4OnlyName: single,
             unknownName: try HTTPDNSName("unknown.test"),
-            // A table waits for nothing; a provider that asks somebody names one that never answers.
+            // A table answers immediately. A provider with a server gives a name that the server never answers.
             silentName: nil
         ) {
             TableProvider(name: "table", table: [dual: [v4, v6], single: [v4]])

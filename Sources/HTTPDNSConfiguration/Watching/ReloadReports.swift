@@ -50,7 +50,7 @@ final class ReloadReports: Sendable {
                 state.failure = HTTPDNSClient.ReloadStatus.Failure(time: now, message: Self.message(of: error))
             }
         case .warning(let error):
-            logger?.warning("configuration file refused; what was in use before stays", metadata: metadata(of: error))
+            logger?.warning("configuration file refused; previous settings stay in use", metadata: metadata(of: error))
         case .recovered:
             logger?.notice("configuration file in use again", metadata: ["file": .string(file)])
         case .polling:

@@ -102,7 +102,7 @@ package final class TrustedTransport: Sendable {
         }
         guard isFirst else { return }
         configuration.logger?.warning(
-            "certificates are not checked: any server is believed to be the one asked for",
+            "certificates are not checked; any server is accepted",
             metadata: ["setting": "insecurelyAcceptingAnyCertificate"]
         )
     }
@@ -145,7 +145,7 @@ package final class TrustedTransport: Sendable {
             try await adopt(evenRefused: false)
         } catch {
             configuration.logger?.warning(
-                "changed certificates cannot be used; those before stay in use",
+                "changed certificates cannot be used; previous certificates stay in use",
                 metadata: ["reason": "\(error.message)"]
             )
         }

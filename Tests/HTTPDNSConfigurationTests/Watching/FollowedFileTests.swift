@@ -92,7 +92,7 @@ struct FollowedFileTests {
             try await client.reload()
             _ = await log.next()
             try folder.replace("httpdns.yaml", with: Self.mapping("203.0.113.999"))
-            #expect(await log.next() == "warning configuration file refused; what was in use before stays at 3:11")
+            #expect(await log.next() == "warning configuration file refused; previous settings stay in use at 3:11")
             #expect(try await address(client) == "203.0.113.1")
             let failure = try #require(client.reloads.failure)
             #expect(failure.message.contains("httpdns.yaml:3:11: mappings[\"a.test\"]"))
@@ -115,7 +115,7 @@ struct FollowedFileTests {
                 "a\(level): &a\(level) [\(Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", "))]"
             }
             try folder.replace("httpdns.yaml", with: "{ x: \"\n#\", a0: &a0 [x], \(levels.joined(separator: ", ")) }")
-            #expect(await log.next() == "warning configuration file refused; what was in use before stays at 2:27")
+            #expect(await log.next() == "warning configuration file refused; previous settings stay in use at 2:27")
             #expect(try await address(client) == "203.0.113.1")
             let time = try await ContinuousClock().measure { try await client.shutdown() }
             // To read all aliases would take years.
@@ -133,7 +133,7 @@ struct FollowedFileTests {
             try folder.write(Self.mapping("203.0.113.2"), to: "other.yaml")
             chmod(folder.path("other.yaml"), 0o666)
             rename(folder.path("other.yaml"), folder.path("httpdns.yaml"))
-            #expect(await log.next() == "warning configuration file refused; what was in use before stays")
+            #expect(await log.next() == "warning configuration file refused; previous settings stay in use")
             #expect(try await address(client) == "203.0.113.1")
             let reason = try #require(client.reloads.failure?.message)
             #expect(
