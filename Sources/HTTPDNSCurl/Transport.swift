@@ -99,7 +99,7 @@ package final class Transport: Sendable {
     ///   - group: The group with which the transfer can be ended.
     ///   - cohort: The cohort within the group.
     /// - Throws: ``TransferFailure``; ``TransferGroup/StaleTransportSet`` when the cohort is over; `CancellationError` when
-    ///   the task is cancelled.
+    ///   the task is canceled.
     package func execute(
         _ request: consuming TransferRequest,
         in group: TransferGroup? = nil,
@@ -124,7 +124,7 @@ package final class Transport: Sendable {
             throw TransferGroup.StaleTransportSet(request: transfer.takeRequest())
         }
         let pump = transfer.startPump()
-        // The loop sends nothing of a request whose task was cancelled before.
+        // The loop sends nothing of a request whose task was canceled before.
         if Task.isCancelled { transfer.cancel() }
         mailbox.post(.start(transfer))
         return TransferInProgress(transfer: transfer, pump: pump)

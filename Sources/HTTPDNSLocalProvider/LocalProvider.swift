@@ -62,7 +62,7 @@ public final class LocalProvider: Sendable {
         core.replace(with: try Self.zone(text, name: name))
     }
 
-    /// Listens and answers until the task is cancelled.
+    /// Listens and answers until the task is canceled.
     ///
     /// After the cancellation no new connections are accepted, and queries in flight have up to ``Configuration/drainLimit`` to
     /// complete. Call it once.
@@ -106,9 +106,9 @@ public final class LocalProvider: Sendable {
         do {
             try outcome.get()
         } catch is CancellationError {
-            // Queries in flight for longer than the limit were cancelled.
+            // Queries in flight for longer than the limit were canceled.
         } catch _ where Task.isCancelled {
-            // The task was cancelled before the server started.
+            // The task was canceled before the server started.
         } catch let error as IOError {
             throw LocalProviderError(.cannotListen, "cannot listen on \(listener(at: nil).url): \(Self.reason(error))")
         }

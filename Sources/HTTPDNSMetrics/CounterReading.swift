@@ -57,7 +57,7 @@ extension HTTPDNSResolver.Counters {
         for (name, provider) in providers {
             add(.providerQueries, name, "answer", count: provider.answers)
             add(.providerQueries, name, "negative", count: provider.negatives)
-            add(.providerQueries, name, "cancelled", count: provider.cancelled)
+            add(.providerQueries, name, "canceled", count: provider.canceled)
             for (code, count) in provider.failures { add(.providerQueries, name, code.description, count: count) }
             add(.providerActive, name, count: provider.queriesInFlight)
             add(.providerHedges, name, count: provider.hedges)

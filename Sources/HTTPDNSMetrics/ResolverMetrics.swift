@@ -55,7 +55,7 @@ public final class ResolverMetrics: Sendable {
         export = MetricExport(handles)
     }
 
-    /// Exports until the resolver is shut down or the task is cancelled, and then once more.
+    /// Exports until the resolver is shut down or the task is canceled, and then once more.
     ///
     /// While it runs, a second call returns immediately. The first export, at the beginning, contains the counts up to then.
     public func run() async {

@@ -4,7 +4,7 @@
 /// An executor for the work of blocking calls, separate from the runtime's threads: such calls may have blocked all of those.
 package protocol CallExecutor: TaskExecutor {
     /// Returns at `deadline` or later, without the runtime's threads.
-    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    /// - Throws: `CancellationError` as soon as the task is canceled.
     func sleep(until deadline: MonotonicTime) async throws
 }
 

@@ -3,8 +3,8 @@
 
 /// The tasks that sleep on the system's clock, which share the runtime's timers.
 ///
-/// Nearly all sleeps are limits that are cancelled long before they end. A timer of the runtime costs a significant part of a
-/// query, and stays until its time even if its task is cancelled. Here a cancelled sleep leaves nothing behind.
+/// Nearly all sleeps are limits that are canceled long before they end. A timer of the runtime costs a significant part of a
+/// query, and stays until its time even if its task is canceled. Here a canceled sleep leaves nothing behind.
 final class SleepQueue: Sendable {
     static let shared = SleepQueue()
 
@@ -13,8 +13,8 @@ final class SleepQueue: Sendable {
     fileprivate struct State: Sendable {
         var lastNumber: UInt64 = 0
         var sleepers: [UInt64: Sleeper] = [:]
-        /// The numbers of sleeps that were cancelled before they began.
-        var cancelled: Set<UInt64> = []
+        /// The numbers of sleeps that were canceled before they began.
+        var canceled: Set<UInt64> = []
         /// A binary heap; it may contain times of sleepers that were removed.
         var moments: [Moment] = []
         /// The times for which timers are set, in descending order.
@@ -29,18 +29,18 @@ final class SleepQueue: Sendable {
     private let state = Lock(State())
 
     /// Returns at `deadline`, or a little later.
-    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    /// - Throws: `CancellationError` as soon as the task is canceled.
     func sleep(until deadline: MonotonicTime) async throws {
         try Task.checkCancellation()
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
         }
-        defer { if Task.isCancelled { state.withLock { _ = $0.cancelled.remove(number) } } }
+        defer { if Task.isCancelled { state.withLock { _ = $0.canceled.remove(number) } } }
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { (sleeper: Sleeper) in
                 let (isCancelled, alarm): (Bool, MonotonicTime?) = state.withLock { state in
-                    if state.cancelled.remove(number) != nil { return (true, nil) }
+                    if state.canceled.remove(number) != nil { return (true, nil) }
                     return (false, state.add(sleeper, number, until: deadline))
                 }
                 if isCancelled { sleeper.resume(throwing: CancellationError()) }
@@ -84,7 +84,7 @@ extension SleepQueue.State {
     /// - Returns: The sleeper, to be resumed; nil when it was resumed, or does not sleep yet.
     fileprivate mutating func remove(_ number: UInt64) -> SleepQueue.Sleeper? {
         guard let sleeper = sleepers.removeValue(forKey: number) else {
-            cancelled.insert(number)
+            canceled.insert(number)
             return nil
         }
         return sleeper

@@ -13,7 +13,7 @@ public protocol TimeSource: Sendable {
     func coarseNow() -> MonotonicTime
 
     /// Returns at `deadline` or later.
-    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    /// - Throws: `CancellationError` as soon as the task is canceled.
     func sleep(until deadline: MonotonicTime) async throws
 }
 

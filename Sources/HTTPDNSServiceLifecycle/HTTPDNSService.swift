@@ -47,7 +47,7 @@ public struct HTTPDNSService: Service, CustomStringConvertible {
     ///
     /// Outside of a group it ends by cancellation alone. An invalid file changes nothing, and does not end the service: the
     /// client's log and its `reloads` report it.
-    /// - Throws: `CancellationError` when the task is cancelled. Requests in flight are then cancelled immediately, also during
+    /// - Throws: `CancellationError` when the task is canceled. Requests in flight are then canceled immediately, also during
     ///   a graceful shutdown.
     public func run() async throws {
         await withTaskGroup(of: Void.self) { group in
@@ -57,7 +57,7 @@ public struct HTTPDNSService: Service, CustomStringConvertible {
                     for await _ in hangUps { _ = try? await client.reload() }
                 }
             }
-            // It throws when the task is cancelled. So does shutdown, which has then cancelled the requests in flight.
+            // It throws when the task is canceled. So does shutdown, which has then canceled the requests in flight.
             try? await gracefulShutdown()
             try? await client.shutdown(drainingFor: drainingTime)
             // Not before: an unhandled signal would end the process while it drains.

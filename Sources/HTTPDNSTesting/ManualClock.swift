@@ -41,7 +41,7 @@ public final class ManualClock: TimeSource {
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
     /// Returns when the clock was moved to `deadline` or beyond; immediately when it is there already.
-    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    /// - Throws: `CancellationError` as soon as the task is canceled.
     public func sleep(until deadline: MonotonicTime) async throws {
         try Task.checkCancellation()
         let alarm = OneShot<Bool>()

@@ -60,7 +60,7 @@ extension ProviderCompatibility {
         switch await patiently(fixture.shortTimeLimit, { try await provider.resolve(query, batch: batch) }) {
         case .failed(let error as HTTPDNSProviderError) where error.code == .timedOut: return nil
         case .failed(let error): return "it threw \(error)"
-        case .timedOut, .cancelled: return "it was not back \(fixture.gracePeriod) after its limit"
+        case .timedOut, .canceled: return "it was not back \(fixture.gracePeriod) after its limit"
         case .succeeded(let answers):
             // Left out, or failed: both mean that the name was not answered.
             let outcomes = answers[silent].map { [$0.v4, $0.v6].compactMap { $0 } } ?? []
@@ -77,7 +77,7 @@ extension ProviderCompatibility {
         case .failed(let error as HTTPDNSProviderError) where error.code == .shutDown: return nil
         case .failed(let error): return "a batch after it threw \(error)"
         case .succeeded(let answers): return "a batch after it answered \(answers)"
-        case .timedOut, .cancelled:
+        case .timedOut, .canceled:
             return "a batch after it was not back after \(fixture.timeLimit + fixture.gracePeriod)"
         }
     }
@@ -100,7 +100,7 @@ extension ProviderCompatibility {
         return switch await patiently(fixture.timeLimit, { try await provider.resolve(query, batch: batch) }) {
         case .succeeded(let answers): .success(answers)
         case .failed(let error): .failure(Fault(text: "it threw \(error)"))
-        case .timedOut, .cancelled: .failure(Fault(text: "it was not back \(fixture.gracePeriod) after its limit"))
+        case .timedOut, .canceled: .failure(Fault(text: "it was not back \(fixture.gracePeriod) after its limit"))
         }
     }
 }

@@ -74,7 +74,7 @@ extension ProviderCompatibility {
         case .succeeded(let answer) where answer.isWhollyTimedOut: return nil
         case .succeeded(let answer): return "it answered \(answer) about a name on which its service is silent"
         case .failed(let error): return "it threw \(error)"
-        case .timedOut, .cancelled: return "it was not back \(fixture.gracePeriod) after its limit"
+        case .timedOut, .canceled: return "it was not back \(fixture.gracePeriod) after its limit"
         }
     }
 
@@ -82,14 +82,14 @@ extension ProviderCompatibility {
         guard let silent = fixture.silentName else { return nil }
         let query = HTTPDNSProviderQuery(host: silent, families: .both, timeLimit: .seconds(60))
         let task = Task.detached { try await provider.resolve(query) }
-        // A provider does not report when a query was sent. Cancelled too early, the check is easier, never wrong.
+        // A provider does not report when a query was sent. Canceled too early, the check is easier, never wrong.
         try? await Task.sleep(for: fixture.shortTimeLimit)
         task.cancel()
         switch await patiently(.zero, { try await task.value }) {
         case .failed(is CancellationError): return nil
         case .failed(let error): return "it threw \(error)"
         case .succeeded(let answer): return "it answered \(answer)"
-        case .timedOut, .cancelled: return "it was not back after \(fixture.gracePeriod)"
+        case .timedOut, .canceled: return "it was not back after \(fixture.gracePeriod)"
         }
     }
 
@@ -100,16 +100,16 @@ extension ProviderCompatibility {
         try? await Task.sleep(for: fixture.shortTimeLimit)
         switch await patiently(.zero, { await provider.shutdown() }) {
         case .succeeded, .failed: break
-        case .timedOut, .cancelled: return "the shutdown was not done after \(fixture.gracePeriod)"
+        case .timedOut, .canceled: return "the shutdown was not done after \(fixture.gracePeriod)"
         }
         switch await patiently(.zero, { try await task.value }) {
         case .failed: break
         case .succeeded(let answer): return "a query during the shutdown answered \(answer)"
-        case .timedOut, .cancelled: return "a query was not back \(fixture.gracePeriod) after the shutdown"
+        case .timedOut, .canceled: return "a query was not back \(fixture.gracePeriod) after the shutdown"
         }
         switch await patiently(.zero, { await provider.shutdown() }) {
         case .succeeded, .failed: break
-        case .timedOut, .cancelled: return "a second shutdown was not done after \(fixture.gracePeriod)"
+        case .timedOut, .canceled: return "a second shutdown was not done after \(fixture.gracePeriod)"
         }
         return await refusesAfterShutdown(provider)
     }
@@ -120,7 +120,7 @@ extension ProviderCompatibility {
         case .failed(let error as HTTPDNSProviderError) where error.code == .shutDown: return nil
         case .failed(let error): return "a query after it threw \(error)"
         case .succeeded(let answer): return "a query after it answered \(answer)"
-        case .timedOut, .cancelled:
+        case .timedOut, .canceled:
             return "a query after it was not back after \(fixture.timeLimit + fixture.gracePeriod)"
         }
     }
@@ -136,7 +136,7 @@ extension ProviderCompatibility {
         switch await patiently(fixture.timeLimit, { try await provider.resolve(query) }) {
         case .succeeded(let answer): return verdict(answer)
         case .failed(let error): return "it threw \(error)"
-        case .timedOut, .cancelled: return "it was not back \(fixture.gracePeriod) after its limit"
+        case .timedOut, .canceled: return "it was not back \(fixture.gracePeriod) after its limit"
         }
     }
 

@@ -30,7 +30,7 @@ public struct ProviderCompatibility: Sendable {
         public var silentName: HTTPDNSName?
         /// Whether the provider itself ends queries at their time limit.
         ///
-        /// If not, they end when their task is cancelled, as the resolver does at the limit.
+        /// If not, they end when their task is canceled, as the resolver does at the limit.
         public var keepsTimeLimits = true
         /// Whether the service can report that a name does not exist. If it cannot, such a name has no addresses.
         public var reportsNameErrors = true
@@ -125,7 +125,7 @@ public struct ProviderCompatibility: Sendable {
             Check(rule: "only the families asked for have an outcome", run: honoursFamilies),
             Check(rule: "queries at once all get their own answers", run: answersAtOnce),
             Check(rule: "a query ends at its time limit", topic: .timeLimit, run: holdsTimeLimit),
-            Check(rule: "a cancelled query ends with CancellationError", topic: .ending, run: endsWhenCancelled),
+            Check(rule: "a canceled query ends with CancellationError", topic: .ending, run: endsWhenCancelled),
             Check(rule: "a batch may have one name at least", run: allowsBatches),
             Check(
                 rule: "a batch answers about its names what single queries do, and about no others",

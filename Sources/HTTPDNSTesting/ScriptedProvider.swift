@@ -41,7 +41,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
         var alarm: OneShot<Void>
     }
 
-    private enum Ending: Sendable { case released, cancelled, shutDown, timedOut }
+    private enum Ending: Sendable { case released, canceled, shutDown, timedOut }
 
     /// The provider's name.
     public let name: String
@@ -245,7 +245,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
         for ending in active { ending.deliver(.shutDown) }
     }
 
-    /// Waits until a gate opens, the time limit passes, the task is cancelled or the provider is shut down.
+    /// Waits until a gate opens, the time limit passes, the task is canceled or the provider is shut down.
     private func wait(for gate: OneShot<Void>, _ query: HTTPDNSProviderQuery) async throws {
         if ignoresCancellation { return await gate.value() }
         let ending = OneShot<Ending>()
@@ -267,7 +267,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
         let how = await withTaskCancellationHandler {
             await ending.value()
         } onCancel: {
-            ending.deliver(.cancelled)
+            ending.deliver(.canceled)
         }
         timer.cancel()
         // Ends the task that waits for the gate, also when the gate is not opened any more.
@@ -275,7 +275,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
         state.withLock { $0.active[number] = nil }
         switch how {
         case .released: return
-        case .cancelled: throw CancellationError()
+        case .canceled: throw CancellationError()
         case .shutDown: throw ScriptedProvider.shutDownError
         case .timedOut: throw ScriptedProvider.timedOutError
         }

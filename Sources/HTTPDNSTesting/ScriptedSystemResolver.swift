@@ -72,7 +72,7 @@ package final class ScriptedSystemResolver: SystemResolving {
             } onCancel: {
                 gate.deliver(())
             }
-            if Task.isCancelled { throw SystemResolverError(code: .cancelled, message: "cancelled") }
+            if Task.isCancelled { throw SystemResolverError(code: .canceled, message: "canceled") }
         }
         let answer = state.withLock { $0.answers[host] }
         guard let answer else { throw SystemResolverError(code: .nameNotFound, message: "name not known") }

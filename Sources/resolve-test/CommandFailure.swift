@@ -102,7 +102,7 @@ extension CommandFailure {
         case let error as HTTPDNSProviderConfigurationError: self = .configuration("\(error)")
         case let error as HTTPDNSResolver.ConfigurationError: self = .configuration("\(error)")
         case let error as ControlCallError: self.init(error)
-        case is CancellationError: self = .failed(code: "cancelled", "cancelled")
+        case is CancellationError: self = .failed(code: "canceled", "canceled")
         default: self = .failed(code: "unknown", "\(error)")
         }
     }

@@ -134,8 +134,8 @@ struct ResolverMetricsTests {
         #expect(seen == expected)
     }
 
-    @Test("Cancelling ends a run after a last export, and a second run continues")
-    func cancelled() async throws {
+    @Test("Canceling ends a run after a last export, and a second run continues")
+    func canceled() async throws {
         let work = Task { await metrics.run() }
         await time.sleepers(atLeast: 1)
         // A run beside the first returns at once.

@@ -37,8 +37,8 @@ struct SleepQueueTests {
         await #expect(throws: CancellationError.self) { try await long.value }
     }
 
-    @Test("A cancelled sleep ends immediately, before, during or at its end")
-    func cancelled() async throws {
+    @Test("A canceled sleep ends immediately, before, during or at its end")
+    func canceled() async throws {
         let clock = clock
         for round in 0..<500 {
             let task = Task { try await clock.sleep(until: clock.now() + .seconds(600)) }

@@ -76,7 +76,7 @@ struct HTTPDNSServiceTests {
     }
 
     @Test("A cancellation cuts requests in flight immediately, even while draining", arguments: [false, true])
-    func cancelled(whileDraining: Bool) async throws {
+    func canceled(whileDraining: Bool) async throws {
         let waiting = try await Waiting()
         await testGracefulShutdown { trigger in
             let running = Task {

@@ -29,7 +29,7 @@ func report(_ resolver: some ObservedResolver) async {
     }
 }
 
-/// Runs until the resolver is shut down or the task is cancelled.
+/// Runs until the resolver is shut down or the task is canceled.
 func export(_ resolver: some ObservedResolver) async {
     await ResolverMetrics(resolver, interval: .seconds(15)).run()
 }

@@ -105,7 +105,7 @@ final class BearerTokens: Hashable, Sendable {
                 case .succeeded(let token) where HTTPDNSClient.Credential.Token.isSendable(token.text): .success(token)
                 case .succeeded: .failure(UnsendableToken())
                 case .failed(let error): .failure(error)
-                case .timedOut, .cancelled: .failure(RenewalOverdue())
+                case .timedOut, .canceled: .failure(RenewalOverdue())
                 }
             let ended = time.now()
             let (waiters, outcome) = state.withLock { $0.complete(result, began: start, ended: ended) }

@@ -82,7 +82,7 @@ final class Admission: Sendable {
         case admitted
         case overdue
         case displaced
-        case cancelled
+        case canceled
         case shutDown
     }
 
@@ -167,7 +167,7 @@ final class Admission: Sendable {
             switch await wait(ticket, of: member) {
             case .admitted:
                 return (true, limits.queue.loops > 1 ? state.withLock { $0.queue.takeGrant(of: ticket) } : grant)
-            case .cancelled: throw CancellationError()
+            case .canceled: throw CancellationError()
             case .displaced: throw failure(.displaced, origin, since: start)
             case .shutDown: throw failure(.shutDown, origin, since: start)
             case .overdue:
@@ -218,7 +218,7 @@ final class Admission: Sendable {
                 if let outcome { continuation.resume(returning: outcome) }
             }
         } onCancel: {
-            withdraw(ticket, .cancelled)
+            withdraw(ticket, .canceled)
         }
     }
 

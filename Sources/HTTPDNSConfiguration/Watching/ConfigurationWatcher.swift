@@ -102,7 +102,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     }
 
     /// Reads the file now, settled or not, and applies it even if its content is unchanged.
-    /// - Throws: The errors of reading and applying; ``Ended``; `CancellationError` as soon as the task is cancelled.
+    /// - Throws: The errors of reading and applying; ``Ended``; `CancellationError` as soon as the task is canceled.
     package func renew() async throws -> Applied {
         try Task.checkCancellation()
         let waiter = OneShot<Result<Applied, any Error>>()

@@ -65,7 +65,7 @@ package final class InotifyEvents: FileEvents {
         source.withLock { source in
             guard !source.hasEnded else { return }
             source.hasEnded = true
-            // Cancelling does not wait; the handler runs on the source's queue.
+            // Canceling does not wait; the handler runs on the source's queue.
             if let readable = source.readable { readable.cancel() } else { instance.close() }
             source.readable = nil
         }

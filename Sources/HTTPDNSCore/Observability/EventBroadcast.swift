@@ -74,7 +74,7 @@ package final class EventBroadcast: Sendable {
         for waiter in waiters { waiter.deliver(nil) }
     }
 
-    /// Returns the listener's next event; nil after the end, after its removal, or when the task is cancelled.
+    /// Returns the listener's next event; nil after the end, after its removal, or when the task is canceled.
     func next(for id: ListenerID) async -> HTTPDNSResolver.Event? {
         if Task.isCancelled { return nil }
         let waiter = OneShot<HTTPDNSResolver.Event?>()

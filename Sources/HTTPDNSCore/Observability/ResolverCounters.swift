@@ -215,7 +215,7 @@ extension HTTPDNSResolver.Counters {
     public struct Provider: Hashable, Sendable {
         /// Queries sent, hedges and probes included.
         ///
-        /// Queries that are not yet among answers, negatives, failures and cancelled ones are in flight.
+        /// Queries that are not yet among answers, negatives, failures and canceled ones are in flight.
         public var queries = 0
         /// Queries that were answered with addresses.
         public var answers = 0
@@ -223,9 +223,9 @@ extension HTTPDNSResolver.Counters {
         public var negatives = 0
         /// Failed queries by kind of failure; kinds without failures are left out. See ``HTTPDNSProviderError/Code/other``.
         public var failures: [HTTPDNSProviderError.Code: Int] = [:]
-        /// Queries that were cancelled because no caller needed their answer any more, mostly because another provider was
+        /// Queries that were canceled because no caller needed their answer any more, mostly because another provider was
         /// faster.
-        public var cancelled = 0
+        public var canceled = 0
         /// Queries sent because an earlier provider was slow.
         public var hedges = 0
         /// Queries sent to check whether a quarantined provider has recovered.
@@ -237,7 +237,7 @@ extension HTTPDNSResolver.Counters {
         public init() {}
 
         /// The number of queries in flight.
-        public var queriesInFlight: Int { queries - answers - negatives - cancelled - failures.values.reduce(0, +) }
+        public var queriesInFlight: Int { queries - answers - negatives - canceled - failures.values.reduce(0, +) }
 
         /// The mean latency of an answer; nil when there was none.
         public var meanAnswerTime: Duration? {
@@ -265,7 +265,7 @@ extension HTTPDNSResolver.Counters {
         ) -> HTTPDNSResolver.Counters.Provider {
             var result = HTTPDNSResolver.Counters.Provider()
             let fields: [WritableKeyPath<HTTPDNSResolver.Counters.Provider, Int>] = [
-                \.queries, \.answers, \.negatives, \.cancelled, \.hedges, \.probes,
+                \.queries, \.answers, \.negatives, \.canceled, \.hedges, \.probes,
             ]
             for field in fields { result[keyPath: field] = combine(self[keyPath: field], other[keyPath: field]) }
             result.failures = failures.combined(with: other.failures, combine)

@@ -145,7 +145,7 @@ package final class ResolverCounting: Sendable {
         // negative.
         counters.answers = row[ProviderCount.answer.rawValue]
         counters.negatives = row[ProviderCount.negative.rawValue]
-        counters.cancelled = row[ProviderCount.cancelled.rawValue]
+        counters.canceled = row[ProviderCount.canceled.rawValue]
         for (number, code) in HTTPDNSProviderError.Code.all.enumerated() {
             let count = row[firstFailure + number]
             if count != 0 { counters.failures[code] = count }
@@ -303,7 +303,7 @@ package enum OccurrenceCount: Int, CaseIterable, Sendable {
     case outsideRollout
 }
 
-/// The counts of one provider. A query ends with exactly one of ``answer``, ``negative``, ``cancelled`` and a failure, which is
+/// The counts of one provider. A query ends with exactly one of ``answer``, ``negative``, ``canceled`` and a failure, which is
 /// counted by its code.
 package enum ProviderCount: Int, CaseIterable, Sendable {
     /// A query was sent.
@@ -313,7 +313,7 @@ package enum ProviderCount: Int, CaseIterable, Sendable {
     /// It reported that the name, or an address of it, does not exist.
     case negative
     /// Its answer was not needed any more: another provider was faster, or there were no waiters left.
-    case cancelled
+    case canceled
     /// A query was sent because an earlier provider was slow.
     case hedge
     /// A query was sent to check whether the provider has recovered.

@@ -118,7 +118,7 @@ extension HTTPDNSResolver {
     /// Each `for await` listens separately, from the moment it begins, and receives every event in the same order. It never
     /// delays the resolver: a slow listener loses its oldest events, and ``HTTPDNSResolver/Event/missedBefore`` has their
     /// number. The iteration ends when the resolver is shut down and the last event was received, or when the listener's task
-    /// is cancelled. Without listeners, events cost next to nothing.
+    /// is canceled. Without listeners, events cost next to nothing.
     public struct Events: AsyncSequence, Sendable {
         /// An event.
         public typealias Element = HTTPDNSResolver.Event
@@ -150,7 +150,7 @@ extension HTTPDNSResolver {
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate let listener: Listener
 
-            /// Returns the next event; nil after the end, and when the task is cancelled. After a cancellation it no longer
+            /// Returns the next event; nil after the end, and when the task is canceled. After a cancellation it no longer
             /// listens.
             public mutating func next() async -> HTTPDNSResolver.Event? {
                 await listener.next()
@@ -176,7 +176,7 @@ extension HTTPDNSResolver {
 
             func next() async -> HTTPDNSResolver.Event? {
                 let event = await broadcast.next(for: id)
-                // A cancelled task does not continue the iteration: its listener must not fill a buffer.
+                // A canceled task does not continue the iteration: its listener must not fill a buffer.
                 if event == nil { broadcast.removeListener(id) }
                 return event
             }

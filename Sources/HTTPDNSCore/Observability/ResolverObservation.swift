@@ -77,7 +77,7 @@ final class AttemptObserver: Sendable {
         switch report.outcome {
         case .addresses, .batch: counting.count(.answer, provider: number, elapsed: report.elapsed)
         case .nothing: counting.count(.negative, provider: number, elapsed: report.elapsed)
-        case .cancelled: counting.count(.cancelled, provider: number)
+        case .canceled: counting.count(.canceled, provider: number)
         case .failed(let error):
             counting.countFailure(error, provider: number)
             observation.tell(.providerFailed) { event in
@@ -125,7 +125,7 @@ struct AttemptReport: Sendable, Equatable {
         /// The provider gave no usable answer.
         case failed(HTTPDNSProviderError)
         /// The answer was not needed any more.
-        case cancelled
+        case canceled
     }
 
     var provider: String

@@ -78,7 +78,7 @@ final class NameGathering: Sendable {
         let (group, number, joined) = groups.withLock { $0.join(query, waiter, limit: limit) }
         switch joined {
         case .first:
-            // If the sleep is cancelled, the others do not wait any longer.
+            // If the sleep is canceled, the others do not wait any longer.
             try? await timeSource.sleep(until: timeSource.now() + NameGathering.window)
             if groups.withLock({ $0.removeIfAlone(group) }) { return try await provider.resolve(query) }
             send(group)

@@ -67,7 +67,7 @@ extension PoolSelector {
                 let reading = AnswerReading(answer, families: query.question.families)
                 members[query.member].negatives.note(host, reading.isNegative ? .unconfirmed : .positive)
             }
-        case .failed, .cancelled:
+        case .failed, .canceled:
             break
         }
     }

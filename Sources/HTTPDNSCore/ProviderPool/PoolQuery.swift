@@ -12,8 +12,8 @@ struct PoolQuery: Sendable {
         case answered(HTTPDNSProviderAnswer)
         case answeredBatch([HTTPDNSName: HTTPDNSProviderAnswer])
         case failed(HTTPDNSProviderError)
-        /// It was cancelled.
-        case cancelled
+        /// It was canceled.
+        case canceled
     }
 
     /// The purpose of a query.
@@ -66,13 +66,13 @@ struct PoolQuery: Sendable {
         case definite(HTTPDNSProviderAnswer, AnswerReading)
         case batch([HTTPDNSName: HTTPDNSProviderAnswer])
         case failed(HTTPDNSProviderError)
-        case cancelled
+        case canceled
     }
 
     /// Evaluates a result.
     func verdict(_ result: Result) -> Verdict {
         switch result {
-        case .cancelled: return .cancelled
+        case .canceled: return .canceled
         case .failed(let error): return .failed(error)
         case .answered(let answer):
             let reading = AnswerReading(answer, families: question.families)

@@ -53,7 +53,7 @@ extension PoolSelector {
         asks[id] = PoolRequest(assignment: assignment, startedAt: now, remaining: numbers, explores: false)
         var actions: [Action] = []
         copyToProbe(id, at: now, &actions)
-        finish(id, .outcome(.cancelled), at: now, &actions)
+        finish(id, .outcome(.canceled), at: now, &actions)
         return actions
     }
 

@@ -78,7 +78,7 @@ struct PoolSelector: Sendable {
             asks[id]?.tentative = denial
         }
         if isShutDown {
-            finish(id, .outcome(.cancelled), at: now, &actions)
+            finish(id, .outcome(.canceled), at: now, &actions)
         } else if now >= assignment.deadline {
             giveUp(id, at: now, &actions)
         } else if let denier, let denial = assignment.denial {
@@ -111,7 +111,7 @@ struct PoolSelector: Sendable {
         var actions: [Action] = []
         for query in ask.pending { drop(query, at: now, &actions) }
         asks[id]?.pending = []
-        finish(id, .outcome(.cancelled), at: now, &actions)
+        finish(id, .outcome(.canceled), at: now, &actions)
         return actions
     }
 
@@ -214,7 +214,7 @@ struct PoolSelector: Sendable {
                 jitter: jitter,
                 at: now
             )
-        case .cancelled:
+        case .canceled:
             members[query.member].health.dropped(id)
         }
         actions.append(.report(report(on: query, verdict, at: now)))
@@ -266,7 +266,7 @@ struct PoolSelector: Sendable {
             )
             attempt.isLocal = error.code.isLocal
             ask.failedAttempts.append(attempt)
-        case .cancelled:
+        case .canceled:
             let attempt = HTTPDNSResolver.ProviderAttempt(
                 provider: member.name,
                 failure: "ended the query itself",
@@ -308,7 +308,7 @@ struct PoolSelector: Sendable {
         queries[id]?.isEnded = true
         queries[id]?.ask = nil
         members[query.member].health.dropped(id)
-        actions.append(.report(report(on: query, .cancelled, at: now)))
+        actions.append(.report(report(on: query, .canceled, at: now)))
         actions.append(.cancel(id))
     }
 
@@ -318,7 +318,7 @@ struct PoolSelector: Sendable {
             case .definite(_, let reading): reading.isNegative ? .nothing : .addresses
             case .batch(let answers): .batch(answered: answers.count)
             case .failed(let error): .failed(error)
-            case .cancelled: .cancelled
+            case .canceled: .canceled
             }
         return AttemptReport(
             provider: members[query.member].name,

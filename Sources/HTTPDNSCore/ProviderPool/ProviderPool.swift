@@ -46,8 +46,8 @@ final class ProviderPool: Sendable {
         /// - `isTimeout`: The deadline has passed.
         /// - `retryAfter`: The time until which all providers of the request asked for a pause.
         case failed([HTTPDNSResolver.ProviderAttempt], isTimeout: Bool, retryAfter: MonotonicTime?)
-        /// The calling task was cancelled, or the pool shut down.
-        case cancelled
+        /// The calling task was canceled, or the pool shut down.
+        case canceled
     }
 
     /// One in so many requests begins with a provider of unknown latency, where the order is `fastest`.
@@ -136,10 +136,10 @@ final class ProviderPool: Sendable {
 
     /// Queries providers until there is a definite answer.
     ///
-    /// It returns by the deadline, and immediately when the task is cancelled, which also cancels its queries without other
+    /// It returns by the deadline, and immediately when the task is canceled, which also cancels its queries without other
     /// waiters.
     func ask(_ assignment: PoolAttempt) async -> Outcome {
-        if Task.isCancelled { return .cancelled }
+        if Task.isCancelled { return .canceled }
         return await outcome(of: begin(assignment))
     }
 
@@ -241,7 +241,7 @@ final class ProviderPool: Sendable {
     }
 
     func ending(_ assignment: PoolAttempt, batch: [HTTPDNSName]?) async -> PoolSelector.Ending {
-        if Task.isCancelled { return .outcome(.cancelled) }
+        if Task.isCancelled { return .outcome(.canceled) }
         return await ending(of: begin(assignment, batch: batch))
     }
 
@@ -381,7 +381,7 @@ final class ProviderPool: Sendable {
 
     private func result(of query: PoolQuery, at provider: any HTTPDNSProvider) async -> PoolQuery.Result {
         // On a busy machine a query may be abandoned before its task begins.
-        if Task.isCancelled { return .cancelled }
+        if Task.isCancelled { return .canceled }
         do {
             if let batch = query.batch {
                 return .answeredBatch(try await provider.resolve(query.question, batch: batch))
@@ -394,7 +394,7 @@ final class ProviderPool: Sendable {
             }
             return .answered(answer)
         } catch is CancellationError {
-            return .cancelled
+            return .canceled
         } catch let error as HTTPDNSProviderError {
             return .failed(error)
         } catch {

@@ -23,7 +23,7 @@ public protocol HTTPDNSProvider: Sendable {
     /// The resolver cancels the task at the query's time limit. A provider that enforces the limit itself can report the step
     /// it was waiting for.
     /// - Throws: ``HTTPDNSProviderError`` when no family has an outcome of its own; `CancellationError` when the task is
-    ///   cancelled.
+    ///   canceled.
     func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer
 
     /// The maximum number of names in one ``resolve(_:batch:)``; 1 for a provider without batches.

@@ -204,7 +204,7 @@ extension HTTPDNSResolver {
             leave(wait.seat, wait.name.key, letsItLand: true)
             if let resolution = try useStale(wait, question, at: now) { return resolution }
             throw timedOut(question, wait.name, wait.limit)
-        case .cancelled:
+        case .canceled:
             leave(wait.seat, wait.name.key)
             throw CancellationError()
         case .switchedOff:
@@ -282,7 +282,7 @@ extension HTTPDNSResolver {
         return await withTaskCancellationHandler {
             await waiter.value()
         } onCancel: {
-            waiter.deliver(.cancelled)
+            waiter.deliver(.canceled)
         }
     }
 

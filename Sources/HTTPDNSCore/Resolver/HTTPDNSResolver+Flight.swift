@@ -29,7 +29,7 @@ extension HTTPDNSResolver {
     }
 
     /// Queries the providers of the route, and the system resolver where the route requires it.
-    /// - Returns: Nil when the lookup was cancelled, because it has no waiters any more.
+    /// - Returns: Nil when the lookup was canceled, because it has no waiters any more.
     private func fly(_ inquiry: UpstreamLookup, _ hurry: OneShot<Void>, until end: MonotonicTime?) async
         -> FlightResult?
     {
@@ -61,7 +61,7 @@ extension HTTPDNSResolver {
             var assignment = assignment(inquiry, route, names, until: deadline)
             assignment.hadAddresses = !inquiry.completesAnswer && hasAnswer(inquiry, of: nil, at: started)
             switch await inquiry.settings.team.ask(assignment) {
-            case .cancelled: return nil
+            case .canceled: return nil
             case .answered(let answer): return await followHTTPSRecords(of: answer, assignment, inquiry)
             case .failed(let failed, let ranOut, _): (attempts, isTimeout) = (failed, ranOut)
             }
@@ -390,7 +390,7 @@ enum Delivery: Sendable {
     case answer(CachedAnswer)
     case failed(HTTPDNSResolver.Error)
     case timedOut
-    case cancelled
+    case canceled
     case shutDown
     /// The name was switched off.
     case switchedOff

@@ -40,9 +40,9 @@ extension HTTPDNSResolver {
                 case .failed(let attempts, _, _):
                     let message = attempts.map(\.description).joined(separator: "; ")
                     actions += selection.failed(HTTPDNSProviderError(code: .unreachable, message: message), about: host)
-                case .cancelled:
+                case .canceled:
                     actions += selection.failed(
-                        HTTPDNSProviderError(code: .shutDown, message: "cancelled"),
+                        HTTPDNSProviderError(code: .shutDown, message: "canceled"),
                         about: host
                     )
                 }

@@ -122,7 +122,7 @@ public final class HTTPDNSResolver: Sendable {
     ///
     /// Addresses of one family suffice. The policy is applied to exactly the list that is returned. Concurrent queries for
     /// one name share one lookup.
-    /// - Throws: ``HTTPDNSResolver/Error``; `CancellationError` when the task is cancelled, which does not affect other
+    /// - Throws: ``HTTPDNSResolver/Error``; `CancellationError` when the task is canceled, which does not affect other
     ///   queries that wait for the same name.
     public func resolve(_ query: HTTPDNSResolver.Query) async throws -> HTTPDNSResolver.Resolution {
         if let resolution = try immediateResolution(for: query) { return resolution }

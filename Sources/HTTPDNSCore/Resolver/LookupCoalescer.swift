@@ -163,7 +163,7 @@ package struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work:
     }
 
     /// Stores the task of a started lookup.
-    /// - Returns: The task, to be cancelled, when the lookup has no waiters any more.
+    /// - Returns: The task, to be canceled, when the lookup has no waiters any more.
     package mutating func attach(_ work: Work, to flight: FlightID) -> Work? {
         guard flights[flight] != nil else { return work }
         flights[flight]?.work = work
@@ -172,7 +172,7 @@ package struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work:
 
     /// Removes a waiter. The lookup's other waiters are not affected.
     /// - Parameter letsItLand: Whether the lookup continues for later queries when this was the last waiter.
-    /// - Returns: Whether that ended the lookup, and its task, to be cancelled.
+    /// - Returns: Whether that ended the lookup, and its task, to be canceled.
     package mutating func leave(_ seat: Seat, letsItLand: Bool = false) -> (ended: Bool, work: Work?) {
         // The lookup is changed in place: a copy would make each waiter that leaves copy all other waiters.
         guard flights[seat.flight]?.waiters.removeValue(forKey: seat.waiter) != nil else { return (false, nil) }
@@ -199,7 +199,7 @@ package struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work:
     }
 
     /// Removes all lookups.
-    /// - Returns: All waiters, and all tasks to be cancelled.
+    /// - Returns: All waiters, and all tasks to be canceled.
     mutating func removeAll() -> (waiters: [Waiter], work: [Work]) {
         defer {
             flights.removeAll()

@@ -54,11 +54,11 @@ package enum LimitedWork<Success: Sendable>: Sendable {
     case succeeded(Success)
     case failed(any Error)
     case timedOut
-    case cancelled
+    case canceled
 
     /// Runs `operation` until `deadline`.
     ///
-    /// At the deadline, or when the calling task is cancelled, the operation's task is cancelled and this returns without
+    /// At the deadline, or when the calling task is canceled, the operation's task is canceled and this returns without
     /// waiting for it. So the limit also holds for an operation that ignores cancellation.
     package static func run(
         until deadline: MonotonicTime,
@@ -86,7 +86,7 @@ package enum LimitedWork<Success: Sendable>: Sendable {
         return await withTaskCancellationHandler {
             await ending.value()
         } onCancel: {
-            ending.deliver(.cancelled)
+            ending.deliver(.canceled)
         }
     }
 }

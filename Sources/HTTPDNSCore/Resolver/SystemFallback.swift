@@ -51,7 +51,7 @@ struct SystemFallback: Sendable {
 
     /// Runs the lookup.
     /// - Parameter hurry: Delivered by a caller whose limit is half over.
-    /// - Returns: Nil when the task was cancelled.
+    /// - Returns: Nil when the task was canceled.
     func run(_ hurry: OneShot<Void>) async -> FlightResult? {
         let (events, feed) = AsyncStream<Event>.makeStream()
         // Its only waiter is the task below, which must not be left waiting.
@@ -84,7 +84,7 @@ struct SystemFallback: Sendable {
                 var assignment = assignment
                 assignment.deadline = deadline
                 return await resolver.followHTTPSRecords(of: answer, assignment, inquiry)
-            case .providers(.cancelled):
+            case .providers(.canceled):
                 progress.cancel()
                 return nil
             case .providers(.failed(let attempts, let isTimeout, _)):
@@ -118,7 +118,7 @@ struct SystemFallback: Sendable {
 
     /// Queries the providers.
     ///
-    /// The query is sent before this returns: a task that starts late would reduce their time. The task is not cancelled with
+    /// The query is sent before this returns: a task that starts late would reduce their time. The task is not canceled with
     /// this lookup when the system resolver was faster.
     private func ask(until deadline: MonotonicTime, _ feed: AsyncStream<Event>.Continuation) -> Task<Void, Never> {
         var assignment = assignment
@@ -163,7 +163,7 @@ struct SystemFallback: Sendable {
 
 extension HTTPDNSResolver {
     /// Queries the system resolver.
-    /// - Returns: A definite answer or a failure; nil when the lookup was cancelled.
+    /// - Returns: A definite answer or a failure; nil when the lookup was canceled.
     func askSystem(_ inquiry: UpstreamLookup, until deadline: MonotonicTime) async -> FlightResult? {
         let clock = fixed.timeSource
         let sentAt = clock.now()
@@ -186,7 +186,7 @@ extension HTTPDNSResolver {
             case .noAddresses:
                 content = .nothing(.noAddresses(inquiry.host, inquiry.families, says: "the system resolver"))
             case .timedOut: return timedOut(inquiry, sentAt: sentAt)
-            case .cancelled: return nil
+            case .canceled: return nil
             case .failed: return failure(error.message, inquiry, sentAt: sentAt)
             case .overloaded:
                 let failure = failure(error.message, inquiry, sentAt: sentAt)

@@ -65,7 +65,7 @@ public final class HTTPDNSDiskStore: HTTPDNSResolutionStore {
     ///
     /// Of several answers for the same key the newest is returned.
     /// - Throws: ``HTTPDNSResolutionStoreError``; no part of the file is used then. `CancellationError` as soon as the task is
-    ///   cancelled.
+    ///   canceled.
     public func load() async throws -> [HTTPDNSStoredResolution] {
         try await run(.notReadable) { [file, maximumBytes, maximumEntries] in
             guard let octets = try file.contents(maximumBytes: maximumBytes) else { return [] }
@@ -80,7 +80,7 @@ public final class HTTPDNSDiskStore: HTTPDNSResolutionStore {
     ///
     /// The first call also removes temporary files that crashed processes left behind ten minutes ago or earlier.
     /// - Throws: ``HTTPDNSResolutionStoreError``; the earlier contents are still there then. `CancellationError` as soon as the
-    ///   task is cancelled; the file may still be replaced.
+    ///   task is canceled; the file may still be replaced.
     public func save(_ resolutions: [HTTPDNSStoredResolution]) async throws {
         try await run(.notWritable) { [self] in
             let isFirst = hasRemovedLeftovers.withLock { done in

@@ -31,7 +31,7 @@ package final class SerialWork: Sendable {
 
     /// Runs `work` after all earlier work, and returns its result.
     /// - Throws: The errors of `work`; ``NoThread``; ``Overdue`` at the deadline and `CancellationError` as soon as the task is
-    ///   cancelled: then the work may still run, and its result is dropped.
+    ///   canceled: then the work may still run, and its result is dropped.
     package func run<Value: Sendable>(
         until deadline: MonotonicTime? = nil,
         on clock: some TimeSource = SystemTimeSource(),

@@ -6,7 +6,7 @@ package import HTTPDNSPrimitives
 /// A resolver that runs `getaddrinfo` on its own threads, which start on demand, grow in number while lookups wait, and end
 /// when none does.
 ///
-/// The call itself cannot be stopped. At its deadline, or when its task is cancelled, a caller returns immediately and the
+/// The call itself cannot be stopped. At its deadline, or when its task is canceled, a caller returns immediately and the
 /// result of its lookup is dropped; ``LookupPool`` limits the number of threads in such calls. Lookups of different callers
 /// are independent of each other: a cancellation affects only its own caller.
 package final class SystemResolver: SystemResolving {
@@ -100,8 +100,8 @@ package final class SystemResolver: SystemResolving {
                 submit(lookUp)
             }
         } onCancel: {
-            let message = "the lookup of \(host) was cancelled"
-            giveUp(lookUp, as: SystemResolverError(code: .cancelled, message: message))
+            let message = "the lookup of \(host) was canceled"
+            giveUp(lookUp, as: SystemResolverError(code: .canceled, message: message))
         }
         let addresses = try outcome.get().filter { families.contains($0.family) }
         guard !addresses.isEmpty else {
@@ -228,7 +228,7 @@ extension SystemResolver {
 /// The operating system's resolver, behind a protocol so that tests can script it.
 package protocol SystemResolving: Sendable {
     /// Looks up the addresses of a name, in the order in which the system would try them (RFC 6724).
-    /// - Throws: ``SystemResolverError``, with code `timedOut` at `timeLimit` and `cancelled` when the task is cancelled.
+    /// - Throws: ``SystemResolverError``, with code `timedOut` at `timeLimit` and `canceled` when the task is canceled.
     func resolve(
         _ host: HTTPDNSName,
         families: HTTPDNSAddress.Families,
@@ -247,7 +247,7 @@ package struct SystemResolverError: Error, Hashable, Sendable, CustomStringConve
         case failed
         /// There was no thread for the lookup in time. Nothing is known about the name.
         case overloaded
-        case cancelled
+        case canceled
     }
 
     package var code: Code

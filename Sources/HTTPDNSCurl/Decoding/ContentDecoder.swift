@@ -84,7 +84,7 @@ final class ContentDecoder {
     /// Returns the next decoded chunk; `nil` when it ``needsInput``.
     ///
     /// After ``maximumWork`` it also returns a short chunk, or `nil`: bytes between two codings may decode to nothing, and the
-    /// caller's task may have been cancelled.
+    /// caller's task may have been canceled.
     /// - Throws: ``TransferFailure`` with code `undecodable` or `responseTooLarge`.
     func next() throws(TransferFailure) -> [UInt8]? {
         guard !needsInput else { return nil }

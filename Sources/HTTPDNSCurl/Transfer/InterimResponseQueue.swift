@@ -55,7 +55,7 @@ package final class InterimResponseQueue: Sendable {
     }
 
     /// Accepts no more responses, and returns once the closure has been called with all accepted ones. It also returns when the
-    /// task is cancelled and when the deadline passes: a closure may take any time. Responses that then wait are dropped.
+    /// task is canceled and when the deadline passes: a closure may take any time. Responses that then wait are dropped.
     func close(by deadline: MonotonicTime? = nil) async {
         let isCalling = state.withLock { state in
             state.isClosed = true

@@ -53,7 +53,7 @@ final class Transfer: @unchecked Sendable {
     var hedges = 0
     /// Whether it is a probe of the loop's own, without a caller. Loop thread only.
     var isProbe = false
-    /// Whether the caller cancelled it. It is also stored here, because a loop that does not run yet accepts no other message.
+    /// Whether the caller canceled it. It is also stored here, because a loop that does not run yet accepts no other message.
     private let wasCancelled = Atomic<Bool>(false)
     var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
 

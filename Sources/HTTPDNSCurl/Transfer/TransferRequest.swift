@@ -28,7 +28,7 @@ package struct TransferRequest: Sendable {
     /// The connection permit, kept until the transfer has ended on the wire, and then released.
     package var permit: (any AnyObject & Sendable)?
     /// The time without a response after which the request is sent once more in parallel, to the next endpoint. The first
-    /// response counts, and the other sending is cancelled. Only for safe methods (RFC 9110 section 9.2.1) without a stream
+    /// response counts, and the other sending is canceled. Only for safe methods (RFC 9110 section 9.2.1) without a stream
     /// as body; `nil` means never.
     package var hedgeAfter: Duration?
     /// Whether the transfer ends with ``TransferFailure/Code/connectOnly`` once the connection is established and TLS

@@ -32,7 +32,7 @@ package struct TransferInProgress: Sendable {
     let pump: Task<Void, Never>?
 
     /// Returns at the head of the response. Call it once.
-    /// - Throws: ``TransferFailure``; `CancellationError` when the task is cancelled.
+    /// - Throws: ``TransferFailure``; `CancellationError` when the task is canceled.
     package func response() async throws -> TransferResponse {
         let place = ResumptionTarget.current(#isolation)
         let rawHead: RawHead

@@ -222,7 +222,7 @@ extension Transfer {
                     if taken > told { progress(taken, false) }
                     told = taken
                 }
-                // Most streams end without an error when their task is cancelled; the server must not treat that as the end.
+                // Most streams end without an error when their task is canceled; the server must not treat that as the end.
                 let error = Task.isCancelled ? CancellationError() : nil
                 if upload.finish(error) { mailbox.post(.resumeSending(self)) }
             } catch {

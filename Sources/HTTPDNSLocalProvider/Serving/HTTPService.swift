@@ -83,7 +83,7 @@ enum HTTPService {
         )
         let outcome = body == nil ? core.outcome(ofUnread: served) : core.outcome(of: served)
         onQuery(outcome.record)
-        // A reply that is cancelled during the delay is not sent.
+        // A reply that is canceled during the delay is not sent.
         if let delay = outcome.delay { try await Task.sleep(for: delay) }
         return Response(
             status: HTTPResponse.Status(code: outcome.reply.status),

@@ -91,7 +91,7 @@ public final class AlibabaProvider: HTTPDNSProvider {
     /// Asks for all families of the query in one request.
     ///
     /// A family is `HTTPDNSProviderAnswer.Family.failed(_:)` when its list contains no readable address.
-    /// - Throws: `HTTPDNSProviderError` when no family has an outcome; `CancellationError` when the task is cancelled.
+    /// - Throws: `HTTPDNSProviderError` when no family has an outcome; `CancellationError` when the task is canceled.
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         try await exchange.resolve(query)
     }

@@ -77,7 +77,7 @@ final class VendorExchange: Sendable {
     var batchLimit: Int { vendor.batchLimit }
 
     /// Asks about all names of the query in one request.
-    /// - Throws: `HTTPDNSProviderError`; `CancellationError` when the task is cancelled.
+    /// - Throws: `HTTPDNSProviderError`; `CancellationError` when the task is canceled.
     func answers(to question: VendorQuery, limit: Duration) async throws -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let deadline = time.now() + limit
         let admission = try await admit()

@@ -92,7 +92,7 @@ struct Comparer: Sendable {
             return .addresses(try await system.resolve(host, families: families, timeLimit: timeLimit))
         } catch {
             switch error.code {
-            case .cancelled: throw CancellationError()
+            case .canceled: throw CancellationError()
             case .nameNotFound: return .nothing("name not found")
             case .noAddresses: return .nothing("no addresses")
             case .timedOut, .failed, .overloaded: return .failed(error.message)

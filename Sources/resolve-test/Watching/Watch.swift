@@ -6,7 +6,7 @@ internal import HTTPDNS
 
 /// A source of the names that `watch` shows: a resolver of its own, or a running service.
 protocol WatchSource: Sendable {
-    /// Reports changes until the task is cancelled.
+    /// Reports changes until the task is canceled.
     /// - Throws: The reason that there are no further changes.
     func follow(_ report: @escaping @Sendable (WatchChange) -> Void) async throws
 
@@ -56,7 +56,7 @@ struct Watch {
     let console: Console
 
     /// - Returns: The state at the end.
-    /// - Throws: The error of the source; `CancellationError` when the task is cancelled; ``CommandFailure`` when the output
+    /// - Throws: The error of the source; `CancellationError` when the task is canceled; ``CommandFailure`` when the output
     ///   cannot be written.
     func run(_ model: WatchModel) async throws -> WatchModel {
         let (inputs, feed) = AsyncStream<Input>.makeStream()

@@ -65,7 +65,7 @@ struct WatchedResolver: WatchSource {
         }
     }
 
-    /// - Returns: Nil when the task was cancelled.
+    /// - Returns: Nil when the task was canceled.
     private func ask(_ question: HostArgument) async -> Result<HTTPDNSResolver.Resolution, CommandFailure>? {
         do {
             return .success(

@@ -14,7 +14,7 @@ struct WatchedService: WatchSource {
     private let names: [HTTPDNSRoute.Pattern]?
 
     /// Connects to the service, and requests its state at an interval.
-    /// - Throws: ``CommandFailure``, `ControlCallError`; `CancellationError` when the task is cancelled.
+    /// - Throws: ``CommandFailure``, `ControlCallError`; `CancellationError` when the task is canceled.
     init(
         socket: SocketOptions,
         environment: [String: String],

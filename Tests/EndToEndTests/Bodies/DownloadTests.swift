@@ -18,8 +18,8 @@ struct DownloadTests {
         return configuration
     }
 
-    /// The download is cancelled, cut or late.
-    @Test("An interrupted download leaves the old file and nothing else", arguments: ["cancelled", "cut", "late"])
+    /// The download is canceled, cut or late.
+    @Test("An interrupted download leaves the old file and nothing else", arguments: ["canceled", "cut", "late"])
     func ended(how: String) async throws {
         let folder = try TemporaryFolder()
         try folder.replace("a", with: "old")
@@ -45,7 +45,7 @@ struct DownloadTests {
                 #expect(found.count == 2)
             }
             switch how {
-            case "cancelled":
+            case "canceled":
                 task.cancel()
                 await #expect(throws: CancellationError.self) { try await task.value }
             case "cut":

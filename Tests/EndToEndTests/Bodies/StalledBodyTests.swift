@@ -22,7 +22,7 @@ struct StalledBodyTests {
 
     /// How the call ends.
     enum End: CaseIterable {
-        case deadline, cancelled
+        case deadline, canceled
     }
 
     /// What is done with the source.
@@ -56,8 +56,8 @@ struct StalledBodyTests {
         var testDescription: String { "\(kind), \(stall), \(end), \(versions)" }
     }
 
-    /// The source is cancelled, too.
-    @Test("A call with a stalled body ends at its deadline or when cancelled", arguments: Case.all)
+    /// The source is canceled, too.
+    @Test("A call with a stalled body ends at its deadline or when canceled", arguments: Case.all)
     func ends(_ it: Case) async throws {
         // On a busy machine a short time may be over before the source has had its turn: then the same with a longer one.
         for seconds in [1, 4, 16] where try await endsAsSaid(it, total: .seconds(seconds)) { return }
@@ -85,7 +85,7 @@ struct StalledBodyTests {
                 #expect(error.limit == total && error.elapsed >= total, "\(error)")
                 if !source.asked.isOpen { return false }
                 #expect(error.phase == .send && error.requestMayHaveBeenSent, "\(error)")
-            case .cancelled:
+            case .canceled:
                 await source.asked.passage()
                 call.cancel()
                 await #expect(throws: CancellationError.self) { try await call.value }
@@ -133,12 +133,12 @@ extension StalledBodyTests {
     }
 }
 
-/// A chunk at most, and then nothing until it is cancelled.
+/// A chunk at most, and then nothing until it is canceled.
 struct StallingSource: AsyncSequence, Sendable {
     let chunk: [UInt8]?
     /// Opened when it is asked for what it has not.
     let asked = Gate()
-    /// Opened when it is cancelled.
+    /// Opened when it is canceled.
     let ended = Gate()
 
     init(_ chunk: [UInt8]?) { self.chunk = chunk }

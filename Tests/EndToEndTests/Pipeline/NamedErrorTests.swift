@@ -207,8 +207,8 @@ struct NamedErrorTests {
     }
 
     /// While resolving, connecting, waiting and reading.
-    @Test("A cancelled call ends with CancellationError in every phase")
-    func cancelled() async throws {
+    @Test("A canceled call ends with CancellationError in every phase")
+    func canceled() async throws {
         let rig = try await ServerRig.shared()
         let hole = try BlackHole()
         let provider = try RawServer(.readHead, .hang)
@@ -240,7 +240,7 @@ struct NamedErrorTests {
             try await cancel("hole.test") { await Task.yield() }
             try await cancel("silent.test") { await asked.passage() }
             try await cancel("slow.test") { await begun.passage() }
-            // Cancelled means gone, not forgotten.
+            // Canceled means gone, not forgotten.
             try await silent.awaitConnections { $0.allSatisfy(\.isClosedByClient) }
             try await slow.awaitConnections { $0.allSatisfy(\.isClosedByClient) }
         }

@@ -90,7 +90,7 @@ struct ResolverCountingTests {
     }
 
     /// Failures are counted by code.
-    @Test("A query is in flight until it is answered, failed or cancelled")
+    @Test("A query is in flight until it is answered, failed or canceled")
     func providers() throws {
         let counting = ResolverCounting(providers: ["a"])
         for _ in 0..<6 { counting.count(.query, provider: 0) }
@@ -98,7 +98,7 @@ struct ResolverCountingTests {
         counting.count(.probe, provider: 0)
         counting.count(.answer, provider: 0, elapsed: .milliseconds(10))
         counting.count(.negative, provider: 0, elapsed: .milliseconds(30))
-        counting.count(.cancelled, provider: 0)
+        counting.count(.canceled, provider: 0)
         counting.countFailure(HTTPDNSProviderError(code: .timedOut, message: "late"), provider: 0)
         counting.countFailure(CancellationError(), provider: 0)
         counting.count(.query, provider: 7)

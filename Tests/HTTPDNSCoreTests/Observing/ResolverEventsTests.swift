@@ -62,15 +62,15 @@ struct ResolverEventsTests {
         #expect(observation.broadcast.listenerCount == 0)
     }
 
-    @Test("A listener that is cancelled while it waits ends and is removed")
-    func cancelled() async {
+    @Test("A listener that is canceled while it waits ends and is removed")
+    func canceled() async {
         let observation = observation
         let ready = OneShot<Void>()
         let task = Task {
             var iterator = observation.events.makeAsyncIterator()
             _ = await iterator.next()
             ready.deliver(())
-            // It stays alive meanwhile, so that it is the cancelling that removes it.
+            // It stays alive meanwhile, so that it is the canceling that removes it.
             let last = await iterator.next()
             let count = observation.broadcast.listenerCount
             withExtendedLifetime(iterator) {}

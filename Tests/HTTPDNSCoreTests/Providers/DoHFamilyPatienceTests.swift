@@ -83,7 +83,7 @@ struct DoHFamilyPatienceTests {
         #expect(time.sleeperCount == 0)
     }
 
-    @Test("Cancelling the wait for a silent family is a cancellation")
+    @Test("Canceling the wait for a silent family is a cancellation")
     func cancels() async throws {
         let time = ManualClock()
         let provider = try provider(silentAbout: .aaaa, on: time)

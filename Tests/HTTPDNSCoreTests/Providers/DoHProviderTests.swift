@@ -146,7 +146,7 @@ struct DoHProviderTests {
         #expect(answer.v6 == .noData(timeToLive: nil))
     }
 
-    @Test("Cancelling the task throws CancellationError")
+    @Test("Canceling the task throws CancellationError")
     func cancellation() async throws {
         let started = Meeting(of: 3)
         let scripted = try ScriptedDoHService { sent in

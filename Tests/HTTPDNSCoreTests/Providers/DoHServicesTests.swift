@@ -257,20 +257,20 @@ struct QuestionGatheringTests {
         #expect(gathering.isComplete)
     }
 
-    @Test("A query given up is a time-out; one cancelled from outside is a cancellation")
+    @Test("A query given up is a time-out; one canceled from outside is a cancellation")
     func givenUp() throws {
         var gathering = try gathering(.v4)
         _ = gathering.received(.outcome(.v4, Self.found), at: Self.start)
-        var cancelled = gathering
+        var canceled = gathering
         #expect(gathering.received(.patienceEnded, at: Self.start) == .giveUp)
-        _ = gathering.received(.outcome(.httpsRecords, .cancelled), at: Self.start)
+        _ = gathering.received(.outcome(.httpsRecords, .canceled), at: Self.start)
         guard case .failed(let error) = try gathering.answer().httpsRecords else {
             Issue.record("\(try gathering.answer())")
             return
         }
         #expect(error.code == .timedOut)
-        _ = cancelled.received(.outcome(.httpsRecords, .cancelled), at: Self.start)
-        #expect(throws: CancellationError.self) { try cancelled.answer() }
+        _ = canceled.received(.outcome(.httpsRecords, .canceled), at: Self.start)
+        #expect(throws: CancellationError.self) { try canceled.answer() }
     }
 }
 

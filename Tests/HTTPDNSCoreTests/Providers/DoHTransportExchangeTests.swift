@@ -192,7 +192,7 @@ struct DoHTransportExchangeTests {
         await provider.shutdown()
     }
 
-    @Test("Cancelling a query closes its connection")
+    @Test("Canceling a query closes its connection")
     func cancellation() async throws {
         let server = try RawServer(.readHead, .hang)
         let provider = try provider(server)

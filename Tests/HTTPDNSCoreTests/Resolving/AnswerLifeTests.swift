@@ -82,7 +82,7 @@ struct AnswerLifeTests {
     }
 
     /// Any seven of twenty leave.
-    @Test("Cancelled waiters return immediately, and the others get the answer")
+    @Test("Canceled waiters return immediately, and the others get the answer")
     func cancelsSome() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")

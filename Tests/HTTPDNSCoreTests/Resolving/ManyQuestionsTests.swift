@@ -64,7 +64,7 @@ struct ManyQuestionsTests {
         for provider in fixture.providers {
             let counted = try #require(counters.providers[provider.name])
             #expect(counted.queries == provider.queries.count)
-            #expect(counted.queriesInFlight == 0 && counted.cancelled == 0)
+            #expect(counted.queriesInFlight == 0 && counted.canceled == 0)
         }
         let backup = try #require(counters.providers["backup"])
         #expect(backup.negatives == fixture.providers[1].queries.count { $0.host == names[3] })

@@ -24,7 +24,7 @@ struct ResolverStressTests {
             ?? .milliseconds(500)
     }
 
-    /// Mappings change, the cache is cleared and callers are cancelled all the time.
+    /// Mappings change, the cache is cleared and callers are canceled all the time.
     @Test("200 tasks on 50 names are all answered while everything changes")
     func everythingAtOnce() async throws {
         let hosts = try (0..<Self.names).map { try HTTPDNSName("n\($0).shop.test") }

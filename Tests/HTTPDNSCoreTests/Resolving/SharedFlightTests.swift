@@ -41,7 +41,7 @@ struct SharedFlightTests {
         #expect(fixture.provider.queries.count == 1)
     }
 
-    @Test("A cancelled first caller returns immediately, and the others get the answer")
+    @Test("A canceled first caller returns immediately, and the others get the answer")
     func cancelsFirst() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -58,7 +58,7 @@ struct SharedFlightTests {
         #expect(fixture.provider.queries.count == 1)
     }
 
-    @Test("When the last waiter leaves, the lookup is cancelled and its key is free")
+    @Test("When the last waiter leaves, the lookup is canceled and its key is free")
     func cancelsLast() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -73,7 +73,7 @@ struct SharedFlightTests {
         #expect(try await next.addresses == ["203.0.113.1"])
     }
 
-    @Test("A task that is already cancelled sends no query")
+    @Test("A task that is already canceled sends no query")
     func cancelledBefore() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
@@ -85,16 +85,16 @@ struct SharedFlightTests {
         #expect(fixture.provider.queries.isEmpty)
     }
 
-    @Test("Cancelling and completing at the same moment leaves no caller waiting", arguments: 0..<50)
+    @Test("Canceling and completing at the same moment leaves no caller waiting", arguments: 0..<50)
     func cancelRaces(round: Int) async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], timeToLive: .zero, about: "img.test")
         fixture.provider.hold()
         let tasks = (0..<8).map { _ in Task { try await fixture.resolve("img.test") } }
         await fixture.provider.queries(atLeast: 1)
-        async let cancelling: Void = { for task in tasks.prefix(4) { task.cancel() } }()
+        async let canceling: Void = { for task in tasks.prefix(4) { task.cancel() } }()
         fixture.provider.release()
-        await cancelling
+        await canceling
         for task in tasks { _ = await task.result }
         for task in tasks.dropFirst(4) { #expect(try await task.value.addresses == ["203.0.113.1"]) }
     }

@@ -84,7 +84,7 @@ struct SerialWorkTests {
     }
 
     /// The others get their results.
-    @Test("A cancelled caller returns immediately although the disk hangs")
+    @Test("A canceled caller returns immediately although the disk hangs")
     func cancellation() async throws {
         let threads = Threads()
         let work = SerialWork(startThread: threads.start)

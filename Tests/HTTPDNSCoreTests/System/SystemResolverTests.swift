@@ -87,7 +87,7 @@ struct SystemResolverTests {
         while resolver.threads.abandoned > 0 || resolver.threads.active > 0, !Task.isCancelled { await Task.yield() }
     }
 
-    @Test("Cancelling a task ends its hanging lookup immediately, and no other")
+    @Test("Canceling a task ends its hanging lookup immediately, and no other")
     func cancellation() async throws {
         let gate = ThreadGate()
         let resolver = resolver(threads: 2) { _, _ in
@@ -95,16 +95,16 @@ struct SystemResolverTests {
             return .success([loopback2])
         }
         let host = self.host
-        let cancelled = Task { await code(resolver, host) }
+        let canceled = Task { await code(resolver, host) }
         async let other = resolver.resolve(host, families: .both, timeLimit: .seconds(1))
         await gate.waiting(2)
-        cancelled.cancel()
-        #expect(await cancelled.value == .cancelled)
+        canceled.cancel()
+        #expect(await canceled.value == .canceled)
         gate.open()
         #expect(try await other == [loopback2])
     }
 
-    @Test("A task that is already cancelled starts no lookup")
+    @Test("A task that is already canceled starts no lookup")
     func cancelledBefore() async {
         let calls = Lock(0)
         let resolver = resolver { _, _ in
@@ -117,7 +117,7 @@ struct SystemResolverTests {
             return await code(resolver, host)
         }
         task.cancel()
-        #expect(await task.value == .cancelled)
+        #expect(await task.value == .canceled)
         #expect(calls.withLock { $0 } == 0)
         #expect(resolver.threads.active == 0)
     }
@@ -194,7 +194,7 @@ struct SystemResolverTests {
                 await Task.yield()
             }
             for task in tasks { task.cancel() }
-            for task in tasks { #expect(await task.value == .cancelled) }
+            for task in tasks { #expect(await task.value == .canceled) }
             #expect(gate.count <= 5)
         }
         #expect(gate.count == 5)

@@ -104,7 +104,7 @@ struct MemberHealthTests {
         #expect(!isOverdue(last, after: usual - .milliseconds(1)) && isOverdue(last, after: usual))
     }
 
-    @Test("A cancelled query is no silence")
+    @Test("A canceled query is no silence")
     func drops() {
         var subject = Subject()
         let first = subject.send()

@@ -141,7 +141,7 @@ struct NameGatheringTests {
         team.shutdown()
     }
 
-    @Test("A cancelled waiter does not end the query of the others; the last one does")
+    @Test("A canceled waiter does not end the query of the others; the last one does")
     func cancellation() async throws {
         let hosts = try hosts(3)
         let provider = provider(3, known: hosts)
@@ -151,8 +151,8 @@ struct NameGatheringTests {
         await passWindow(provider, queries: 1, leaders: 1)
         tasks[0].cancel()
         tasks[1].cancel()
-        #expect(await tasks[0].value.text == "cancelled")
-        #expect(await tasks[1].value.text == "cancelled")
+        #expect(await tasks[0].value.text == "canceled")
+        #expect(await tasks[1].value.text == "canceled")
         provider.release()
         #expect(await tasks[2].value.text == "ali: addresses")
         #expect(provider.queries.count == 1)
@@ -161,7 +161,7 @@ struct NameGatheringTests {
         let all = begin(hosts, at: team).map { question in Task { await team.outcome(of: question) } }
         await passWindow(provider, queries: 2, leaders: 1)
         for task in all { task.cancel() }
-        for task in all { #expect(await task.value.text == "cancelled") }
+        for task in all { #expect(await task.value.text == "canceled") }
         while team.health[0].inFlight > 0 { await Task.yield() }
         #expect(provider.queries.count == 2)
         team.shutdown()

@@ -104,7 +104,7 @@ struct NegativeAnswerTrustTests {
         #expect(team.text(id) == "first at 15 ms: nothing" && team.sentTo("second") == 1)
     }
 
-    @Test("Cancelling a lookup that waits for another one leaves that one alone")
+    @Test("Canceling a lookup that waits for another one leaves that one alone")
     func givenUp() throws {
         var team = Simulation([
             ("first", Simulation.negative(after: .milliseconds(5))),
@@ -113,7 +113,7 @@ struct NegativeAnswerTrustTests {
         let ids = try (0..<2).map { try team.ask(host: "n\($0).test") }
         team.run(for: .milliseconds(10))
         team.leave(ids[1])
-        #expect(team.text(ids[1]) == "cancelled at 10 ms")
+        #expect(team.text(ids[1]) == "canceled at 10 ms")
         team.run(for: .milliseconds(50))
         #expect(team.text(ids[0]) == "first at 25 ms: nothing")
     }

@@ -119,7 +119,7 @@ struct ProviderTeamTests {
     }
 
     /// Also at a provider that ignores the cancellation.
-    @Test("A cancelled caller returns immediately, and its queries end")
+    @Test("A canceled caller returns immediately, and its queries end")
     func cancels() async throws {
         for ignoresCancellation in [false, true] {
             let fixture = TeamFixture(["ali"], ignoresCancellation: ignoresCancellation)
@@ -128,19 +128,19 @@ struct ProviderTeamTests {
             let task = Task { await fixture.team.ask(assignment) }
             await fixture.providers[0].queries(atLeast: 1)
             task.cancel()
-            #expect(await task.value.text == "cancelled")
+            #expect(await task.value.text == "canceled")
             #expect(fixture.team.health[0].failures == 0)
             if !ignoresCancellation {
                 while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
             }
             fixture.providers[0].release()
             while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
-            #expect(fixture.reports.map(\.outcome) == [.cancelled])
+            #expect(fixture.reports.map(\.outcome) == [.canceled])
             let early = Task { () -> String in
                 withUnsafeCurrentTask { $0?.cancel() }
                 return await fixture.team.ask(assignment).text
             }
-            #expect(await early.value == "cancelled")
+            #expect(await early.value == "canceled")
             #expect(fixture.providers[0].queries.count == 1)
         }
     }
@@ -178,9 +178,9 @@ struct ProviderTeamTests {
         async let queued = fixture.team.ask(fixture.assignment("other.test"))
         while fixture.team.health[0].queued == 0, !Task.isCancelled { await Task.yield() }
         fixture.team.shutdown()
-        #expect(try await [running.text, queued.text] == ["cancelled", "cancelled"])
+        #expect(try await [running.text, queued.text] == ["canceled", "canceled"])
         while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
-        #expect(try await fixture.team.ask(fixture.assignment()).text == "cancelled")
+        #expect(try await fixture.team.ask(fixture.assignment()).text == "canceled")
         fixture.team.shutdown()
         #expect(fixture.providers[0].queries.count == 1)
     }

@@ -70,7 +70,7 @@ struct TeamBatchTests {
         #expect(fixture.providers[0].queries.count == 1)
     }
 
-    @Test("A cancelled batch returns immediately, with each name cancelled")
+    @Test("A canceled batch returns immediately, with each name canceled")
     func cancels() async throws {
         let fixture = TeamFixture(["ali"], batchLimit: 2)
         fixture.providers[0].hold()
@@ -80,7 +80,7 @@ struct TeamBatchTests {
         await fixture.providers[0].queries(atLeast: 3)
         task.cancel()
         let outcomes = await task.value
-        #expect(hosts.allSatisfy { outcomes[$0]?.text == "cancelled" })
+        #expect(hosts.allSatisfy { outcomes[$0]?.text == "canceled" })
         #expect(fixture.providers[0].queries.count == 3)
     }
 }

@@ -70,12 +70,12 @@ extension ScriptedProvider.Script {
 }
 
 extension ProviderPool.Outcome {
-    /// `ali: addresses`, `failed: ali: 503 in 0 ms`, `cancelled`.
+    /// `ali: addresses`, `failed: ali: 503 in 0 ms`, `canceled`.
     var text: String {
         switch self {
         case .answered(let answer): "\(answer.provider.name): \(answer.reading.isNegative ? "nothing" : "addresses")"
         case .failed(let attempts, _, _): "failed: \(attempts.map(\.description).joined(separator: "; "))"
-        case .cancelled: "cancelled"
+        case .canceled: "canceled"
         }
     }
 }

@@ -157,7 +157,7 @@ struct TeamLimitsTests {
         #expect(again.isEmpty)
         _ = team.state.abandon(id, at: team.now)
         #expect(team.state.members[0].inFlight == 0)
-        let late = team.state.returned(id, .cancelled, jitter: 1000, at: team.now)
+        let late = team.state.returned(id, .canceled, jitter: 1000, at: team.now)
         #expect(late.isEmpty)
         #expect(team.state.members[0].inFlight == 0)
     }
@@ -239,7 +239,7 @@ struct TeamLimitsTests {
             case 1: return Simulation.failing(codes.randomElement(using: &random) ?? .refused, after: latency)
             case 2: return Simulation.failing(.rateLimited, after: latency, retryAfter: .seconds(2))
             case 3: return Simulation.negative(after: latency)
-            case 4: return { _, _ in (latency, .cancelled) }
+            case 4: return { _, _ in (latency, .canceled) }
             default: return Simulation.answering(after: latency)
             }
         }

@@ -153,17 +153,17 @@ struct TeamOrderTests {
         #expect(team.sentTo("back") == 2)
     }
 
-    @Test("A cancelled lookup ends its queries, and proves nothing about the provider")
+    @Test("A canceled lookup ends its queries, and proves nothing about the provider")
     func cancels() throws {
         var team = TeamSimulation([("a", Simulation.blackHole), ("b", Simulation.blackHole)])
         let id = try team.ask()
         team.run(for: .milliseconds(60))
         team.leave(id)
-        #expect(team.text(id) == "cancelled at 60 ms")
+        #expect(team.text(id) == "canceled at 60 ms")
         team.run(for: .seconds(3))
         #expect(team.state.queries.isEmpty)
         #expect(team.state.members.allSatisfy { $0.inFlight == 0 && $0.failures == 0 })
         #expect([team.standing("a"), team.standing("b")] == [.healthy, .healthy])
-        #expect(team.reports.map(\.outcome) == [.cancelled, .cancelled])
+        #expect(team.reports.map(\.outcome) == [.canceled, .canceled])
     }
 }

@@ -124,7 +124,7 @@ struct TeamSimulation {
                 peakInFlight[name] = max(peakInFlight[name] ?? 0, underWay)
             case .cancel(let id):
                 // A provider that listens comes back at once. What it had to say comes too late.
-                schedule(.returned(id, .cancelled), at: now)
+                schedule(.returned(id, .canceled), at: now)
             case .wake(let id, let time):
                 schedule(.wake(id), at: time)
             case .finish(let id, let ending):
@@ -142,13 +142,13 @@ struct TeamSimulation {
 
     // MARK: What came of it
 
-    /// `ali after 50 ms: addresses`, `failed after ...`, `cancelled after ...`.
+    /// `ali after 50 ms: addresses`, `failed after ...`, `canceled after ...`.
     func text(_ id: PoolRequest.ID) -> String {
         guard let (ending, at) = endings[id] else { return "open" }
         let start = at.shortText
         switch ending {
         case .batch: return "batch at \(start)"
-        case .outcome(.cancelled): return "cancelled at \(start)"
+        case .outcome(.canceled): return "canceled at \(start)"
         case .outcome(.answered(let answer)):
             return "\(answer.provider.name) at \(start): \(answer.reading.isNegative ? "nothing" : "addresses")"
         case .outcome(.failed(let attempts, let isTimeout, _)):

@@ -39,7 +39,7 @@ struct ManualClockTests {
         try await time.sleep(until: start)
     }
 
-    @Test("A cancelled sleeper ends immediately, and leaves the clock")
+    @Test("A canceled sleeper ends immediately, and leaves the clock")
     func cancels() async {
         let time = ManualClock()
         let task = Task { try await time.sleep(until: time.now() + .seconds(1)) }

@@ -128,7 +128,7 @@ struct ProviderCompatibilityTests {
         #expect(await ProviderCompatibility(fixture).violations().isEmpty)
     }
 
-    @Test("A provider that ends only when cancelled passes if the suite permits that")
+    @Test("A provider that ends only when canceled passes if the suite permits that")
     func cancelledAlone() async throws {
         let rules = ["a query ends at its time limit", "a batch ends at its time limit"]
         for keepsTimeLimits in [true, false] {
@@ -170,7 +170,7 @@ struct ProviderCompatibilityTests {
         let found = try await violations(ignoresCancellation: true)
         #expect(
             found == [
-                "a query ends at its time limit", "a cancelled query ends with CancellationError",
+                "a query ends at its time limit", "a canceled query ends with CancellationError",
                 "a batch ends at its time limit",
                 "a shutdown ends queries, and refuses later ones with code shut-down",
             ]
@@ -226,10 +226,10 @@ struct ProviderCompatibilityTests {
             do {
                 return try await inner.resolve(query)
             } catch is CancellationError {
-                throw HTTPDNSProviderError(code: .unreachable, message: "cancelled")
+                throw HTTPDNSProviderError(code: .unreachable, message: "canceled")
             }
         }
-        #expect(found == ["a cancelled query ends with CancellationError"])
+        #expect(found == ["a canceled query ends with CancellationError"])
     }
 
     @Test("A provider that answers after its shutdown is detected")

@@ -271,8 +271,8 @@ struct DeadConnectionTests {
         await transport.shutdown()
     }
 
-    @Test("A cancelled request with two sendings leaves no connection behind")
-    func cancelled() async throws {
+    @Test("A canceled request with two sendings leaves no connection behind")
+    func canceled() async throws {
         let reached = Gate()
         let pair = try pair(delay: .seconds(60), .readHead, .hang)
         let second = try RawServer(address: "127.0.0.3", .readHead, .open(reached), .hang)

@@ -57,15 +57,15 @@ struct StreamLimitTests {
         await load.transport.shutdown()
     }
 
-    @Test("Requests that wait for a stream can be cancelled, and the others go on")
+    @Test("Requests that wait for a stream can be canceled, and the others go on")
     func cancellation() async throws {
         let origin = try await NginxOrigin(try await ServerRig.shared(), milliseconds: 500)
         let load = try await load(origin, maximumStreams: 1)
         async let others = load.run(100)
-        let cancelled = Task { try await load.run(100) }
+        let canceled = Task { try await load.run(100) }
         while try origin.requests().isEmpty { await Task.yield() }
-        cancelled.cancel()
-        _ = await cancelled.result
+        canceled.cancel()
+        _ = await canceled.result
         let outcome = try await others
         #expect(outcome.failures.isEmpty, "\(outcome)")
         await load.transport.shutdown()

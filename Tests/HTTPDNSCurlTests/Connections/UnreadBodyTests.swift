@@ -140,7 +140,7 @@ struct UnreadBodyTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("A slow rest of a dropped body, or a cancelled reader, closes the connection")
+    @Test("A slow rest of a dropped body, or a canceled reader, closes the connection")
     func slow() async throws {
         let text = "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nhe"
         let server = try RawServer(.readHead, .sendText(text), .hang)

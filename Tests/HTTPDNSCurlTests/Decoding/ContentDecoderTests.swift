@@ -198,7 +198,7 @@ struct ContentDecoderTests {
         #expect(decoder.intermediateBytes < 4 << 20, "\(decoder.intermediateBytes)")
     }
 
-    /// The reader's task can be cancelled between two calls.
+    /// The reader's task can be canceled between two calls.
     @Test("One call decodes at most 1 MiB between the codings, and the next one continues")
     func interrupted() throws {
         let member = try ContentEncoder.encoded(Array("hello".utf8), "gzip")

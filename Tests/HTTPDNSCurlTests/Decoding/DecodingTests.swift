@@ -228,7 +228,7 @@ struct DecodingTests {
     }
 
     /// All input is here, and gzip ignores the zeros: without interruptions the first chunk comes after all of them.
-    @Test("A reader is cancelled while bytes between two codings decode to nothing")
+    @Test("A reader is canceled while bytes between two codings decode to nothing")
     func stoppedIntermediateBomb() async throws {
         let member = try ContentEncoder.encoded(Array(Self.text.utf8), "gzip")
         let body = try ContentEncoder.encoded(member + Array(repeating: 0, count: 64 << 20), "zstd,zstd")

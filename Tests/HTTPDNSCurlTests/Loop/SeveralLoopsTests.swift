@@ -202,8 +202,8 @@ struct SeveralLoopsTests {
         #expect(transport.connectionPools.allSatisfy { $0.connections == 0 })
     }
 
-    @Test("A cancelled transfer ends on its loop", arguments: [2, 4])
-    func cancelled(loops: Int) async throws {
+    @Test("A canceled transfer ends on its loop", arguments: [2, 4])
+    func canceled(loops: Int) async throws {
         let server = try RawServer(.repeatForever([.readHead, .hang]))
         let transport = transport(loops)
         let request = try request(server.port)

@@ -195,7 +195,7 @@ struct TransportRaceTests {
         withExtendedLifetime(hole) {}
     }
 
-    @Test("A cancelled race leaves no connection behind")
+    @Test("A canceled race leaves no connection behind")
     func cancellation() async throws {
         let hole = try BlackHole()
         let slow = try server("127.0.0.2")

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Transport connections", .timeLimit(.minutes(10)))
 struct TransportConnectionTests {
-    /// The call is cancelled before and after the head.
+    /// The call is canceled before and after the head.
     @Test("Cancellation closes the connection and resumes the caller")
     func cancellation() async throws {
         let reached = Gate()
@@ -58,7 +58,7 @@ struct TransportConnectionTests {
     }
 
     /// The rule also holds on a loop that never ran.
-    @Test("A task that is cancelled before it begins sends nothing")
+    @Test("A task that is canceled before it begins sends nothing")
     func cancelledBefore() async throws {
         let server = try RawServer(.readHead, .respond("ok"))
         let fixture = TransportFixture()
@@ -77,7 +77,7 @@ struct TransportConnectionTests {
         #expect(server.connections.count == 1)
     }
 
-    @Test("Ten thousand transfers cancelled at random moments leave no waiter behind")
+    @Test("Ten thousand transfers canceled at random moments leave no waiter behind")
     func cancellationStorm() async throws {
         // Every third connection is slow in the middle of a body.
         let server = try RawServer { number in
@@ -90,12 +90,12 @@ struct TransportConnectionTests {
         let fixture = TransportFixture()
         let request = try TransportFixture.request(to: server)
         let total = 10_000
-        var (whole, cancelled, other) = (0, 0, [String]())
+        var (whole, canceled, other) = (0, 0, [String]())
         await withTaskGroup(of: Result<[UInt8], any Error>.self) { group in
             func note(_ result: Result<[UInt8], any Error>?) {
                 switch result {
                 case .success(let body)? where body == Array("ok".utf8): whole += 1
-                case .failure(is CancellationError)?: cancelled += 1
+                case .failure(is CancellationError)?: canceled += 1
                 case .some(let result): other.append("\(result)")
                 case nil: break
                 }
@@ -109,9 +109,9 @@ struct TransportConnectionTests {
             }
             for await result in group { note(result) }
         }
-        print("measured: \(whole) transfers were over, \(cancelled) ended as cancelled")
-        #expect(whole + cancelled == total && other.isEmpty, "\(other.prefix(3))")
-        #expect(whole > 0 && cancelled > 0, "the moments were not spread")
+        print("measured: \(whole) transfers were over, \(canceled) ended as canceled")
+        #expect(whole + canceled == total && other.isEmpty, "\(other.prefix(3))")
+        #expect(whole > 0 && canceled > 0, "the moments were not spread")
         #expect(try await fixture.fetch(request).body == Array("ok".utf8))
         await fixture.transport.shutdown()
         try await server.awaitConnections { $0.allSatisfy(\.isClosedByClient) }
@@ -348,7 +348,7 @@ struct TransportConnectionTests {
         await shutdown?.value
     }
 
-    @Test("Cancelling works while a transport drains")
+    @Test("Canceling works while a transport drains")
     func cancelWhileDraining() async throws {
         let inFlight = Gate()
         let server = try RawServer { number in

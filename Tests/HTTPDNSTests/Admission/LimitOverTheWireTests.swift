@@ -88,12 +88,12 @@ struct LimitOverTheWireTests {
     /// How calls of a storm ended.
     private struct Endings {
         var whole = 0
-        var cancelled = 0
+        var canceled = 0
         var other: [String] = []
-        var all: Int { whole + cancelled + other.count }
+        var all: Int { whole + canceled + other.count }
     }
 
-    /// Calls, each of which is cancelled: before it begins, in the queue, while it connects, waits or reads, or when it is
+    /// Calls, each of which is canceled: before it begins, in the queue, while it connects, waits or reads, or when it is
     /// over.
     private func cancelAll(_ total: Int, of client: HTTPDNSClient) async -> Endings {
         await withTaskGroup(of: Result<Int, any Error>.self, returning: Endings.self) { group in
@@ -101,7 +101,7 @@ struct LimitOverTheWireTests {
             func note(_ result: Result<Int, any Error>?) {
                 switch result {
                 case .success(5)?: endings.whole += 1
-                case .failure(is CancellationError)?: endings.cancelled += 1
+                case .failure(is CancellationError)?: endings.canceled += 1
                 case .some(let result): endings.other.append("\(result)")
                 case nil: break
                 }
@@ -121,7 +121,7 @@ struct LimitOverTheWireTests {
     }
 
     /// No connection too many is open.
-    @Test("10,000 tasks cancelled at random moments end and return their permits", arguments: [1, 2, 4])
+    @Test("10,000 tasks canceled at random moments end and return their permits", arguments: [1, 2, 4])
     func storm(loops: Int) async throws {
         // Every third connection is slow in the middle of a body.
         let server = try RawServer { number in
@@ -135,9 +135,9 @@ struct LimitOverTheWireTests {
         settings.connections.loops = .inTurn(loops)
         let client = try await HTTPDNSClient(configuration: settings)
         let endings = await cancelAll(10_000, of: client)
-        print("measured: \(endings.whole) calls were over, \(endings.cancelled) ended as cancelled")
+        print("measured: \(endings.whole) calls were over, \(endings.canceled) ended as canceled")
         #expect(endings.all == 10_000 && endings.other.isEmpty, "\(endings.other.prefix(3))")
-        #expect(endings.whole > 0 && endings.cancelled > 0, "the moments were not spread: \(endings)")
+        #expect(endings.whole > 0 && endings.canceled > 0, "the moments were not spread: \(endings)")
         let admission = try #require(client.pipeline.admissions.first)
         // A transfer whose response was dropped ends on the loop.
         while admission.connections > 0, !Task.isCancelled { await Task.yield() }
@@ -150,7 +150,7 @@ struct LimitOverTheWireTests {
 
     // Other suites in the process would be counted as well.
     @Test(
-        "10,000 cancelled tasks leave neither threads, descriptors nor memory behind",
+        "10,000 canceled tasks leave neither threads, descriptors nor memory behind",
         .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
     )
     func leaks() async throws {

@@ -158,8 +158,8 @@ struct WaitingCallTests {
         #expect(rig.wire.requests.map(\.url.description.last) == ["0", "3"])
     }
 
-    @Test("A cancelled call leaves the queue, and the next one moves up")
-    func cancelled() async throws {
+    @Test("A canceled call leaves the queue, and the next one moves up")
+    func canceled() async throws {
         let turnstile = Turnstile()
         let rig = try rig(turnstile)
         let first = Task { try await rig.client.execute(request("0")) }

@@ -61,8 +61,8 @@ struct CallbackCallTests {
         try await client.shutdown()
     }
 
-    @Test("A cancelled call reports so to its callback, and its connection is closed")
-    func cancelled() async throws {
+    @Test("A canceled call reports so to its callback, and its connection is closed")
+    func canceled() async throws {
         let arrived = Gate()
         let server = try RawServer(.readHead, .open(arrived), .hang)
         let client = try await mappedClient(server.port)

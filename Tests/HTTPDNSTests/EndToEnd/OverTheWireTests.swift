@@ -138,8 +138,8 @@ struct OverTheWireTests {
         #expect(error?.code == .shutDown && error?.requestMayHaveBeenSent == true)
     }
 
-    @Test("A cancelled task gets CancellationError, at the head and in the body")
-    func cancelled() async throws {
+    @Test("A canceled task gets CancellationError, at the head and in the body")
+    func canceled() async throws {
         let arrived = Gate()
         let server = try RawServer(.readHead, .open(arrived), .hang)
         let client = try await mappedClient(server.port)

@@ -72,8 +72,8 @@ struct ShutdownTests {
     }
 
     /// It ends with `CancellationError`.
-    @Test("A cancelled shutdown cuts transfers immediately and still shuts the client down")
-    func cancelled() async throws {
+    @Test("A canceled shutdown cuts transfers immediately and still shuts the client down")
+    func canceled() async throws {
         let started = Gate()
         let release = Gate()
         let wire = ScriptedWire { request, _ in
@@ -121,11 +121,11 @@ struct ShutdownTests {
     /// A source whose watch is stuck until a gate opens.
     private final class HangingWatch: ConfigurationSource, ConfigurationWatch {
         private let gate: Gate
-        private let cancelled = Lock(false)
+        private let canceled = Lock(false)
 
         init(until gate: Gate) { self.gate = gate }
 
-        var isCancelled: Bool { cancelled.withLock { $0 } }
+        var isCancelled: Bool { canceled.withLock { $0 } }
         var status: HTTPDNSClient.ReloadStatus { HTTPDNSClient.ReloadStatus() }
 
         func watch(
@@ -136,7 +136,7 @@ struct ShutdownTests {
         func reload() async throws -> HTTPDNSResolver.ReloadResult { throw ConfigurationWatchEnded() }
         func rebase(on settings: HTTPDNSClient.Configuration) {}
         func end() async { await gate.passage() }
-        func cancel() { cancelled.withLock { $0 = true } }
+        func cancel() { canceled.withLock { $0 = true } }
     }
 
     @Test("Mappings take no changes after the shutdown")

@@ -103,8 +103,8 @@ struct RedirectHookTests {
         let error = await clientError { try await rig.client.post("https://one.test/", body: .text("x")) }
         #expect(error?.code == .interceptorFailed && error?.phase == .redirect && error?.underlying is Nope)
         #expect(error?.requestMayHaveBeenSent == true && error.map { "\($0)".contains("hunter2") } == false)
-        let cancelled = try Rig(wire: wire()) { $0.redirectHook = { _ in throw CancellationError() } }
-        await #expect(throws: CancellationError.self) { try await cancelled.client.get("https://one.test/") }
+        let canceled = try Rig(wire: wire()) { $0.redirectHook = { _ in throw CancellationError() } }
+        await #expect(throws: CancellationError.self) { try await canceled.client.get("https://one.test/") }
     }
 
     @Test("A hook runs in the caller's task")

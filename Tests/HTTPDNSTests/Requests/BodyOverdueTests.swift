@@ -70,9 +70,9 @@ struct BodyOverdueTests {
         _ = try await HTTPDNSClient.Request.Body.file("/etc/passwd").opened(until: .never)
     }
 
-    /// It ends as cancelled.
-    @Test("A call that is cancelled in the middle of compression sends nothing")
-    func cancelled() async throws {
+    /// It ends as canceled.
+    @Test("A call that is canceled in the middle of compression sends nothing")
+    func canceled() async throws {
         let rig = try Rig()
         let held = HeldExecutor()
         let call = Task {

@@ -251,9 +251,9 @@ struct RequestCompressionTests {
         #expect(names.withLock { $0 }.isDisjoint(with: ["httpdns-loop"]) && names.withLock { $0.count } == 1)
     }
 
-    /// It ends as cancelled.
-    @Test("A call that is cancelled while its body is compressed sends nothing")
-    func cancelled() async throws {
+    /// It ends as canceled.
+    @Test("A call that is canceled while its body is compressed sends nothing")
+    func canceled() async throws {
         let rig = try Rig()
         let body = HTTPDNSClient.Request.Body.bytes(Self.noise(8 << 20)).compressed()
         let task = Task {

@@ -77,7 +77,7 @@ struct ResponseBodyTests {
         let body = HTTPDNSClient.Response.Body.stream(Chunks([[1]], endingWith: Broken()))
         let error = await clientError { try await body.collect(upTo: .bytes(9)) }
         #expect(error?.code == .interceptorFailed && error?.underlying is Broken)
-        let cancelled = HTTPDNSClient.Response.Body.stream(Chunks([], endingWith: CancellationError()))
-        await #expect(throws: CancellationError.self) { try await cancelled.collect(upTo: .bytes(9)) }
+        let canceled = HTTPDNSClient.Response.Body.stream(Chunks([], endingWith: CancellationError()))
+        await #expect(throws: CancellationError.self) { try await canceled.collect(upTo: .bytes(9)) }
     }
 }

@@ -63,8 +63,8 @@ struct UnwantedBodyTests {
         try await drained.value
     }
 
-    @Test("A call that is cancelled while a body is drained ends as cancelled")
-    func cancelled() async throws {
+    @Test("A call that is canceled while a body is drained ends as canceled")
+    func canceled() async throws {
         let (source, clock) = (Source(), ManualClock())
         let body = try await source.body(1, isSilent: true)
         let drained = Task { try await body.drain(on: clock) }

@@ -259,7 +259,7 @@ struct RetryTests {
     }
 
     /// It ends with `CancellationError`.
-    @Test("A call that is cancelled during its wait ends, and a shutdown begins no new try")
+    @Test("A call that is canceled during its wait ends, and a shutdown begins no new try")
     func endings() async throws {
         let rig = try Rig(wire: ScriptedWire { _, _ in throw Self.refused }) {
             $0.retries = .standard

@@ -71,7 +71,7 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     ///
     /// A client subnet is cut to 24 bits of IPv4 or 56 of IPv6, and sent to the service with every query (RFC 7871).
     /// - Throws: ``HTTPDNSProviderError`` when no family's request received a message; `CancellationError` when the task is
-    ///   cancelled.
+    ///   canceled.
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         let deadline = time.now() + query.timeLimit
         let subnet = query.clientSubnet.map(DNSClientSubnet.init)
@@ -107,7 +107,7 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     ///   - clientSubnet: The client network, which is cut as in ``resolve(_:)``; nil sends none.
     ///   - timeLimit: The time limit for the answer.
     /// - Returns: The response; its code is `NOERROR` or `NXDOMAIN`.
-    /// - Throws: ``HTTPDNSProviderError``; `CancellationError` when the task is cancelled.
+    /// - Throws: ``HTTPDNSProviderError``; `CancellationError` when the task is canceled.
     package func records(
         ofType type: DNSRecordType,
         at host: HTTPDNSName,

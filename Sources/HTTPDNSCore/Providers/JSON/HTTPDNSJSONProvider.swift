@@ -66,7 +66,7 @@ public final class HTTPDNSJSONProvider: HTTPDNSProvider {
     /// A family has ``HTTPDNSProviderAnswer/Family/failed(_:)`` in three cases: its answer reports that the server failed or
     /// refused, its request failed while the other's did not, or it has no answer 500 ms after the other's addresses.
     /// - Throws: ``HTTPDNSProviderError`` when no family's request received an answer; `CancellationError` when the task is
-    ///   cancelled.
+    ///   canceled.
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         let deadline = time.now() + query.timeLimit
         return try await FamilyQuestions(families: query.families, deadline: deadline, time: time).answers {

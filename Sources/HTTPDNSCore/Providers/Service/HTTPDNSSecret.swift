@@ -83,7 +83,7 @@ public struct HTTPDNSSecret: Sendable, CustomStringConvertible, CustomDebugStrin
     public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// Returns the secret. A file is read on a separate thread: a file system that hangs blocks no thread of Swift's tasks.
-    /// - Throws: ``SecretError``; `CancellationError` when the task is cancelled.
+    /// - Throws: ``SecretError``; `CancellationError` when the task is canceled.
     package func current() async throws -> String {
         guard let file else { return try read() }
         return try await file.read { [self] () throws(SecretError) in try read() }
@@ -155,7 +155,7 @@ final class SecretFile: Sendable {
     private let waiting = Lock<[OneShot<Result<String, any Error>>]>([])
 
     /// - Parameter read: Reads the file; it may block.
-    /// - Throws: The error of `read`; `CancellationError` when the task is cancelled.
+    /// - Throws: The error of `read`; `CancellationError` when the task is canceled.
     func read(_ read: @escaping @Sendable () throws(SecretError) -> String) async throws -> String {
         let waiter = OneShot<Result<String, any Error>>()
         let isFirst = waiting.withLock { waiting in

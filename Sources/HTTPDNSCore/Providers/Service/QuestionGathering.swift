@@ -13,7 +13,7 @@ struct QuestionGathering {
         case addresses(HTTPDNSProviderAnswer.Family)
         case httpsRecords(HTTPDNSProviderAnswer.HTTPSRecords)
         case failure(HTTPDNSProviderError)
-        case cancelled
+        case canceled
 
         var hasAddresses: Bool {
             if case .addresses(.addresses) = self { true } else { false }
@@ -73,7 +73,7 @@ struct QuestionGathering {
             isGivenUp = true
             return .giveUp
         }
-        if case .cancelled = outcome, isGivenUp {
+        if case .canceled = outcome, isGivenUp {
             let message = "no answer within \(patience.shortText) of the addresses"
             outcomes[question] = .failure(HTTPDNSProviderError(code: .timedOut, message: message))
         } else {
@@ -103,7 +103,7 @@ struct QuestionGathering {
         for question in questions {
             switch outcomes[question] {
             case nil: continue
-            case .cancelled: throw CancellationError()
+            case .canceled: throw CancellationError()
             case .httpsRecords(let httpsRecords): answer.httpsRecords = httpsRecords
             case .addresses(let family):
                 answer[family: question] = family
@@ -135,7 +135,7 @@ struct FamilyQuestions {
 
     /// Asks for every family, and for HTTPS records where the protocol can, and merges the outcomes. A failure of one does not
     /// fail the others.
-    /// - Throws: ``HTTPDNSProviderError`` when no family was answered; `CancellationError` when the task is cancelled.
+    /// - Throws: ``HTTPDNSProviderError`` when no family was answered; `CancellationError` when the task is canceled.
     func answers(
         httpsRecords: (@Sendable () async throws -> HTTPDNSProviderAnswer.HTTPSRecords)? = nil,
         _ ask: @escaping @Sendable (HTTPDNSAddress.Family) async throws -> HTTPDNSProviderAnswer.Family
@@ -181,7 +181,7 @@ struct FamilyQuestions {
         } catch let error as HTTPDNSProviderError {
             return .failure(error)
         } catch is CancellationError {
-            return .cancelled
+            return .canceled
         } catch {
             return .failure(HTTPDNSProviderError(code: .unreachable, message: "\(error)"))
         }

@@ -58,7 +58,7 @@ package final class UpstreamChannel: Sendable {
     ///   - deadline: The end of that limit.
     ///   - request: Returns the request for an address.
     ///   - verdict: Returns the meaning of a response.
-    /// - Throws: ``HTTPDNSProviderError`` that names every address tried; `CancellationError` when the task is cancelled.
+    /// - Throws: ``HTTPDNSProviderError`` that names every address tried; `CancellationError` when the task is canceled.
     package func reply(
         of endpoints: [HTTPDNSEndpoint]? = nil,
         limit: Duration,

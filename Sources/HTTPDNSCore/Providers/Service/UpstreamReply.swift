@@ -12,7 +12,7 @@ package protocol UpstreamExchanging: Sendable {
     ///
     /// It returns or throws by `deadline`. The body is read only if the status is 200 or the protocol describes its errors in
     /// bodies. At most the provider's longest answer is read.
-    /// - Throws: `TransferFailure`; `CancellationError` when the task is cancelled.
+    /// - Throws: `TransferFailure`; `CancellationError` when the task is canceled.
     func exchange(_ request: ServiceRequest, with endpoint: HTTPDNSEndpoint, deadline: MonotonicTime) async throws
         -> UpstreamReply
 

@@ -15,7 +15,7 @@ final class Silence: Sendable {
         if state.withLock({ $0.isShutDown }) { throw ScriptedVendorExchange.failure(.shutDown) }
     }
 
-    /// Ends at the deadline, when the task is cancelled, or at ``shutdown()``.
+    /// Ends at the deadline, when the task is canceled, or at ``shutdown()``.
     func keep(until deadline: MonotonicTime) async throws -> any Error {
         let sleep = Task { try await SystemTimeSource().sleep(until: deadline) }
         let isShutDown = state.withLock { state in
