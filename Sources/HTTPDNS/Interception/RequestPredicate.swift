@@ -17,7 +17,7 @@ extension HTTPDNSClient {
     public struct RequestPredicate: Sendable, CustomStringConvertible {
         private indirect enum Content: Sendable {
             case head(@Sendable (HTTPDNSClient.Request) -> Bool)
-            case url(@Sendable (ParsedURL) -> Bool)
+            case url(@Sendable (ReceivedURL) -> Bool)
             case body(limit: HTTPDNSByteCount, @Sendable ([UInt8]) -> Bool)
             case closure(@Sendable (HTTPDNSClient.Request) async throws -> Bool)
             case all(RequestPredicate, RequestPredicate)
@@ -66,7 +66,7 @@ extension HTTPDNSClient {
         package func matches(_ request: inout HTTPDNSClient.Request) async throws -> Bool {
             switch content {
             case .head(let test): return test(request)
-            case .url(let test): return ReceivedURL(request.url).parsed.map(test) ?? false
+            case .url(let test): return test(ReceivedURL(request.url))
             case .closure(let test): return try await test(request)
             case .body(let limit, let test):
                 // One more byte shows whether the body is longer than the limit, which fulfills no condition.
@@ -87,7 +87,7 @@ extension HTTPDNSClient {
         var headTest: @Sendable (HTTPDNSClient.Request, ReceivedURL) -> Bool? {
             switch content {
             case .head(let test): return { request, _ in test(request) }
-            case .url(let test): return { _, url in url.parsed.map(test) ?? false }
+            case .url(let test): return { _, url in test(url) }
             case .closure, .body: return { _, _ in nil }
             case .all(let left, let right):
                 let (left, right) = (left.headTest, right.headTest)
@@ -146,7 +146,7 @@ extension HTTPDNSClient.RequestPredicate {
         _ description: String,
         _ test: @escaping @Sendable (ParsedURL) -> Bool
     ) -> HTTPDNSClient.RequestPredicate {
-        HTTPDNSClient.RequestPredicate(description, .url(test))
+        HTTPDNSClient.RequestPredicate(description, .url { $0.parsed.map(test) ?? false })
     }
 
     /// Returns a predicate that every request fulfills.
@@ -197,11 +197,14 @@ extension HTTPDNSClient.RequestPredicate {
     public static func host(_ host: String) -> HTTPDNSClient.RequestPredicate {
         let host = host.lowercased()
         let suffix = host.hasPrefix("*.") ? String(host.dropFirst()) : nil
-        return url("host \(host)") { url in
-            // A parsed host is in lower case.
-            let own = url.hostText
-            return suffix.map { own.hasSuffix($0) && own.count > $0.count } ?? (own == host)
-        }
+        // The most frequent condition: it copies no URL.
+        return HTTPDNSClient.RequestPredicate(
+            "host \(host)",
+            .url { url in
+                guard let own = url.host else { return false }
+                return suffix.map { own.hasSuffix($0) && own.count > $0.count } ?? (own == host)
+            }
+        )
     }
 
     /// Returns the condition that the path, as it is sent and without the query, equals this one.

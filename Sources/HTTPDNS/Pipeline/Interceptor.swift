@@ -180,6 +180,8 @@ final class ReceivedURL: Sendable {
     private let isASCII: Bool
     /// Nil for a text that is no URL.
     let parsed: ParsedURL?
+    /// The text of the parsed host, in lower case.
+    let host: String?
     /// The canonical form, as far as a scan of the text finds it; nil when the parser of libcurl has to.
     let canonical: HTTPDNSRewriter.CanonicalURL?
 
@@ -188,6 +190,7 @@ final class ReceivedURL: Sendable {
         isASCII = text.utf8.allSatisfy { $0 < 0x80 }
         canonical = HTTPDNSRewriter.CanonicalURL(plain: text)
         parsed = canonical?.parsed ?? (try? ParsedURL(text))
+        host = parsed?.hostText
     }
 
     /// Whether this is the URL of a text, byte for byte. Strings are also equal when they are canonically equivalent, and those

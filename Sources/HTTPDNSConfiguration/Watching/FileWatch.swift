@@ -101,19 +101,19 @@ private final class SettingsRenewal: Sendable {
 
     func prepare(_ bytes: [UInt8]) throws -> ConfigurationWatcher<HTTPDNSResolver.ReloadResult>.Prepared {
         let settings = try FileConfigurationSource.fileSettings(bytes, name: source.name)
-        let former = Lock<HTTPDNSClient.Configuration?>(nil)
+        let former = Lock<HTTPDNSMappings?>(nil)
         return ConfigurationWatcher.Prepared {
-            try await self.apply(settings) { said in former.withLock { $0 = said } }
+            try await self.apply(settings) { mappings in former.withLock { $0 = mappings } }
         } release: {
-            // Mostly the last reference to the former rules.
+            // Mostly the last reference to these rules.
             _ = former.withLock { $0.take() }
         }
     }
 
-    /// - Parameter retire: A function that receives the settings that were replaced.
+    /// - Parameter retire: A function that receives the mappings that were replaced.
     private func apply(
         _ settings: FileSettings,
-        retire: @Sendable (HTTPDNSClient.Configuration) -> Void
+        retire: @Sendable (HTTPDNSMappings?) -> Void
     ) async throws -> HTTPDNSResolver.ReloadResult {
         let running = state.withLock { $0.providers }
         var next = running
@@ -137,7 +137,7 @@ private final class SettingsRenewal: Sendable {
                             state.said = said
                             state.providers = applied
                         }
-                        return state.said
+                        return state.said.resolver.indexedMappings
                     }
                 )
             }

@@ -144,8 +144,8 @@ private let nameExceptions = """
         client.=applicationInterceptors client.=networkInterceptors client.=schemeHandlers \
         client.=processInterceptors client.=callTracing
     decided before the file is read: client.=watchesFile client.=reloadsOnHangUp
-    not public: resolver.=hasIPv6Route resolver.=indexedMappings client.=trustOrigins client.=source client.=environment client.=random \
-        client.=wallClock client.=innermost client.=systemResolver redirects.=isInherited retries.=isInherited keepalive.=isNever
+    not public: resolver.=hasIPv6Route resolver.=indexedMappings client.=trustOrigins client.=source \
+        client.=environment client.=random client.=wallClock client.=innermost client.=systemResolver redirects.=isInherited retries.=isInherited keepalive.=isNever
     key or position of the entry: route.=pattern route.=location mapping.=location doh.=name json.=name alibaba.=name \
         tencent.=name
     the kind of the provider: doh.kind= json.kind= json.=service alibaba.kind= alibaba.=version tencent.kind=
