@@ -28,7 +28,7 @@ extension ServiceParameters {
     private func presentation(ofUninterpreted key: ServiceParameterKey) -> String {
         let value = uninterpreted[key] ?? []
         if value.isEmpty { return "\(key)" }
-        return "\(key)=" + (key == .ech ? PresentationText.base64(value) : PresentationText.quoted(value))
+        return "\(key)=" + (key == .ech ? Base64.text(value) : PresentationText.quoted(value))
     }
 
     /// The protocols as a list of values, in which a comma and a backslash are escaped (RFC 9460 appendix A.1).
@@ -58,22 +58,5 @@ private enum PresentationText {
             }
         }
         return "\"\(text)\""
-    }
-
-    private static let alphabet = Array(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".unicodeScalars
-    )
-
-    /// Returns base64 with padding (RFC 4648 section 4).
-    static func base64(_ octets: [UInt8]) -> String {
-        var text = ""
-        for start in stride(from: 0, to: octets.count, by: 3) {
-            let group = octets[start..<min(start + 3, octets.count)]
-            let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-            for place in 0..<4 {
-                text.unicodeScalars.append(place > group.count ? "=" : alphabet[bits >> (18 - 6 * place) & 0x3f])
-            }
-        }
-        return text
     }
 }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// The credential of Basic authentication as a field (RFC 7617): for user information of URLs and for
@@ -20,7 +21,7 @@ enum BasicCredential {
     }
 
     /// Returns the value of the field. Its text is UTF-8 (RFC 7617 section 2.1).
-    static func value(user: String, password: String) -> String { "Basic \(base64(Array("\(user):\(password)".utf8)))" }
+    static func value(user: String, password: String) -> String { "Basic \(Base64.text(Array("\(user):\(password)".utf8)))" }
 
     /// Returns the user information of a URL as an `Authorization` field.
     /// - Throws: ``HTTPDNSClientError`` with code `invalidURL`, for a user or password that the scheme cannot carry.
@@ -34,23 +35,6 @@ enum BasicCredential {
             )
         }
         return .authorization(value(user: credential.user, password: credential.password))
-    }
-
-    /// Returns Base64 with padding (RFC 4648 section 4).
-    static func base64(_ bytes: [UInt8]) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            var bits: UInt32 = 0
-            for offset in 0..<3 { bits = bits << 8 | (offset < group.count ? UInt32(group[start + offset]) : 0) }
-            for position in 0..<4 {
-                let digit = alphabet[Int(bits >> UInt32(18 - 6 * position) & 63)]
-                text.append(position <= group.count ? digit : UInt8(ascii: "="))
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
     }
 }
 

@@ -4,12 +4,6 @@
 public import HTTPDNS
 internal import HTTPDNSPrimitives
 
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
 extension HTTPDNSClient.TrafficMonitor {
     /// The stored start of a body.
     public struct Body: Hashable, Sendable, Codable {
@@ -88,7 +82,7 @@ struct BodyText: Sendable {
         } else if redactor.hasSecretPart(start, mediaType: essence) {
             body.withheld = .secretPart
         } else {
-            body.base64 = Data(start).base64EncodedString()
+            body.base64 = Base64.text(start)
         }
         return body
     }

@@ -3,6 +3,7 @@
 
 internal import Foundation
 internal import HTTPDNS
+internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 extension CurlOptions {
@@ -138,7 +139,7 @@ extension CurlOptions {
                 let password = String(user[user.index(after: colon)...])
                 request.options.credential = .digest(user: String(user[..<colon]), password: HTTPDNSSecret { password })
             } else {
-                value = "Basic " + Data(user.utf8).base64EncodedString()
+                value = "Basic " + Base64.text(Array(user.utf8))
             }
         }
         if let bearerToken { value = "Bearer \(bearerToken)" }

@@ -48,7 +48,8 @@ struct DoHService {
             fields[.contentType] = Self.mediaType
             return ServiceRequest(method: .post, url: location.url, headerFields: fields, body: message)
         case .get:
-            let target = try location.url(adding: "dns=\(Base64URL.encode(message))")
+            // RFC 8484 section 6 requires this form.
+            let target = try location.url(adding: "dns=\(Base64.urlText(message))")
             return ServiceRequest(method: .get, url: target, headerFields: fields)
         }
     }
@@ -61,27 +62,5 @@ struct DoHService {
             break
         }
         return text.utf8.contains { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") } ? nil : String(text)
-    }
-}
-
-/// base64url without padding (RFC 4648 sections 3.2 and 5), as RFC 8484 section 6 requires for the query in a URL.
-enum Base64URL {
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-
-    static func encode(_ octets: [UInt8]) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity((octets.count * 8 + 5) / 6)
-        var buffer = 0
-        var bits = 0
-        for octet in octets {
-            buffer = (buffer << 8 | Int(octet)) & 0xffff
-            bits += 8
-            while bits >= 6 {
-                bits -= 6
-                text.append(alphabet[buffer >> bits & 0x3f])
-            }
-        }
-        if bits > 0 { text.append(alphabet[buffer << (6 - bits) & 0x3f]) }
-        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("Vendors: hexadecimal and Base64")
+@Suite("Vendors: hexadecimal")
 struct HexadecimalTests {
     @Test(
         "Known bytes and texts are converted both ways",
@@ -27,30 +27,5 @@ struct HexadecimalTests {
     )
     func refused(text: String) {
         #expect(Hexadecimal.octets(text) == nil)
-    }
-
-    @Test(
-        "Base64 follows the vectors of RFC 4648 section 10",
-        arguments: [
-            ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
-            ("foobar", "Zm9vYmFy"),
-        ]
-    )
-    func base64(text: String, encoded: String) {
-        #expect(Base64Text.octets(encoded) == Array(text.utf8))
-    }
-
-    @Test("Every byte survives Base64")
-    func everyOctet() {
-        #expect(Base64Text.octets("+/+/") == [0xfb, 0xff, 0xbf])
-    }
-
-    /// Without its padding, with other characters, with blanks, or with stray bits.
-    @Test(
-        "Malformed Base64 is refused",
-        arguments: ["Zg", "Zg=", "Z===", "====", "Zm9v=", "Zm 9v", "Zm9v\n", "Zh==", "Zm9=", "Z-_v", "Zg==Zg=="]
-    )
-    func badBase64(text: String) {
-        #expect(Base64Text.octets(text) == nil)
     }
 }
