@@ -15,14 +15,8 @@ extension HTTPDNSClient.Request {
         public var isOn = true
 
         /// The names of common secrets.
-        public static let commonSecrets: Set<String> = [
-            "*accesskey", "*accesskeyid", "*apikey", "*appkey", "*assertion", "*authkey", "*authorization",
-            "*credential", "*credentials", "*functionskey", "*passcode", "*passphrase", "*passwd*", "*password*",
-            "*privatekey", "*pwd", "*secret*", "*sessid", "*sessionid", "*signature", "*subscriptionkey", "*token*",
-            "auth", "bearer", "code", "codeverifier", "cookie", "cookie2", "csrf", "cvc", "cvv", "jwt", "key", "otp",
-            "pass",
-            "pin", "samlrequest", "samlresponse", "session", "sid", "sig", "sign", "ticket", "xauth", "xsrf",
-        ]
+        public static let commonSecrets: Set<String> =
+            SecretNames.common.union(SecretNames.commonInURLs).union(["cookie2"])
 
         /// Creates a redaction of the given names.
         public init(names: Set<String> = commonSecrets) { self.names = names }
@@ -44,11 +38,11 @@ struct RequestRedactor {
     /// The text in the place of a secret. It has no character with a meaning in URLs.
     static let mark = "(redacted)"
 
-    private let names: SecretNamePatterns
+    private let names: SecretNames
     let isOn: Bool
 
     init(_ redaction: HTTPDNSClient.Request.Redaction) {
-        names = SecretNamePatterns(redaction.names)
+        names = SecretNames(redaction.names)
         isOn = redaction.isOn
     }
 
@@ -66,7 +60,7 @@ struct RequestRedactor {
         guard isOn else { return String(text) }
         return text.split(separator: "&", omittingEmptySubsequences: false).map { item in
             guard let sign = item.firstIndex(of: "=") else { return String(item) }
-            return isSecret(item[..<sign]) ? "\(item[...sign])\(Self.mark)" : String(item)
+            return names.containsEncoded(item[..<sign].utf8) ? "\(item[...sign])\(Self.mark)" : String(item)
         }.joined(separator: "&")
     }
 
@@ -109,67 +103,6 @@ struct RequestRedactor {
             return .object(result)
         case .list(let values): return .list(values.map(masked))
         case .null, .bool, .integer, .number, .text: return json
-        }
-    }
-
-    /// Whether a name is that of a secret behind any layer of percent-encoding.
-    private func isSecret(_ name: Substring) -> Bool {
-        var text = String(name)
-        for _ in 0..<4 {
-            if names.contains(text.utf8) { return true }
-            let decoded = FormItems.decoded(text[...])
-            if decoded == text { return false }
-            text = decoded
-        }
-        return true
-    }
-}
-
-/// A set of names of secrets with stars, see ``HTTPDNSClient/Request/Redaction/names``.
-struct SecretNamePatterns: Sendable {
-    private let names: Set<[UInt8]>
-    private let suffixes: [[UInt8]]
-    private let prefixes: [[UInt8]]
-    private let infixes: [[UInt8]]
-
-    init(_ texts: Set<String>) {
-        func patterns(_ start: Bool, _ end: Bool) -> [[UInt8]] {
-            texts.filter { $0.hasPrefix("*") == start && $0.hasSuffix("*") == end }
-                .map { Self.normalized($0.utf8) }.filter { !$0.isEmpty }
-        }
-        names = Set(patterns(false, false))
-        suffixes = patterns(true, false)
-        prefixes = patterns(false, true)
-        infixes = patterns(true, true)
-    }
-
-    /// Returns whether a name, or a part of it between brackets and dots, is that of a secret.
-    func contains(_ name: some Collection<UInt8>) -> Bool {
-        if containsWhole(name) { return true }
-        let parts = name.split { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") || $0 == UInt8(ascii: ".") }
-        return parts.count > 1 && parts.contains { containsWhole($0) }
-    }
-
-    private func containsWhole(_ name: some Collection<UInt8>) -> Bool {
-        let name = Self.normalized(name)
-        guard !name.isEmpty else { return false }
-        return names.contains(name)
-            || suffixes.contains { name.suffix($0.count).elementsEqual($0) }
-            || prefixes.contains { name.starts(with: $0) }
-            || infixes.contains { infix in
-                infix.count <= name.count
-                    && (0...(name.count - infix.count)).contains { name[$0...].starts(with: infix) }
-            }
-    }
-
-    /// Returns the letters and digits of a name, in lower case.
-    private static func normalized(_ name: some Sequence<UInt8>) -> [UInt8] {
-        name.compactMap { byte in
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...: byte
-            default: nil
-            }
         }
     }
 }

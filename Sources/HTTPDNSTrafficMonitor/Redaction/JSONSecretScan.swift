@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNS
+
 /// The replacement of secrets in JSON: the values of members, and the secrets of texts in strings.
 ///
 /// It reads tokens and not values, so it also finds the secrets of a JSON text that ends too early or has errors. Everything

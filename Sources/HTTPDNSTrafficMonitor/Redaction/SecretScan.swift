@@ -10,8 +10,6 @@ struct SecretScan: Sendable {
     static let textEnds = Set("& \t\r\n\"'<>".utf8)
     /// The ends of a value in a path.
     static let pathEnds = Set("/;".utf8)
-    /// The most layers of percent-encoding that are read. A name or value with more of them counts as a secret.
-    static let maximumDecodings = 3
 
     /// The names of `name=value`.
     let names: SecretNames
@@ -74,7 +72,7 @@ struct SecretScan: Sendable {
         var scan = SecretScan(names: names, members: members)
         scan.decodesValues = false
         var text = value
-        for _ in 0...Self.maximumDecodings {
+        for _ in 0...SecretNames.maximumDecodings {
             let bytes = Array(text.utf8)
             if scan.redacted(bytes) != bytes { return true }
             if bytes.contains(UInt8(ascii: "\"")) {

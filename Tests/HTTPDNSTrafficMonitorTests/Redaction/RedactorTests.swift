@@ -173,6 +173,34 @@ struct RedactorTests {
         #expect(["xab", "cdx", "e-x-f"].allSatisfy { !own.contains($0.utf8) })
     }
 
+    /// The names that were redacted in all places when each place had a list of its own. A star stands for any text.
+    private static let alwaysSecret: Set<String> = [
+        "*accesskey", "*accesskeyid", "*apikey", "*appkey", "*assertion", "*authkey", "*authorization", "*credential",
+        "*credentials", "*functionskey", "*passcode", "*passphrase", "*passwd*", "*password*", "*privatekey", "*pwd",
+        "*secret*", "*sessid", "*sessionid", "*signature", "*subscriptionkey", "*token*", "auth", "bearer",
+        "codeverifier", "cookie", "csrf", "cvc", "cvv", "jwt", "otp", "pass", "pin", "samlrequest", "samlresponse",
+        "session", "sid", "sig", "sign", "ticket", "xauth", "xsrf",
+    ]
+    private static let listsOfPlaces: [(names: Set<String>, more: Set<String>)] = [
+        (HTTPDNSClient.Request.Redaction.standard.names, ["code", "cookie2", "key"]),
+        (
+            Monitor.Redaction().headerFields,
+            ["authentication-info", "proxy-authentication-info", "cookie2", "set-cookie", "set-cookie2"]
+        ),
+        (Monitor.Redaction().queryItems, ["code", "key"]),
+        (Monitor.Redaction().formFields, ["code"]),
+        (Monitor.Redaction().jsonFields, []),
+    ]
+
+    @Test("A name that was redacted in a place stays redacted there", arguments: listsOfPlaces)
+    func places(names: Set<String>, more: Set<String>) {
+        let secrets = SecretNames(names)
+        for name in Self.alwaysSecret.union(more) {
+            #expect(names.contains(name), "\(name)")
+            #expect(secrets.contains(name.replacing("*", with: "x").utf8), "\(name)")
+        }
+    }
+
     private static let secretFields = [
         "Authorization", "PROXY-authorization", "Cookie", "Set-Cookie", "X-Api-Key", "X-Auth-Token", "Private-Token",
         "X-Amz-Security-Token", "X-CSRF-Token", "X-Hub-Signature", "Authentication-Info", "Api_Key",
