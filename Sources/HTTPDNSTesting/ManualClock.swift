@@ -80,7 +80,7 @@ public final class ManualClock: TimeSource {
         }
     }
 
-    /// Returns as soon as at least `count` tasks sleep on the clock.
+    /// Returns as soon as at least `count` tasks sleep on the clock, or the waiting task is cancelled.
     public func sleepers(atLeast count: Int) async {
         let alarm = OneShot<Void>()
         let isReached = state.withLock { state in
@@ -88,6 +88,12 @@ public final class ManualClock: TimeSource {
             state.watchers.append(Watcher(count: count, alarm: alarm))
             return false
         }
-        if !isReached { await alarm.value() }
+        if isReached { return }
+        await withTaskCancellationHandler {
+            await alarm.value()
+        } onCancel: {
+            alarm.deliver(())
+            state.withLock { $0.watchers.removeAll { $0.alarm === alarm } }
+        }
     }
 }

@@ -48,4 +48,19 @@ struct ManualClockTests {
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(time.sleeperCount == 0)
     }
+
+    /// The clock has no sleeper, so nothing else can end the wait. The wait has begun or begins when it is cancelled.
+    @Test("A cancelled wait for sleepers ends immediately", .timeLimit(.minutes(1)), arguments: [false, true])
+    func cancelsWatchers(hasBegun: Bool) async {
+        let time = ManualClock()
+        let (begins, beginning) = AsyncStream.makeStream(of: Void.self)
+        let task = Task {
+            if hasBegun { beginning.finish() }
+            await time.sleepers(atLeast: 1)
+        }
+        if hasBegun { for await _ in begins {} }
+        task.cancel()
+        await task.value
+        #expect(task.isCancelled && time.sleeperCount == 0)
+    }
 }
