@@ -63,8 +63,8 @@ struct CommandFailure: Error, Sendable {
         CommandFailure(kind: .failed, code: code, message: message, hint: hint)
     }
 
-    static func outputFailed(_ message: String) -> CommandFailure {
-        var failure = CommandFailure.failed(code: "output-failed", message)
+    static func outputFailed(_ message: String, hint: String? = nil) -> CommandFailure {
+        var failure = CommandFailure.failed(code: "output-failed", message, hint: hint)
         failure.curlStatus = CurlExitStatus.writeFailed
         return failure
     }

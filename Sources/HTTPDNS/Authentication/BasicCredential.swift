@@ -21,7 +21,9 @@ enum BasicCredential {
     }
 
     /// Returns the value of the field. Its text is UTF-8 (RFC 7617 section 2.1).
-    static func value(user: String, password: String) -> String { "Basic \(Base64.text(Array("\(user):\(password)".utf8)))" }
+    static func value(user: String, password: String) -> String {
+        "Basic \(Base64.text(Array("\(user):\(password)".utf8)))"
+    }
 
     /// Returns the user information of a URL as an `Authorization` field.
     /// - Throws: ``HTTPDNSClientError`` with code `invalidURL`, for a user or password that the scheme cannot carry.

@@ -17,7 +17,7 @@ final class BodyDestination: Sendable {
     private let target: Target
 
     /// - Parameter path: The value of `-o`: a path, `-` for standard output, nil for no output.
-    /// - Throws: A usage failure when the file cannot be created, before any request is sent.
+    /// - Throws: A failure when the file cannot be created, before any request is sent.
     init(path: String?, standardOutput: StandardStream, option: String = "-o") throws(CommandFailure) {
         switch path {
         case nil: target = .nowhere
@@ -29,7 +29,7 @@ final class BodyDestination: Sendable {
     /// Opens a file that gets bytes behind those that it has. What arrives is there at once, so that it can be continued again.
     init(appendingTo path: String) throws(CommandFailure) {
         let descriptor = Foundation.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw .usage("-o \(path): \(SystemError.text(errno))") }
+        guard descriptor >= 0 else { throw .outputFailed("-o \(path): \(SystemError.text(errno))") }
         target = .stream(StandardStream(descriptor: descriptor))
     }
 
@@ -91,17 +91,17 @@ final class BodyDestination: Sendable {
         let type = attributes(of: path)?[.type] as? FileAttributeType
         if access(path, F_OK) == 0, type != .typeRegular {
             guard type != .typeDirectory else {
-                throw .usage("\(option) \(path) is a directory", hint: "give a file in it")
+                throw .outputFailed("\(option) \(path) is a directory", hint: "give a file in it")
             }
             // Devices and pipes (/dev/null) are written to, never replaced.
             let descriptor = Foundation.open(path, O_WRONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { throw .usage("\(option) \(path): \(SystemError.text(errno))") }
+            guard descriptor >= 0 else { throw .outputFailed("\(option) \(path): \(SystemError.text(errno))") }
             return .stream(StandardStream(descriptor: descriptor))
         }
         do throws(FileFault) {
             return .file(try ReplacedFile(path, isPrivate: isPrivate))
         } catch {
-            throw .usage(
+            throw .outputFailed(
                 "\(option) \(path): \(error.reason)",
                 hint: "give a file in a folder that exists and can be written to"
             )

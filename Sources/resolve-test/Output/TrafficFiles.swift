@@ -19,7 +19,7 @@ struct TrafficFiles: Sendable {
     ///   - archivePath: The value of `--har`.
     ///   - reportPath: The value of `--report`.
     ///   - body: The destination of the body, which is another file.
-    /// - Throws: A usage failure when a file cannot be created, before any request is sent.
+    /// - Throws: A failure when a file cannot be created, before any request is sent.
     init(archivePath: String?, reportPath: String?, body: BodyDestination) throws(CommandFailure) {
         archive = try Self.open("--har", archivePath, others: [body])
         report = try Self.open("--report", reportPath, others: [body, archive].compactMap(\.self))

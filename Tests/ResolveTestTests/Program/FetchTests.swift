@@ -441,14 +441,14 @@ struct FetchTests {
         let server = try RawServer(.readHead, Self.answer())
         let folder = try TemporaryFolder()
         let old = try folder.write("old", to: "old")
-        for (arguments, message) in [
-            ([option, folder.path("none/a")], "\(option) \(folder.path("none/a")): No such file or directory"),
-            ([option, folder.path], "\(option) \(folder.path) is a directory"),
-            ([option, ""], "\(option) has no value"), ([option, "-"], "\(option) - is not possible"),
-            (["-o", old, option, old], "\(option) \(old) is the file of another option too"),
-        ] {
+        for (arguments, status, message) in [
+            ([option, folder.path("none/a")], 23, "\(option) \(folder.path("none/a")): No such file or directory"),
+            ([option, folder.path], 23, "\(option) \(folder.path) is a directory"),
+            ([option, ""], 2, "\(option) has no value"), ([option, "-"], 2, "\(option) - is not possible"),
+            (["-o", old, option, old], 2, "\(option) \(old) is the file of another option too"),
+        ] as [([String], Int32, String)] {
             let result = try await fetch(server, arguments)
-            #expect(result.status == 2 && result.error.contains(message), "\(result.error)")
+            #expect(result.status == status && result.error.contains(message), "\(result.error)")
         }
         #expect(server.connections.isEmpty && folder.read("old") == "old")
         #expect(try folder.names == ["old"])
