@@ -73,13 +73,29 @@ struct GoldenProgramTests {
         return folder
     }
 
-    private static func output(_ run: Run, _ form: Form, in folder: TemporaryFolder) async throws -> CommandResult {
+    /// - Parameters:
+    ///   - before: Commands of the shell before the run.
+    ///   - file: A file that gets what the terminal shows; nil for none.
+    private static func output(
+        _ run: Run,
+        _ form: Form,
+        in folder: TemporaryFolder,
+        before: String = "",
+        to file: String? = nil
+    ) async throws -> CommandResult {
         var environment = ["TERM": "xterm", "LANG": "C.UTF-8", "LC_ALL": "", "LC_CTYPE": ""]
         environment.merge(form.environment) { $1 }
-        let line = "cd '\(folder.path)'; exec '\(Program.path)' \(run.line)"
+        let line = "cd '\(folder.path)'; \(before) exec '\(Program.path)' \(run.line)"
         var command = Program.command([], environment: environment)
         if let columns = form.columns {
-            (command.program, command.arguments) = ("script", ["-qec", "stty cols \(columns); \(line)", "/dev/null"])
+            (command.program, command.arguments) = (
+                "sh",
+                [
+                    "-c", "exec script -qec \"$0\" /dev/null\(file == nil ? "" : " > \"$1\"")",
+                    "stty cols \(columns); \(line)",
+                ]
+                    + [file].compactMap(\.self)
+            )
         } else {
             (command.program, command.arguments) = ("sh", ["-c", line])
         }
@@ -108,6 +124,60 @@ struct GoldenProgramTests {
         }
         try Golden.compare(run.name, sections)
     }
+
+    #if LocalProvider
+    /// Starts a local provider, queries it, replaces its file by one with a mistake, and ends it.
+    private static func served(_ form: Form) async throws -> String {
+        let folder = try TemporaryFolder()
+        let mappings = "mappings: { one.test: 127.0.0.7, \"*.two.test\": 203.0.113.7 }\n"
+        let faults = "serve: { hosts: { slow.test: { delay: 1ms, fail: 503 } } }\n"
+        _ = try folder.write("version: 1\n\(mappings)\(faults)", to: "served.yaml")
+        let file = try folder.write("", to: "output")
+        func awaitLine(_ part: String) async throws -> String {
+            let found = try await watch(file, within: .seconds(60)) {
+                try LogFile(path: file).lines(since: .beginning).map(String.init).first { $0.contains(part) }
+            }
+            return try #require(found, "no line with \(part)")
+        }
+        let begin = "echo $$ > pid; exec > output 2>&1;"
+        async let run = output(
+            Run(name: "serve", line: "serve served.yaml -v --port 0"),
+            form,
+            in: folder,
+            before: form.columns == nil ? begin : "echo $$ > pid;",
+            to: form.columns == nil ? nil : file
+        )
+        // The last line of the start.
+        _ = try await awaitLine("note: ")
+        let port = try #require(try await awaitLine("listening").firstMatch(of: /127\.0\.0\.1:([0-9]+)/)?.1)
+        for (path, line) in [
+            ("/resolve?name=one.test&type=1", "json-google one.test"), ("/v2/d?id=1&m=0&dn=slow.test", "slow.test"),
+            ("/resolve?name=three.test&type=28", "three.test"), ("/nothing", " 404 "),
+        ] {
+            _ = try await Command("curl", ["-s", "--noproxy", "*", "http://127.0.0.1:\(port)\(path)"]).run()
+            _ = try await awaitLine(line)
+        }
+        try folder.replace("served.yaml", with: "version: 1\nnope: 1\n")
+        _ = try await awaitLine("reload")
+        kill(try #require(folder.read("pid").flatMap { Int32($0.dropLast()) }), SIGTERM)
+        let status = try await run.status
+        #expect(status == 143)
+        return try #require(folder.read("output")).replacing(folder.path, with: "FOLDER")
+            .replacing("127.0.0.1:\(port)", with: "127.0.0.1:PORT")
+            .replacing(#/^[0-9]{2}:[0-9]{2}:[0-9]{2} /#.anchorsMatchLineEndings(), with: "HH:MM:SS ")
+    }
+
+    @Test("The output of serve is that of the file", .enabled(if: Command.find("script") != nil))
+    func serve() async throws {
+        var sections: [Golden.Section] = []
+        for form in Self.forms {
+            let text = try await Self.served(form)
+            #expect(!text.contains("\u{1B}") && text.utf8.allSatisfy { $0 < 0x80 }, "\(form.heading)")
+            sections.append(.init(heading: form.heading, text: text))
+        }
+        try Golden.compare("serve", sections)
+    }
+    #endif
 
     /// Without a message, as other programs end.
     @Test(
