@@ -174,6 +174,17 @@ extension HTTPDNSTrust {
         package enum Place: Hashable, Sendable {
             case file(String)
             case environment(String)
+            case closure(Closure)
+        }
+
+        /// A closure that returns a password. Two of them are equal if they are the same object.
+        package final class Closure: Hashable, Sendable {
+            package let text: @Sendable () -> String
+
+            init(_ text: @escaping @Sendable () -> String) { self.text = text }
+
+            package static func == (left: Closure, right: Closure) -> Bool { left === right }
+            package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
         }
 
         package let place: Place
@@ -188,11 +199,17 @@ extension HTTPDNSTrust {
             HTTPDNSTrust.KeyPassword(place: .environment(name))
         }
 
+        /// Returns a closure as the source. It must return quickly, from memory.
+        package static func closure(_ text: @escaping @Sendable () -> String) -> HTTPDNSTrust.KeyPassword {
+            HTTPDNSTrust.KeyPassword(place: .closure(Closure(text)))
+        }
+
         /// The source of the password, never its value.
         public var description: String {
             switch place {
             case .file(let path): "password in the file \(path)"
             case .environment(let name): "password in the environment variable \(name)"
+            case .closure: "password from a closure"
             }
         }
     }

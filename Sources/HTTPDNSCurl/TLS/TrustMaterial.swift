@@ -81,6 +81,8 @@ final class TrustMaterial: @unchecked Sendable {
                 throw unusable("the key's password: the environment variable \(name) is not set")
             }
             return value
+        case .closure(let closure):
+            return closure.text()
         case .file(let path):
             var bytes: [UInt8]
             do {

@@ -108,8 +108,7 @@ extension CurlConnectionOptions {
         }
     }
 
-    /// Returns the certificate of `-E FILE[:PASSWORD]`. The password goes to an environment variable of this process, since the
-    /// settings take it from there.
+    /// Returns the certificate of `-E FILE[:PASSWORD]`.
     private func clientCertificate() -> HTTPDNSTrust.ClientCertificate? {
         guard let certificate else { return nil }
         var file = certificate
@@ -118,9 +117,11 @@ extension CurlConnectionOptions {
             file = String(certificate[..<colon])
             password = password ?? String(certificate[certificate.index(after: colon)...])
         }
-        let variable = "RESOLVE_TEST_KEY_PASSWORD"
-        if let password { setenv(variable, password, 1) }
-        return .init(certificateFile: file, keyFile: key, keyPassword: password.map { _ in .environment(variable) })
+        return .init(
+            certificateFile: file,
+            keyFile: key,
+            keyPassword: password.map { password in .closure { password } }
+        )
     }
 }
 

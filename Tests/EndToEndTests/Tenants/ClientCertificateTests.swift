@@ -63,7 +63,7 @@ struct ClientCertificateTests {
         #expect(direct[0].connection == direct[1].connection, "the one between has not ended it")
     }
 
-    @Test("An encrypted key is opened with a password from a file or the environment")
+    @Test("An encrypted key is opened with a password of a file, a variable or a closure")
     func encrypted() async throws {
         let rig = try await ServerRig.shared()
         var configuration = try rig.tenant("tenant-a")
@@ -74,6 +74,14 @@ struct ClientCertificateTests {
             #expect(seen == (200, "CN=tenant-a"))
         }
         #expect(!"\(configuration.trust)".contains("a password with spaces"))
+        configuration.trust.clientCertificate?.keyPassword = .closure { "a password with spaces" }
+        do {
+            let seen = try await ask(configuration, "/health?key=closure")
+            #expect(seen == (200, "CN=tenant-a"))
+        }
+        var dumped = ""
+        dump(configuration.trust, to: &dumped)
+        #expect(!"\(configuration.trust)\(dumped)".contains("a password with spaces"))
         // A variable that every process has.
         let folder = try TemporaryFolder()
         let made = try await Command(

@@ -294,4 +294,24 @@ struct ServerTests {
         #expect(result.output == "")
         #expect(FileManager.default.contents(atPath: "\(folder.path)/a.jpg")?.count == 1024)
     }
+
+    @Test("A key is opened with the password of --pass or -E", arguments: [true, false])
+    func keyPassword(isSeparate: Bool) async throws {
+        let rig = try await ServerRig.shared()
+        let password = "a password with spaces"
+        let certificate = rig.certificateFile("tenant-a.pem")
+        func result(_ password: String) async throws -> CommandResult {
+            let own = isSeparate ? ["-E", certificate, "--pass", password] : ["-E", "\(certificate):\(password)"]
+            return try await Program.run(
+                ["fetch", "https://tenant.test:\(rig.tlsPort)/health?\(isSeparate)", "--map", "tenant.test=127.0.0.2"]
+                    + ["--cacert", rig.certificateFile("tenant-ca-a.pem"), "-s", "-S", "-w", "%{http_code}"] + own
+                    + ["--key", rig.certificateFile("tenant-a.encrypted.key"), "-o", "/dev/null"]
+            )
+        }
+        let right = try await result(password)
+        #expect(right.status == 0 && right.output == "200", "\(right)")
+        let wrong = try await result("wrong-canary")
+        #expect(wrong.status == 2 && wrong.error.contains("password is wrong"), "\(wrong)")
+        #expect(!wrong.error.contains("canary"))
+    }
 }
