@@ -20,6 +20,8 @@ package struct CallDetails: Sendable {
         package var source: HTTPDNSResolver.Resolution.Source?
         /// The addresses and ports in the order of the attempts.
         package var addresses: [HTTPDNSEndpoint]
+        /// The address and port of this machine on the connection; nil for a hop without one.
+        package var localEndpoint: HTTPDNSEndpoint?
     }
 
     /// The parts of a request of a hop. A copy of a whole request would cost four times as much.

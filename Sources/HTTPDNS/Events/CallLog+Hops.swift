@@ -58,6 +58,12 @@ extension HTTPDNSClient.CallRecord.Hop {
 }
 
 extension CallLog.Sending {
+    /// The local end of the connection of the attempt that got the response, or of the last one.
+    var localEndpoint: HTTPDNSEndpoint? {
+        let attempts = notes.flatMap(\.attempts)
+        return (attempts.last { $0.responseHeadBytes > 0 } ?? attempts.last)?.localEndpoint
+    }
+
     /// Adds the bytes and times that the loop has noted.
     mutating func addBytes() {
         let attempts = notes.flatMap(\.attempts)

@@ -441,7 +441,8 @@ struct CallLog: Sendable {
                     request: sendings[index].request ?? whole,
                     response: sendings[index].response,
                     source: sendings[index].source,
-                    addresses: sendings[index].addresses ?? []
+                    addresses: sendings[index].addresses ?? [],
+                    localEndpoint: sendings[index].localEndpoint
                 )
             }
         }

@@ -92,7 +92,7 @@ final class ObservedCall: Sendable {
 
     /// Returns the notes for a transfer that begins.
     func beginTransfer(_ sending: Int) -> TransferNotes {
-        let notes = TransferNotes()
+        let notes = TransferNotes(keepsLocalEndpoints: keepsDetails)
         note { log, now in log.beginTransfer(sending, notes, at: now) }
         return notes
     }

@@ -29,11 +29,15 @@ package final class TransferNotes: Sendable {
         package var responseHeadBytes: Int
         /// The received bytes of the response body, before decoding.
         package var responseBodyBytes: Int
+        /// The address and port of this machine on the connection; `nil` without a connection, and unless the notes keep it.
+        package var localEndpoint: HTTPDNSEndpoint?
     }
 
+    /// Whether attempts have their local endpoints.
+    fileprivate let keepsLocalEndpoints: Bool
     private let noted = Lock<[Attempt]>([])
 
-    package init() {}
+    package init(keepsLocalEndpoints: Bool = false) { self.keepsLocalEndpoints = keepsLocalEndpoints }
 
     /// The attempts so far, in the order of their starts.
     package var attempts: [Attempt] {
@@ -77,7 +81,8 @@ extension EasyHandle {
                 requestHeadBytes: request.head,
                 requestBodyBytes: request.body,
                 responseHeadBytes: long(CURLINFO_HEADER_SIZE),
-                responseBodyBytes: receivedBodyBytes
+                responseBodyBytes: receivedBodyBytes,
+                localEndpoint: notes.keepsLocalEndpoints ? localEndpoint : nil
             ),
             at: &noteIndex
         )
@@ -90,5 +95,15 @@ extension EasyHandle {
         guard methodOptions.sendsBodyWithHead else { return (count, sentBytes) }
         let body = Int(microseconds(CURLINFO_SIZE_UPLOAD_T))
         return (count - body, body)
+    }
+
+    /// The address and port of this machine on the connection (CURLINFO_LOCAL_IP).
+    private var localEndpoint: HTTPDNSEndpoint? {
+        var text: UnsafePointer<CChar>?
+        guard ccurl_get_string(curl, CURLINFO_LOCAL_IP, &text) == CURLE_OK, let text,
+            let address = HTTPDNSAddress(String(cString: text)),
+            let port = UInt16(exactly: long(CURLINFO_LOCAL_PORT)), port > 0
+        else { return nil }
+        return HTTPDNSEndpoint(address: address, port: port)
     }
 }

@@ -78,6 +78,7 @@ struct FetchCommand: Subcommand {
             destination: destination,
             heads: heads,
             exchanges: exchanges,
+            needsRecord: writeOut?.needsRecord == true,
             settings: settings
         )
         var outcome = WriteOut.Values(url: url, request: request, fileName: body.path)
@@ -103,6 +104,8 @@ struct FetchCommand: Subcommand {
         var destination: BodyDestination
         var heads: BodyDestination?
         var exchanges: ExchangeRecorder
+        /// Whether `-w` prints values of the record of the call.
+        var needsRecord: Bool
         var settings: ClientSettings
     }
 
@@ -209,12 +212,21 @@ struct FetchCommand: Subcommand {
         _ outcome: inout WriteOut.Values,
         console: Console
     ) async throws -> FetchReport {
+        let recorded = Lock<(record: HTTPDNSClient.CallRecord, details: CallDetails)?>(nil)
+        if call.needsRecord {
+            _ = client.recordCalls(bodyLimit: 0) { record, details in recorded.withLock { $0 = (record, details) } }
+        }
+        // The record is there when the call has failed, or its body has ended.
+        func noteRecord() {
+            if let call = recorded.withLock({ $0 }) { outcome.take(call.record, call.details) }
+        }
         let start = ContinuousClock.now
         let response: HTTPDNSClient.Response
         do {
             response = try await client.execute(call.request)
         } catch {
             outcome.takeFailure(error, total: start.duration(to: .now), call.exchanges, call.settings)
+            noteRecord()
             // The redirects, for example, before the one that was not followed.
             try write(heads: call.exchanges.heads.joined(), of: call, on: console)
             try call.heads?.finish()
@@ -236,6 +248,7 @@ struct FetchCommand: Subcommand {
         var received = 0
         func note(_ total: Duration) {
             outcome.take(response, received: received, total: total, call.request, call.exchanges, call.settings)
+            noteRecord()
         }
         do {
             for try await chunk in response.body {

@@ -97,6 +97,21 @@ extension WriteOut.Values {
         if last.isRedirect, !isRefused { self["num_redirects"] = .integer(recorder.redirectCount + 1) }
     }
 
+    /// Takes the values of the record of the call: the bytes of all heads, and the local end of the last connection.
+    mutating func take(_ record: HTTPDNSClient.CallRecord, _ details: CallDetails) {
+        self["size_header"] = .integer(record.hops.reduce(0) { $0 + Int($1.responseHeadBytes ?? 0) })
+        // curl counts a body in memory, which it sends together with the head, and no file.
+        let hasBodyInMemory = details.request.body.knownLength != nil
+        self["size_request"] = .integer(
+            record.hops.reduce(0) { sum, hop in
+                sum + Int(hop.requestHeadBytes ?? 0) + (hasBodyInMemory ? Int(hop.requestBodyBytes ?? 0) : 0)
+            }
+        )
+        guard let local = details.hops.last?.localEndpoint else { return }
+        self["local_ip"] = .text(local.address.description)
+        self["local_port"] = .integer(Int(local.port))
+    }
+
     private mutating func take(
         _ record: ExchangeRecorder.Record,
         total: Duration,

@@ -52,6 +52,14 @@ struct WriteOut: Sendable {
     /// The variables.
     static let names: Set<String> = Values.names.union(["header_json", "json", "onerror", "stderr", "stdout"])
 
+    /// Whether the text needs the values that only the record of the call has.
+    var needsRecord: Bool {
+        pieces.contains { piece in
+            guard case .variable(let name) = piece else { return false }
+            return name == "json" || Values.namesOfRecord.contains(name)
+        }
+    }
+
     /// Prints the text.
     func write(_ values: Values, on console: Console) throws(CommandFailure) {
         let terminals = (output: console.standardOutput.isTerminal, error: console.standardError.isTerminal)
@@ -116,6 +124,9 @@ extension WriteOut {
             "time_connect", "time_namelookup", "time_pretransfer", "time_redirect", "time_starttransfer", "time_total",
             "url", "url_effective", "urlnum",
         ]
+
+        /// The variables whose values are in the record of the call.
+        static let namesOfRecord: Set<String> = ["local_ip", "local_port", "size_header", "size_request"]
 
         private(set) var values: [String: Value] = [:]
         /// The header fields, with their names in lower case, in the order of their first appearance.

@@ -137,7 +137,7 @@ struct GoldenProgramTests {
             let found = try await watch(file, within: .seconds(60)) {
                 try LogFile(path: file).lines(since: .beginning).map(String.init).first { $0.contains(part) }
             }
-            return try #require(found, "no line with \(part)")
+            return try #require(found, "no line with \(part): \(folder.read("output") ?? "")")
         }
         let begin = "echo $$ > pid; exec > output 2>&1;"
         async let run = output(
@@ -154,7 +154,8 @@ struct GoldenProgramTests {
             ("/resolve?name=one.test&type=1", "json-google one.test"), ("/v2/d?id=1&m=0&dn=slow.test", "slow.test"),
             ("/resolve?name=three.test&type=28", "three.test"), ("/nothing", " 404 "),
         ] {
-            _ = try await Command("curl", ["-s", "--noproxy", "*", "http://127.0.0.1:\(port)\(path)"]).run()
+            let result = try await Command("curl", ["-sS", "--noproxy", "*", "http://127.0.0.1:\(port)\(path)"]).run()
+            #expect(result.status == 0, "\(result)")
             _ = try await awaitLine(line)
         }
         try folder.replace("served.yaml", with: "version: 1\nnope: 1\n")

@@ -110,6 +110,17 @@ struct CurlLinesTests {
         Line("--proto-redir =https 'HTTP/redirect/302?to=HTTP/text.txt'"),
         Line("--pinnedpubkey '' TLS/text.txt", 2, difference: "an empty `--pinnedpubkey` is a usage error"),
         Line("--pinnedpubkey ';' TLS/text.txt", 2, difference: "an empty `--pinnedpubkey` is a usage error"),
+        Line("-o missing/page.txt HTTP/text.txt", 23),
+        Line("-o . HTTP/text.txt", 23),
+        Line("-so /dev/null -A a/1 -w '%{size_header} %{size_request} %{local_ip}' HTTP/text.txt"),
+        Line("-so /dev/null -A a/1 -w '%{size_header} %{size_request} %{local_ip}' TLS/text.txt"),
+        Line("-so /dev/null -A a/1 -w '%{size_header} %{size_request} %{size_upload}' -d a=1 HTTP/echo"),
+        Line("-so /dev/null -A a/1 -w '%{size_header} %{size_request}' -H Expect: -T data.txt HTTP/upload"),
+        Line("-sL -o /dev/null -A a/1 -w '%{size_header} %{size_request}' HTTP/hops/3"),
+        Line(
+            "-so /dev/null -A a/1 -w '%{size_header} %{size_request} %{local_ip} %{local_port}' http://127.0.0.1:1/",
+            7
+        ),
         Line("-O HTTP/", 2, difference: "usage errors are 2: nothing was sent"),
         Line("ftp://127.0.0.1:1/", 2, difference: "usage errors are 2: nothing was sent"),
         Line("http://one.test:99999/", 2, difference: "usage errors are 2: nothing was sent"),

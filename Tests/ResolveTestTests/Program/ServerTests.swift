@@ -295,6 +295,22 @@ struct ServerTests {
         #expect(FileManager.default.contents(atPath: "\(folder.path)/a.jpg")?.count == 1024)
     }
 
+    @Test("The local address and port of -w are those that the server saw", arguments: ["/a.jpg", "/hops/2"])
+    func localEnd(path: String) async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.accessLogMark()
+        let host = "local-end-\(path.utf8.count).wild.test"
+        let url = "https://\(host):\(rig.tlsPort)\(path)"
+        let result = try await Program.run(
+            ["fetch", url, "-sL", "-o", "/dev/null", "-w", "%{local_ip} %{local_port} %{num_connects}"]
+                + ["--map", "\(host)=127.0.0.2", "--cacert", rig.certificateAuthorityFile]
+        )
+        let line = try #require(
+            try await rig.awaitAccessLog(since: mark) { $0.sni == host && $0.status == 200 }.last
+        )
+        #expect(result.status == 0 && result.output == "\(line.client) \(line.clientPort) 1", "\(result) \(line)")
+    }
+
     @Test("A key is opened with the password of --pass or -E", arguments: [true, false])
     func keyPassword(isSeparate: Bool) async throws {
         let rig = try await ServerRig.shared()
