@@ -16,12 +16,27 @@ package struct CallDetails: Sendable {
         package var request: SentRequest
         /// The response head as the steps inside the call returned it; nil without a response.
         package var response: HTTPResponse?
+        /// The rewritten request with the addresses of the last attempts; nil for a hop that was not rewritten.
+        package var rewritten: HTTPDNSRewriter.RewrittenRequest?
         /// The source of the addresses; nil for a hop that was not resolved.
         package var source: HTTPDNSResolver.Resolution.Source?
-        /// The addresses and ports in the order of the attempts.
+        /// The addresses and ports in the order of the attempts: that of the transport once it has begun.
         package var addresses: [HTTPDNSEndpoint]
         /// The address and port of this machine on the connection; nil for a hop without one.
         package var localEndpoint: HTTPDNSEndpoint?
+        /// The connection of the last attempt; nil when no connection was made or found.
+        package var connection: Connection?
+    }
+
+    /// A connection that a hop used, also one without a response.
+    package struct Connection: Sendable {
+        package var endpoint: HTTPDNSEndpoint
+        /// Whether it had been used before.
+        package var isReused: Bool
+        /// The result of the TLS handshake; nil in clear text.
+        package var tls: HTTPDNSClient.Exchange.TLSParameters?
+        /// The certificates of the server, if they are kept.
+        package var peerCertificates: [HTTPDNSClient.Exchange.PeerCertificate]
     }
 
     /// The parts of a request of a hop. A copy of a whole request would cost four times as much.

@@ -19,6 +19,8 @@ extension CallLog {
         /// The addresses of its last event ``Event/Kind/resolved``, and their source.
         var addresses: [HTTPDNSEndpoint]?
         var source: HTTPDNSResolver.Resolution.Source?
+        /// The last rewritten request.
+        var rewritten: HTTPDNSRewriter.RewrittenRequest?
         /// The request and the response head; nil without details.
         var request: CallDetails.SentRequest?
         var response: HTTPResponse?
@@ -73,5 +75,24 @@ extension CallLog.Sending {
         hop.responseHeadBytes = attempts.reduce(0) { $0 + Int64($1.responseHeadBytes) }
         hop.responseBodyBytes = attempts.reduce(0) { $0 + Int64($1.responseBodyBytes) }
         if let last = attempts.last(where: { $0.responseHeadBytes > 0 }) ?? attempts.last { hop.timings = last.timings }
+    }
+    /// Returns the addresses in the order of the attempts. The order of a proxy's own addresses is another one.
+    var addressesInOrder: [HTTPDNSEndpoint] {
+        let given = addresses ?? []
+        let order = notes.last?.endpointsInOrder ?? []
+        return !order.isEmpty && order.allSatisfy(given.contains) ? order : given
+    }
+
+    /// The connection of the last attempt that had one.
+    var connection: CallDetails.Connection? {
+        let attempt = notes.flatMap(\.attempts).last { $0.sentAt != nil || ![.connect, .queue].contains($0.phase) }
+        return attempt.map { attempt in
+            CallDetails.Connection(
+                endpoint: attempt.endpoint,
+                isReused: !attempt.opensConnection,
+                tls: attempt.tls,
+                peerCertificates: attempt.peerCertificates
+            )
+        }
     }
 }

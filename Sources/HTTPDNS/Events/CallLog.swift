@@ -198,6 +198,7 @@ struct CallLog: Sendable {
         sendings[index].hop.port = rewritten.content.url.port
         // The system resolver's addresses after a fallback have no route.
         if let route = rewritten.resolution.route { sendings[index].hop.route = route.pattern.description }
+        if details != nil { sendings[index].rewritten = rewritten }
         guard !rewritten.isUnresolved, sendings[index].addresses != rewritten.addresses else { return }
         sendings[index].addresses = rewritten.addresses
         sendings[index].source = rewritten.source
@@ -440,9 +441,11 @@ struct CallLog: Sendable {
                 CallDetails.Hop(
                     request: sendings[index].request ?? whole,
                     response: sendings[index].response,
+                    rewritten: sendings[index].rewritten,
                     source: sendings[index].source,
-                    addresses: sendings[index].addresses ?? [],
-                    localEndpoint: sendings[index].localEndpoint
+                    addresses: sendings[index].addressesInOrder,
+                    localEndpoint: sendings[index].localEndpoint,
+                    connection: sendings[index].connection
                 )
             }
         }

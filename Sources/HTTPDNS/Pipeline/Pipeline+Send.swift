@@ -25,7 +25,7 @@ struct FixedHop {
 extension FixedHop {
     /// Removes the endpoints whose HTTPS records offer no version that the request allows (RFC 9460 section 7.1.2).
     /// - Throws: ``HTTPDNSClientError`` with code `resolveFailed` when none is left.
-    fileprivate mutating func keepEndpoints(
+    mutating func keepEndpoints(
         offering versions: HTTPDNSClient.AllowedVersions
     ) throws(HTTPDNSClientError) {
         let content = rewritten.content
@@ -133,7 +133,7 @@ extension Pipeline {
     }
 
     /// Returns the versions that a request allows.
-    private func versions(of request: HTTPDNSClient.Request, by settings: SharedCallSettings)
+    func versions(of request: HTTPDNSClient.Request, by settings: SharedCallSettings)
         -> HTTPDNSClient.AllowedVersions
     {
         request.own?.options.versions.inheriting(from: settings.values.versions) ?? settings.values.versions

@@ -74,41 +74,85 @@ extension EndpointOrder {
     }
 }
 
+extension EndpointOrder {
+    /// Whether each request draws an order of its own.
+    package var isRandom: Bool { self == .random }
+
+    /// Returns the endpoints in the order in which a transport without earlier requests tries them. A random order is not drawn:
+    /// the endpoints keep the given one.
+    /// - Parameters:
+    ///   - url: The URL of the request.
+    ///   - connectsToEndpoints: Whether the client connects to the endpoints itself, and no proxy does.
+    package func inFirstRequest(
+        _ endpoints: [HTTPDNSEndpoint],
+        to url: ParsedURL,
+        connectsToEndpoints: Bool
+    ) -> [HTTPDNSEndpoint] {
+        var routes = RouteProbe(RouteProbe.systemHasRoute)
+        return ordered(
+            EndpointOrder.unique(endpoints),
+            by: SharedEndpointMemory(),
+            for: RaceOrigin(host: url.host, port: url.port),
+            routes: &routes,
+            connectsToEndpoints: connectsToEndpoints,
+            at: 0,
+            // It leaves each endpoint at its index, see ``shuffled(_:random:)``.
+            random: { 1 }
+        )
+    }
+
+    /// Returns the endpoints in this order, apart from their health.
+    /// - Parameters:
+    ///   - memory: The measurements of endpoints, which stay as they are.
+    ///   - random: A function that returns a number in 0..<1.
+    fileprivate func ordered(
+        _ endpoints: [HTTPDNSEndpoint],
+        by memory: SharedEndpointMemory,
+        for origin: RaceOrigin,
+        routes: inout RouteProbe,
+        connectsToEndpoints: Bool,
+        at now: Int64,
+        random: () -> Double
+    ) -> [HTTPDNSEndpoint] {
+        let hasBothFamilies = endpoints.dropFirst().contains { $0.address.family != endpoints[0].address.family }
+        // A proxy may have routes that this machine lacks.
+        func withRoute(_ endpoints: [HTTPDNSEndpoint]) -> [HTTPDNSEndpoint] {
+            guard connectsToEndpoints, hasBothFamilies, !routes.hasIPv6(at: now) else { return endpoints }
+            return EndpointOrder.withRoute(endpoints) { routes.hasRoute(to: $0, at: now) }
+        }
+        switch self {
+        case .given: return endpoints
+        case .adaptive(let first):
+            var endpoints = endpoints
+            if hasBothFamilies {
+                let hasIPv6 = routes.hasIPv6(at: now)
+                endpoints = EndpointOrder.interleaved(withRoute(endpoints), first: first ?? (hasIPv6 ? .v6 : .v4))
+            }
+            return memory.lastCarrier(for: origin).map { EndpointOrder.leading(with: $0, endpoints) } ?? endpoints
+        case .roundRobin: return withRoute(memory.byTurns(endpoints, for: origin))
+        case .random: return withRoute(EndpointOrder.shuffled(endpoints, random: random))
+        case .fastest: return withRoute(memory.byLatency(endpoints, for: origin, at: now))
+        }
+    }
+}
+
 // The order of a request's endpoints, and the probes of endpoints beside it.
 extension TransportLoop {
     func endpointsInOrder(of transfer: Transfer) -> [HTTPDNSEndpoint] {
-        var endpoints = EndpointOrder.unique(transfer.request.endpoints)
-        let origin = RaceOrigin(transfer)
-        switch transfer.order {
-        case .given: break
-        case .adaptive(let first):
-            if hasBothFamilies(endpoints) {
-                let hasIPv6 = routeProbe.hasIPv6(at: now)
-                endpoints = withRoute(endpoints, of: transfer)
-                endpoints = EndpointOrder.interleaved(endpoints, first: first ?? (hasIPv6 ? .v6 : .v4))
-            }
-            if let last = memory.lastCarrier(for: origin) { endpoints = EndpointOrder.leading(with: last, endpoints) }
-        case .roundRobin: endpoints = withRoute(memory.byTurns(endpoints, for: origin), of: transfer)
-        case .random:
-            endpoints = withRoute(EndpointOrder.shuffled(endpoints, random: configuration.random), of: transfer)
-        case .fastest: endpoints = withRoute(memory.byLatency(endpoints, for: origin, at: now), of: transfer)
-        }
-        guard transfer.request.connectsToEndpoints else { return endpoints }
-        return mailbox.health.withLock { [endpoints, time] in
+        let connectsToEndpoints = transfer.request.connectsToEndpoints
+        let endpoints = transfer.order.ordered(
+            EndpointOrder.unique(transfer.request.endpoints),
+            by: memory,
+            for: RaceOrigin(transfer),
+            routes: &routeProbe,
+            connectsToEndpoints: connectsToEndpoints,
+            at: now,
+            random: configuration.random
+        )
+        guard connectsToEndpoints else { return endpoints }
+        return mailbox.health.withLock { [time] in
             $0.ordered(endpoints, for: transfer.request.url.host, at: time)
         }
-    }
-
-    private func hasBothFamilies(_ endpoints: [HTTPDNSEndpoint]) -> Bool {
-        endpoints.dropFirst().contains { $0.address.family != endpoints[0].address.family }
-    }
-
-    /// Returns the endpoints that this machine has a route to; all of them when a proxy connects to them.
-    private func withRoute(_ endpoints: [HTTPDNSEndpoint], of transfer: Transfer) -> [HTTPDNSEndpoint] {
-        guard transfer.request.connectsToEndpoints, hasBothFamilies(endpoints), !routeProbe.hasIPv6(at: now) else {
-            return endpoints
-        }
-        return EndpointOrder.withRoute(endpoints) { routeProbe.hasRoute(to: $0, at: now) }
     }
 
     /// Notes that a request begins with the first of these endpoints.

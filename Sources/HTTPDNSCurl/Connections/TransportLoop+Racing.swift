@@ -26,6 +26,7 @@ extension TransportLoop {
 
     func startRace(_ transfer: Transfer) {
         let endpoints = endpointsInOrder(of: transfer)
+        transfer.notes?.note(order: endpoints)
         let run = RaceRun(transfer, endpoints: endpoints, startedAt: now)
         transfer.race = run
         probe(insteadOf: endpoints[0], endpoints, for: transfer)

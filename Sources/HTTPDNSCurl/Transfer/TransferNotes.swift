@@ -21,6 +21,10 @@ package final class TransferNotes: Sendable {
         /// The time at which its request was sent; `nil` when nothing was sent.
         package var sentAt: MonotonicTime?
         package var timings: HTTPDNSTransfer.Timings
+        /// The result of the TLS handshake of its connection; `nil` in clear text, and before a request is sent.
+        package var tls: HTTPDNSTransfer.TLSParameters?
+        /// The certificates of the server, if they are kept.
+        package var peerCertificates: [HTTPDNSTransfer.PeerCertificate]
         /// The bytes of the request head, as libcurl counts them.
         package var requestHeadBytes: Int
         /// The bytes of the request body.
@@ -35,13 +39,24 @@ package final class TransferNotes: Sendable {
 
     /// Whether attempts have their local endpoints.
     fileprivate let keepsLocalEndpoints: Bool
-    private let noted = Lock<[Attempt]>([])
+
+    private struct State {
+        var attempts: [Attempt] = []
+        var endpoints: [HTTPDNSEndpoint] = []
+    }
+
+    private let noted = Lock(State())
 
     package init(keepsLocalEndpoints: Bool = false) { self.keepsLocalEndpoints = keepsLocalEndpoints }
 
+    /// The endpoints of the transfer in the order of its attempts; empty for a single endpoint, and before the start.
+    package var endpointsInOrder: [HTTPDNSEndpoint] { noted.withLock { $0.endpoints } }
+
+    func note(order endpoints: [HTTPDNSEndpoint]) { noted.withLock { $0.endpoints = endpoints } }
+
     /// The attempts so far, in the order of their starts.
     package var attempts: [Attempt] {
-        noted.withLock { $0 }.sorted { $0.startedAt < $1.startedAt }
+        noted.withLock { $0.attempts }.sorted { $0.startedAt < $1.startedAt }
     }
 
     /// Adds an attempt, or replaces the earlier facts of it.
@@ -49,17 +64,17 @@ package final class TransferNotes: Sendable {
     func note(_ attempt: Attempt, at index: inout Int) {
         index = noted.withLock { [index] noted in
             guard index < 0 else {
-                let race = noted[index].timings.race
-                noted[index] = attempt
+                let race = noted.attempts[index].timings.race
+                noted.attempts[index] = attempt
                 // The loop forgets the race of a transfer before it notes its attempt for the last time.
                 if attempt.timings.race == nil, let race {
-                    noted[index].timings.race = race
-                    noted[index].timings.total = attempt.timings.total.map { $0 + race }
+                    noted.attempts[index].timings.race = race
+                    noted.attempts[index].timings.total = attempt.timings.total.map { $0 + race }
                 }
                 return index
             }
-            noted.append(attempt)
-            return noted.count - 1
+            noted.attempts.append(attempt)
+            return noted.attempts.count - 1
         }
     }
 }
@@ -78,6 +93,8 @@ extension EasyHandle {
                 opensConnection: hasOpenedConnection || connects > 0,
                 sentAt: mayHaveBeenSent ? MonotonicTime(nanoseconds: sentAt) : nil,
                 timings: timings,
+                tls: connection?.tls,
+                peerCertificates: loop.configuration.keepsPeerCertificates ? connection?.chain ?? [] : [],
                 requestHeadBytes: request.head,
                 requestBodyBytes: request.body,
                 responseHeadBytes: long(CURLINFO_HEADER_SIZE),

@@ -24,14 +24,19 @@ struct ExplainCommand: Subcommand {
     func perform(on console: Console) async throws -> Int32 {
         let settings = try ClientSettings(common, environment: console.environment)
         let options = settings.requestOptions(common)
-        let (rewritten, egressChoice) = try await settings.withClient { client in
-            let rewritten = try await client.rewrite(url, options: options)
-            return (rewritten, try client.egressChoice(of: rewritten, options: options))
+        let rewrite = try await settings.withClient { client in
+            let given = try await client.rewrite(url, options: options)
+            let rewritten = try client.inOrderOfFirstRequest(given, options: options)
+            return try RewriteView(
+                rewritten,
+                egressChoice: try client.egressChoice(of: rewritten, options: options),
+                orderRule: client.addressOrderRule(of: rewritten)
+            )
         }
 
-        console.note(settings.remarks(on: [rewritten.resolution]), unless: common.output.isJSON)
+        console.note(settings.remarks(on: [rewrite.resolution]), unless: common.output.isJSON)
         let report = ExplainReport(
-            rewrite: try RewriteView(rewritten, egressChoice: egressChoice),
+            rewrite: rewrite,
             providerKinds: settings.providerKinds,
             certificateAuthorityFile: common.certificateAuthorityFile,
             isVerbose: common.output.isVerbose,
@@ -115,14 +120,18 @@ struct ExplainReport {
 
     private var candidates: [String] {
         let targets = rewrite.resolution.mapping?.targets ?? []
-        return rewrite.resolution.endpoints.enumerated().map { index, endpoint in
+        let endpoints = rewrite.resolution.endpoints
+        let isRandom = endpoints.count > 1 && rewrite.orderRule?.isRandom == true
+        let chosen = endpoints.count > 1 && !isRandom ? rewrite.answered ?? endpoints.first : nil
+        let texts = endpoints.map { endpoint in
             var text = EndpointText.text(endpoint, urlPort: rewrite.urlPort)
             let target = targets.first {
                 $0.address == endpoint.address && ($0.port ?? rewrite.urlPort) == endpoint.port
             }
             if let weight = target?.weight { text += " weight \(weight)" }
-            return index == 0 && rewrite.resolution.endpoints.count > 1 ? text + " <- chosen" : text
+            return endpoint == chosen ? text + " <- chosen" : text
         }
+        return isRandom ? texts + ["(random: drawn for each request)"] : texts
     }
 
     private var lifetime: String {
@@ -252,6 +261,10 @@ struct RewriteView: Sendable {
     var urlPort: UInt16
     /// The proxy or Unix socket of the request.
     var egressChoice = EgressChoice.direct
+    /// The rule of the order of the addresses; nil when it is not known.
+    var orderRule: AddressOrderRule?
+    /// The address that answered, if the request was sent.
+    var answered: HTTPDNSEndpoint?
 
     var isTLS: Bool { canonicalURL.hasPrefix("https://") }
 
@@ -266,12 +279,17 @@ struct RewriteView: Sendable {
             "location": .optional(resolution.mapping?.location?.description),
             "failedProviders": .array(resolution.failedAttempts.map(ProviderAttemptReport.json)),
             "tagged": .bool(isTagged),
+            "order": .optional(resolution.endpoints.count > 1 ? orderRule?.rawValue : nil),
         ])
     }
 }
 
 extension RewriteView {
-    init(_ request: HTTPDNSRewriter.RewrittenRequest, egressChoice: EgressChoice) throws(CommandFailure) {
+    init(
+        _ request: HTTPDNSRewriter.RewrittenRequest,
+        egressChoice: EgressChoice,
+        orderRule: AddressOrderRule? = nil
+    ) throws(CommandFailure) {
         let url: ParsedURL
         do {
             url = try ParsedURL(request.canonicalURL)
@@ -289,7 +307,8 @@ extension RewriteView {
             isTagged: request.tag != nil,
             urlHost: url.hostText,
             urlPort: url.port,
-            egressChoice: egressChoice
+            egressChoice: egressChoice,
+            orderRule: orderRule
         )
     }
 }

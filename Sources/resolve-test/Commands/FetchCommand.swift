@@ -107,6 +107,7 @@ struct FetchCommand: Subcommand {
         /// Whether `-w` prints values of the record of the call.
         var needsRecord: Bool
         var settings: ClientSettings
+        let observer = CallObserver()
     }
 
     private func run(
@@ -120,16 +121,31 @@ struct FetchCommand: Subcommand {
         let report: FetchReport
         // The values are wanted after a failure, too.
         let values = Lock(outcome)
+        let failed = Lock<FetchReport?>(nil)
         do {
             defer { outcome = values.withLock { $0 } }
             report = try await call.settings.withClient { client in
                 monitor?.start(on: client)
+                call.observer.start(on: client)
                 var outcome = values.withLock { $0 }
+                var received = 0
                 defer { values.withLock { $0 = outcome } }
-                return try await fetch(call, client: client, &outcome, console: console)
+                do {
+                    return try await fetch(call, client: client, &outcome, &received, console: console)
+                } catch {
+                    let report = FetchReport(
+                        failed: call.observer,
+                        received: received,
+                        settings: call.settings,
+                        client: client
+                    )
+                    failed.withLock { $0 = report }
+                    throw error
+                }
             }
         } catch {
-            await writeAfterFailure(files, monitor, on: console)
+            if let report = failed.withLock({ $0 }), !isJSON { say(report, call, monitor, on: console) }
+            await write(files, afterFailure: monitor, on: console)
             throw error
         }
         let failure = failure(of: report, call)
@@ -142,7 +158,7 @@ struct FetchCommand: Subcommand {
         if isJSON {
             try console.standardOutput.write(report.json().indented + "\n")
         } else {
-            say(report, call.settings, monitor, on: console)
+            say(report, call, monitor, on: console)
         }
         if let failure { throw failure }
         return ExitStatus.done
@@ -173,26 +189,16 @@ struct FetchCommand: Subcommand {
     }
 
     /// Writes the files about a call that failed. Its own error is the one to report.
-    private func writeAfterFailure(
+    private func write(
         _ files: TrafficFiles,
-        _ monitor: HTTPDNSClient.TrafficMonitor?,
+        afterFailure monitor: HTTPDNSClient.TrafficMonitor?,
         on console: Console
     ) async {
-        if common.output.isVerbose, !common.output.isJSON, let monitor {
-            console.standardError.say(heads(monitor.records, []))
-        }
         do throws(CommandFailure) {
             try await files.write(monitor?.records ?? [])
         } catch {
             console.note([error.message], unless: common.output.isJSON)
         }
-    }
-
-    private func heads(
-        _ records: [HTTPDNSClient.TrafficMonitor.Record],
-        _ certificates: [[HTTPDNSClient.Exchange.PeerCertificate]]
-    ) -> String {
-        HopTrace.text(records, certificates: certificates, version: curl.connection.usesHTTP10 ? .http10 : .http11)
     }
 
     private func openCache(_ folder: String) async throws -> HTTPDNSClient.ResponseCache {
@@ -210,6 +216,7 @@ struct FetchCommand: Subcommand {
         _ call: Call,
         client: HTTPDNSClient,
         _ outcome: inout WriteOut.Values,
+        _ received: inout Int,
         console: Console
     ) async throws -> FetchReport {
         let recorded = Lock<(record: HTTPDNSClient.CallRecord, details: CallDetails)?>(nil)
@@ -245,7 +252,6 @@ struct FetchCommand: Subcommand {
         let isWritten =
             !curl.isHead && !isRefused && writes(status)
             && call.body.takes(status, contentRange: response.headerFields[.contentRange])
-        var received = 0
         func note(_ total: Duration) {
             outcome.take(response, received: received, total: total, call.request, call.exchanges, call.settings)
             noteRecord()
@@ -270,6 +276,7 @@ struct FetchCommand: Subcommand {
             total: total,
             includesHead: showsHead,
             settings: call.settings,
+            calls: call.observer,
             client: client
         )
     }
@@ -287,18 +294,22 @@ struct FetchCommand: Subcommand {
 
     private func say(
         _ report: FetchReport,
-        _ settings: ClientSettings,
+        _ call: Call,
         _ monitor: HTTPDNSClient.TrafficMonitor?,
         on console: Console
     ) {
         let screen = console.screen(for: console.standardError)
         var text = ""
         if common.output.isVerbose {
-            text += heads(monitor?.records ?? [], report.hops.map(\.certificates))
-            if let rewrite = report.hops.last?.rewrite {
+            text += HopTrace.text(
+                monitor?.records ?? [],
+                connections: call.observer.connections,
+                version: curl.connection.usesHTTP10 ? .http10 : .http11
+            )
+            if let rewrite = report.hops.last?.rewrite, report.failed == nil || !rewrite.isUnresolved {
                 text += ExplainReport(
                     rewrite: rewrite,
-                    providerKinds: settings.providerKinds,
+                    providerKinds: call.settings.providerKinds,
                     certificateAuthorityFile: common.certificateAuthorityFile,
                     isVerbose: false
                 ).text(screen)
@@ -306,7 +317,9 @@ struct FetchCommand: Subcommand {
         }
         if !outputs.isSilent {
             text += report.text(screen)
-            if report.hops.last?.location != nil { text += "note: the redirect was not followed; -L follows it\n" }
+            if report.failed == nil, report.hops.last?.location != nil {
+                text += "note: the redirect was not followed; -L follows it\n"
+            }
         }
         if common.output.isVerbose, let monitor { text += TrafficText(screen).waterfall(monitor.records) }
         if !text.isEmpty { console.standardError.say(text) }

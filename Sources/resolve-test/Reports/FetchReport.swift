@@ -11,7 +11,8 @@ struct FetchReport {
     /// A request and its response.
     struct Hop {
         var rewrite: RewriteView
-        var remote: HTTPDNSEndpoint
+        /// The address of the connection; nil when there was none.
+        var remote: HTTPDNSEndpoint?
         var reusedConnection: Bool
         /// Whether the host had to prove its name, by its trust settings.
         var isVerified = true
@@ -26,8 +27,15 @@ struct FetchReport {
         var droppedFields: [String] = []
         var resolve: Duration?
         var timings: HTTPDNSClient.Exchange.Timings
-        /// The certificates of the server, with `-v`.
-        var certificates: [HTTPDNSClient.Exchange.PeerCertificate] = []
+        /// The phase that failed, and its time; nil for a hop with a whole response.
+        var failed: Failed?
+    }
+
+    /// The end of a hop or a call that failed.
+    struct Failed: Equatable {
+        /// Such as `first-byte`, see `HTTPDNSClientError.Phase`.
+        var phase: String
+        var elapsed: Duration
     }
 
     var hops: [Hop]
@@ -44,6 +52,8 @@ struct FetchReport {
     var cache: CacheView?
     /// The field Content-Range of the response; nil without it.
     var contentRange: String?
+    /// The end of a call that failed, with its whole time.
+    var failed: Failed?
 
     /// The part that the response cache took.
     struct CacheView {
@@ -73,7 +83,7 @@ struct FetchReport {
             "httpVersion": .text(hop.version),
             "tlsVersion": .optional(hop.tls?.version),
             "tlsCipherSuite": .optional(hop.tls?.cipherSuite),
-            "remoteAddress": .text(EndpointText.text(hop.remote, urlPort: hop.rewrite.urlPort)),
+            "remoteAddress": .optional(hop.remote.map { EndpointText.text($0, urlPort: hop.rewrite.urlPort) }),
             "wireBytes": .integer(wireBytes),
             "timings": .object([
                 "resolve": .seconds(hop.resolve),
@@ -89,14 +99,14 @@ struct FetchReport {
     /// The keys that are null when the response cache had the response.
     private static let keysOfOrigin = [
         "addressURL", "addresses", "ageSeconds", "cached", "failedProviders", "generation", "host", "httpVersion",
-        "location", "originalURL", "provider", "remoteAddress", "resolveEntry", "serverName", "source", "stale",
+        "location", "order", "originalURL", "provider", "remoteAddress", "resolveEntry", "serverName", "source", "stale",
         "tagged", "timeToLiveSeconds", "timings", "tlsCipherSuite", "tlsVersion", "wireBytes",
     ]
 
     private func json(_ hop: Hop) -> JSONValue {
         .object([
             "url": .text(hop.rewrite.originalURL), "status": .integer(hop.status),
-            "remoteAddress": .text(EndpointText.text(hop.remote, urlPort: hop.rewrite.urlPort)),
+            "remoteAddress": .optional(hop.remote.map { EndpointText.text($0, urlPort: hop.rewrite.urlPort) }),
             "location": .optional(hop.location),
             "droppedFields": .array(hop.droppedFields.map(JSONValue.text)),
         ])
@@ -106,6 +116,10 @@ struct FetchReport {
         let blocks = hops.enumerated().map { index, hop in
             text(hop, number: index + 1, isLast: index == hops.count - 1, screen)
         }
+        if let failed {
+            let end = "failed in \(failed.phase) after \(Figures.phase(failed.elapsed))"
+            return hops.isEmpty ? "" : blocks.joined() + screen.style.bad("x") + " \(end)\n"
+        }
         return blocks.joined() + summary(screen)
     }
 
@@ -113,8 +127,8 @@ struct FetchReport {
         var answer = ["\(hop.status)", hop.version]
         if isLast { answer.append(Figures.bytes(bodyBytes)) }
         if let type = hop.contentType, !type.isEmpty { answer.append(PrintableText.line(type)) }
-        let arrow =
-            "-> \(hop.location.map { "\(hop.status) \(PrintableText.line($0))" } ?? answer.joined(separator: ", "))"
+        let result = hop.location.map { "\(hop.status) \(PrintableText.line($0))" } ?? answer.joined(separator: ", ")
+        let arrow = "-> \(hop.status == 0 ? "no response" : result)"
         let head = LabelledLine.text(
             "hop \(number)",
             ["\(PrintableText.line(hop.rewrite.originalURL)) \(arrow)"],
@@ -126,25 +140,49 @@ struct FetchReport {
     }
 
     private func phases(_ hop: Hop, isLast: Bool) -> [PhaseBars.Phase] {
-        let words = ResolutionText(resolution: hop.rewrite.resolution, providerKinds: providerKinds)
         var phases: [PhaseBars.Phase] = []
-        let route = [words.source, words.freshness, words.lifetime].joined(separator: ", ")
-        let evidence = [route, hop.rewrite.resolution.mapping?.location?.description ?? "", words.failures]
-        phases.append(.init("resolve", hop.resolve, evidence.filter { !$0.isEmpty }.joined(separator: "  ")))
-        let reused = hop.reusedConnection ? ", reused connection" : ""
-        phases.append(.init("connect", hop.timings.connect, "\(hop.remote)\(reused)"))
-        if hop.rewrite.isTLS {
-            let name = hop.rewrite.serverName.map { "SNI \($0), " } ?? "no SNI, "
-            phases.append(
-                .init("tls", hop.timings.tls, name + "certificate \(hop.isVerified ? "verified" : "NOT verified")")
-            )
+        /// Adds a phase of a whole response, and of any other hop one that ended or failed.
+        func add(
+            _ name: String,
+            _ phase: HTTPDNSClientError.Phase,
+            _ duration: Duration?,
+            _ remark: String,
+            hasEnded: Bool = false
+        ) {
+            if hop.failed?.phase == "\(phase)" {
+                phases.append(.init(name, duration ?? hop.failed?.elapsed, remark))
+            } else if hop.failed == nil || duration != nil || hasEnded {
+                phases.append(.init(name, duration, remark))
+            }
         }
-        phases.append(.init("first byte", hop.timings.firstByte, "\(hop.status), \(hop.version)"))
-        if isLast, bodyBytes > 0 || wireBytes > 0 {
+        add("resolve", .resolve, hop.resolve, resolutionText(hop))
+        if hop.failed != nil { add("queue", .queue, nil, "") }
+        let reused = hop.reusedConnection ? ", reused connection" : ""
+        let isConnected = hop.failed == nil || hop.remote != nil
+        let tried = isConnected ? hop.remote.map { [$0] } ?? [] : hop.rewrite.resolution.endpoints
+        let addresses = tried.map(\.description).joined(separator: ", ") + reused
+        add("connect", .connect, hop.timings.connect, addresses, hasEnded: hop.remote != nil)
+        if hop.rewrite.isTLS {
+            let name = hop.rewrite.serverName.map { "SNI \($0)" } ?? "no SNI"
+            let proof = hop.isVerified ? "certificate verified" : "certificate NOT verified"
+            add("tls", .tls, hop.timings.tls, hop.failed?.phase == "tls" ? name : "\(name), \(proof)")
+        }
+        if hop.failed != nil { add("send", .send, nil, "") }
+        let head = hop.status == 0 ? "no response" : "\(hop.status), \(hop.version)"
+        add("first byte", .firstByte, hop.timings.firstByte, head)
+        if isLast, failed == nil ? bodyBytes > 0 || wireBytes > 0 : hop.failed?.phase == "body" {
             let wire = wireBytes == bodyBytes ? "" : ", \(Figures.bytes(wireBytes)) on the wire"
-            phases.append(.init("body", bodyTime(hop), Figures.bytes(bodyBytes) + wire))
+            add("body", .body, hop.failed == nil ? bodyTime(hop) : nil, Figures.bytes(bodyBytes) + wire)
         }
         return phases
+    }
+
+    private func resolutionText(_ hop: Hop) -> String {
+        guard hop.failed?.phase != "resolve" else { return "" }
+        let words = ResolutionText(resolution: hop.rewrite.resolution, providerKinds: providerKinds)
+        let route = [words.source, words.freshness, words.lifetime].joined(separator: ", ")
+        let evidence = [route, hop.rewrite.resolution.mapping?.location?.description ?? "", words.failures]
+        return evidence.filter { !$0.isEmpty }.joined(separator: "  ")
     }
 
     /// Returns the rest of the transfer time without connecting, TLS and waiting.
@@ -155,20 +193,20 @@ struct FetchReport {
     }
 
     private func summary(_ screen: Screen) -> String {
-        let asked = hops.filter { !$0.rewrite.resolution.isCached && $0.rewrite.isAsked }.count
+        let names = Set(hops.map(\.rewrite.urlHost))
+        let queried = Set(hops.filter { !$0.rewrite.resolution.isCached && $0.rewrite.isAsked }.map(\.rewrite.urlHost))
         var segments = [Figures.phase(total)]
         if let cache { segments.append("response cache: \(cache.text)") }
-        if !hops.isEmpty || cache == nil {
-            segments.append("\(asked) of \(hops.count) \(hops.count == 1 ? "hop" : "hops") looked up")
-        }
+        if !hops.isEmpty || cache == nil { segments.append("\(queried.count) of \(names.count) names queried") }
         let dropped = hops.flatMap(\.droppedFields)
         if !dropped.isEmpty { segments.append("dropped on redirect: \(dropped.joined(separator: ", "))") }
         if let proof { segments.append(proof) }
         let status = cache == nil ? hops.last?.status ?? 0 : self.status
-        let mark = (200..<400).contains(status) ? screen.style.good("ok") : screen.style.bad("x ")
+        let mark = (200..<400).contains(status) ? "ok" : "\(status)"
         var rest = screen
-        rest.width = screen.width == .max ? .max : screen.width - 3
-        return mark + " " + LabelledLine.text("total", segments, labelWidth: PhaseBars.margin, screen: rest)
+        rest.width = screen.width == .max ? .max : screen.width - mark.count - 1
+        return (mark == "ok" ? screen.style.good(mark) : screen.style.bad(mark)) + " "
+            + LabelledLine.text("total", segments, labelWidth: PhaseBars.margin, screen: rest)
     }
 
     /// A text on whether the hosts have proved their names; nil where none had to.
@@ -187,13 +225,13 @@ extension RewriteView {
     fileprivate var isAsked: Bool { resolution.source == .provider || resolution.source == .system }
 
     /// Replaces the secrets of the URL of a server.
-    fileprivate mutating func redactURLs() {
+    mutating func redactURLs() {
         originalURL = Self.redacted(originalURL)
         canonicalURL = Self.redacted(canonicalURL)
         addressURL = Self.redacted(addressURL)
     }
 
-    fileprivate static func redacted(_ url: String) -> String {
+    static func redacted(_ url: String) -> String {
         HTTPDNSClient.TrafficMonitor.Redaction().redacted(url: url)
     }
 }
@@ -206,6 +244,7 @@ extension FetchReport {
         total: Duration,
         includesHead: Bool,
         settings: ClientSettings,
+        calls: CallObserver,
         client: HTTPDNSClient
     ) throws(CommandFailure) {
         let summary = response.body.summary
@@ -213,10 +252,13 @@ extension FetchReport {
         for (index, exchange) in response.exchanges.enumerated() {
             let isLast = index == response.exchanges.count - 1
             let isRedirect = [301, 302, 303, 307, 308].contains(exchange.status.code)
+            let request = calls.inOrderOfAttempts(exchange.request, client)
             var rewrite = try RewriteView(
-                exchange.request,
-                egressChoice: (try? client.egressChoice(of: exchange.request)) ?? .direct
+                request,
+                egressChoice: (try? client.egressChoice(of: request)) ?? .direct,
+                orderRule: client.addressOrderRule(of: request)
             )
+            rewrite.answered = exchange.remote
             // The first URL is the user's own. The others are those of servers.
             if index > 0 { rewrite.redactURLs() }
             let trust = settings.configuration.trust(forHost: rewrite.serverName ?? rewrite.urlHost)
@@ -233,8 +275,7 @@ extension FetchReport {
                     location: isRedirect ? Self.location(response, index) : nil,
                     droppedFields: exchange.droppedFields.map(\.rawName),
                     resolve: exchange.resolve,
-                    timings: isLast ? summary?.timings ?? exchange.timings : exchange.timings,
-                    certificates: exchange.peerCertificates
+                    timings: isLast ? summary?.timings ?? exchange.timings : exchange.timings
                 )
             )
         }

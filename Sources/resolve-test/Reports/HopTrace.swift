@@ -10,36 +10,39 @@ internal import HTTPTypes
 enum HopTrace {
     /// Returns the lines: `*` for the connection, `>` for a request, `<` for a response.
     /// - Parameters:
-    ///   - certificates: The certificates of the servers, for each hop.
+    ///   - connections: The connection of each hop, also of one without a response.
     ///   - version: The version of requests over HTTP/1.
     static func text(
         _ records: [HTTPDNSClient.TrafficMonitor.Record],
-        certificates: [[HTTPDNSClient.Exchange.PeerCertificate]],
+        connections: [CallDetails.Connection?],
         version: HTTPDNSClient.HTTPVersion
     ) -> String {
         var lines: [String] = []
-        for (index, hop) in records.flatMap(\.hops).enumerated() where isSent(hop) {
-            lines += connection(hop, index < certificates.count ? certificates[index] : [])
-            lines += request(hop, version).map { "> \($0)" } + [">"]
+        for (index, hop) in records.flatMap(\.hops).enumerated() where !hop.isAnsweredInProcess {
+            lines += connection(hop, index < connections.count ? connections[index] : nil)
+            if hop.status != nil || (hop.bytes.requestHead ?? 0) > 0 {
+                lines += request(hop, version).map { "> \($0)" } + [">"]
+            }
             if hop.status != nil { lines += response(hop).map { "< \($0)" } + ["<"] }
         }
         return lines.map { PrintableText.line($0) + "\n" }.joined()
     }
 
-    private static func isSent(_ hop: HTTPDNSClient.TrafficMonitor.Hop) -> Bool {
-        !hop.isAnsweredInProcess && (hop.status != nil || (hop.bytes.requestHead ?? 0) > 0)
-    }
-
     private static func connection(
         _ hop: HTTPDNSClient.TrafficMonitor.Hop,
-        _ certificates: [HTTPDNSClient.Exchange.PeerCertificate]
+        _ connection: CallDetails.Connection?
     ) -> [String] {
         var lines: [String] = []
-        if let endpoint = hop.addresses.endpoint {
-            lines.append("* \(hop.reusedConnection ? "reused connection to" : "connected to") \(endpoint)")
+        if let endpoint = hop.addresses.endpoint ?? connection.map({ "\($0.endpoint)" }) {
+            let isReused = hop.reusedConnection || connection?.isReused == true
+            lines.append("* \(isReused ? "reused connection to" : "connected to") \(endpoint)")
         }
-        if let tls = hop.tls { lines.append("* TLS: \(tls.version), \(tls.cipherSuite)") }
-        guard let certificate = certificates.first else { return lines }
+        if let tls = hop.tls {
+            lines.append("* TLS: \(tls.version), \(tls.cipherSuite)")
+        } else if let tls = connection?.tls {
+            lines.append("* TLS: \(tls.version), \(tls.cipherSuite)")
+        }
+        guard let certificate = connection?.peerCertificates.first else { return lines }
         lines.append("* certificate: subject \(certificate.subject); issuer \(certificate.issuer)")
         lines.append("* certificate: valid from \(certificate.begins) to \(certificate.expires)")
         if !certificate.names.isEmpty {
@@ -55,9 +58,10 @@ enum HopTrace {
         let rest = hop.url.drop { $0 != ":" }.dropFirst("://".count)
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         let target = rest.dropFirst(authority.count)
-        // The record has the version of the response, which a server of HTTP/1.0 lowers.
-        let version = isHTTP2(hop) ? "\(HTTPDNSClient.HTTPVersion.http2)" : "\(version)"
-        var lines = ["\(hop.method) \(target.hasPrefix("/") ? "" : "/")\(target) \(version)"]
+        // The record has the version of the response, which a server of HTTP/1.0 lowers. Without one it is not known.
+        let known = isHTTP2(hop) ? HTTPDNSClient.HTTPVersion.http2 : version
+        let end = hop.version == nil ? "" : " \(known)"
+        var lines = ["\(hop.method) \(target.hasPrefix("/") ? "" : "/")\(target)\(end)"]
         if !hop.requestFields.contains(where: { $0.name.canonicalName == "host" }) {
             lines.append("Host: \(authority)")
         }

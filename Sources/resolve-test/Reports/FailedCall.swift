@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+/// The calls of a client with their details, also of those that failed.
+final class CallObserver: Sendable {
+    struct Call: Sendable {
+        var record: HTTPDNSClient.CallRecord
+        var details: CallDetails
+    }
+
+    private let calls = Lock<[Call]>([])
+
+    /// Observes the calls of a client from now on. The details have no bodies.
+    func start(on client: HTTPDNSClient) {
+        _ = client.recordCalls(bodyLimit: 0) { [self] record, details in
+            calls.withLock { $0.append(Call(record: record, details: details)) }
+        }
+    }
+
+    /// The last call that has ended; nil before.
+    var last: Call? { calls.withLock { $0.last } }
+
+    /// The connection of each hop, in the order of the records.
+    var connections: [CallDetails.Connection?] { calls.withLock { $0 }.flatMap { $0.details.hops.map(\.connection) } }
+
+    /// Returns a request with its addresses in the order in which they were tried; unchanged when that is not known.
+    func inOrderOfAttempts(
+        _ request: HTTPDNSRewriter.RewrittenRequest,
+        _ client: HTTPDNSClient
+    ) -> HTTPDNSRewriter.RewrittenRequest {
+        let hops = calls.withLock { $0 }.flatMap(\.details.hops)
+        let hop = hops.last { hop in
+            hop.rewritten?.canonicalURL == request.canonicalURL && hop.addresses.allSatisfy(request.addresses.contains)
+        }
+        guard let addresses = hop?.addresses, !addresses.isEmpty else { return request }
+        return client.replacingAddresses(of: request, with: addresses)
+    }
+}
+
+extension FetchReport {
+    /// Creates the report on a call that failed, as far as it came. Nil when it was canceled, or nothing of it is known.
+    init?(failed calls: CallObserver, received: Int, settings: ClientSettings, client: HTTPDNSClient) {
+        guard let call = calls.last, let error = call.record.error else { return nil }
+        let hops = call.record.hops.indices.compactMap { Hop(call, $0, settings, client) }
+        self.init(
+            hops: hops,
+            bodyBytes: received,
+            wireBytes: call.record.hops.last?.responseBodyBytes.map { Int($0) } ?? received,
+            total: call.record.duration,
+            providerKinds: settings.providerKinds,
+            status: call.record.status?.code ?? 0,
+            failed: Failed(phase: "\(error.phase)", elapsed: call.record.duration)
+        )
+    }
+}
+
+extension FetchReport.Hop {
+    /// Creates nil for a hop that was answered in this process.
+    fileprivate init?(_ call: CallObserver.Call, _ index: Int, _ settings: ClientSettings, _ client: HTTPDNSClient) {
+        let (hop, details) = (call.record.hops[index], call.details.hops[index])
+        guard !hop.isAnsweredInProcess, var rewrite = RewriteView(details, client) else { return nil }
+        // The first URL is the user's own. The others are those of servers.
+        if index > 0 { rewrite.redactURLs() }
+        let isLast = index == call.record.hops.count - 1
+        let next = isLast ? details.response?.headerFields[.location] : call.details.hops[index + 1].request.url
+        let isRedirect = hop.status.map { [301, 302, 303, 307, 308].contains($0.code) } ?? false
+        let trust = settings.configuration.trust(forHost: rewrite.serverName ?? rewrite.urlHost)
+        let resolve = hop.resolve ?? (rewrite.isUnresolved ? nil : rewrite.resolution.elapsed)
+        self.init(
+            rewrite: rewrite,
+            remote: hop.destination?.endpoint ?? details.connection?.endpoint,
+            reusedConnection: details.connection?.isReused ?? false,
+            isVerified: trust.verification == .chainAndName,
+            version: hop.version?.description ?? "",
+            tls: hop.tls,
+            status: hop.status?.code ?? 0,
+            contentType: isLast ? details.response?.headerFields[.contentType] : nil,
+            location: isRedirect ? next.map(RewriteView.redacted) : nil,
+            resolve: resolve,
+            timings: hop.timings
+        )
+        if let error = hop.error {
+            failed = .init(phase: "\(error.phase)", elapsed: Self.rest(of: hop.duration ?? .zero, hop, resolve))
+        } else if isLast, let error = call.record.error, "\(error.phase)" == "body" {
+            let offset = hop.start - call.record.start
+            let untilHead = hop.duration ?? .zero
+            failed = .init(phase: "body", elapsed: max(.zero, call.record.duration - offset - untilHead))
+        }
+    }
+
+    /// Returns the part of a time that the phases of a hop do not account for: the time of the phase that failed.
+    private static func rest(of time: Duration, _ hop: HTTPDNSClient.CallRecord.Hop, _ resolve: Duration?) -> Duration {
+        let known = [resolve, hop.timings.race, hop.timings.connect, hop.timings.tls, hop.timings.firstByte]
+        return max(.zero, time - known.compactMap(\.self).reduce(.zero, +))
+    }
+}
+
+extension RewriteView {
+    /// Whether the addresses of the host are not known.
+    var isUnresolved: Bool { resolution.endpoints.isEmpty }
+
+    /// Creates the view of a hop, whose name may have no addresses. Nil when its URL cannot be read.
+    fileprivate init?(_ details: CallDetails.Hop, _ client: HTTPDNSClient) {
+        if let rewritten = details.rewritten {
+            let request =
+                details.addresses.isEmpty
+                ? rewritten : client.replacingAddresses(of: rewritten, with: details.addresses)
+            try? self.init(
+                request,
+                egressChoice: (try? client.egressChoice(of: request)) ?? .direct,
+                orderRule: client.addressOrderRule(of: request)
+            )
+            answered = details.connection?.endpoint
+        } else {
+            guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(details.request.url) else { return nil }
+            let text = "\(url.scheme)://\(url.authority)\(url.target)"
+            self.init(
+                originalURL: text,
+                canonicalURL: text,
+                addressURL: text,
+                host: url.authority,
+                serverName: nil,
+                resolveEntry: "",
+                resolution: HTTPDNSResolver.Resolution(endpoints: [], source: .request),
+                isTagged: false,
+                urlHost: "\(url.host)",
+                urlPort: url.port
+            )
+        }
+    }
+}
