@@ -11,8 +11,7 @@ enum FlagHint {
             return "if the server is the right one, --cacert FILE names its authority"
         }
         if error.code == .policyRefused, error.description.contains("policy.allow") {
-            return [withoutSettings(error.hint), "--allow ADDRESS does so for one run"].compactMap { $0 }
-                .joined(separator: "; ")
+            return [withoutSettings(error.hint), option(against: error)].compactMap { $0 }.joined(separator: "; ")
         }
         if error.code == .policyRefused, let own = error.hint, own.contains("reachable_networks") {
             return own.contains("enforces_reachable_networks")
@@ -33,6 +32,14 @@ enum FlagHint {
         }
     }
 
+    /// Returns the option that permits a refused address. That of the scope holds for the providers of options alone.
+    private static func option(against error: HTTPDNSClientError) -> String {
+        let isOfOption = error.message.contains(/provider "(doh(-[0-9]+)?|cloudflare|google)" may answer/)
+        let scope = error.hint?.firstMatch(of: /answer_scope: ([a-z]+)/)
+        guard isOfOption, let scope else { return "--allow ADDRESS for one run" }
+        return "--answer-scope \(scope.output.1) for one run"
+    }
+
     /// Returns the message of an error with options in place of the Swift settings that it names.
     static func message(_ text: String) -> String {
         options.reduce(text) { $0.replacing($1.setting, with: $1.option) }
@@ -46,10 +53,18 @@ enum FlagHint {
 
     private static func timeHint(_ error: HTTPDNSClientError) -> String? {
         if error.isCallDeadline || error.phase == .total { return "--max-time SECONDS sets the limit" }
-        let file = "client.timeouts of a file (--config)"
-        return error.phase == .connect || error.phase == .tls
-            ? "\(file), or --connect-timeout of fetch, sets the limit" : "\(file) sets the limit"
+        guard let key = timeKeys[error.phase] else { return nil }
+        let isConnecting = error.phase == .connect || error.phase == .tls
+        return "\(key) in the configuration file sets this limit; --config FILE"
+            + (isConnecting ? ", or --connect-timeout of fetch" : "")
     }
+
+    /// The keys of the configuration file for the limits of phases.
+    private static let timeKeys: [HTTPDNSClientError.Phase: String] = [
+        .resolve: "resolver.time_limit", .queue: "client.connections.queue_wait", .connect: "client.timeouts.connect",
+        .tls: "client.timeouts.tls", .send: "client.timeouts.idle", .firstByte: "client.timeouts.first_byte",
+        .body: "client.timeouts.idle",
+    ]
 
     /// Returns the parts of a hint that name no Swift setting; nil when there is none.
     static func withoutSettings(_ hint: String?) -> String? {

@@ -54,18 +54,29 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
         route: HTTPDNSRoute? = nil,
         provider: String? = nil
     ) -> String? {
-        if let denial = denial(of: address) { return denial }
+        reason(of: address, from: source, providerScope: scope, route: route, provider: provider)?.text(of: address)
+    }
+
+    /// Returns the reason that `address` may not be dialed, as ``refusal(of:from:providerScope:route:provider:)`` does.
+    func reason(
+        of address: HTTPDNSAddress,
+        from source: HTTPDNSResolver.Resolution.Source,
+        providerScope scope: HTTPDNSAddressPolicy.Scope?,
+        route: HTTPDNSRoute?,
+        provider: String?
+    ) -> AddressRefusal? {
+        if let denial = deniedBlock(of: address) { return denial }
         let purpose = SpecialPurpose.of(address)
         if let purpose, purpose.scope > limit(for: source, providerScope: scope),
             !allowed.contains(where: { $0.contains(address) }),
             route?.allowed.contains(where: { $0.contains(address) }) != true
         {
-            return refusal(of: address, purpose, from: source, providerScope: scope, provider: provider)
+            return refusal(of: purpose, from: source, providerScope: scope, provider: provider)
         }
         guard let route, Self.isBound(source, by: route), !route.only.contains(where: { $0.contains(address) }) else {
             return nil
         }
-        return refusal(of: address, by: route)
+        return refusal(by: route)
     }
 
     /// Returns whether every address up to `scope` may be dialed, so that single addresses need no check.
@@ -87,12 +98,16 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
     }
 
     /// Returns the reason that ``denied`` refuses `address`; nil when it does not.
-    package func denial(of address: HTTPDNSAddress) -> String? {
+    package func denial(of address: HTTPDNSAddress) -> String? { deniedBlock(of: address)?.text(of: address) }
+
+    private func deniedBlock(of address: HTTPDNSAddress) -> AddressRefusal? {
         if denied.isEmpty { return nil }
         let readings = [address] + SpecialPurpose.embeddedIPv4(in: address)
         guard let block = denied.first(where: { readings.contains(where: $0.contains) }) else { return nil }
-        return "\(address) is in the block \(block) of policy.deny, which wins over every allow; "
-            + "allow it by removing the block there"
+        return AddressRefusal(
+            reason: "in the block \(block) of policy.deny, which wins over every allow",
+            remedy: "allow it by removing the block there"
+        )
     }
 
     private static func isBound(_ source: HTTPDNSResolver.Resolution.Source, by route: HTTPDNSRoute) -> Bool {
@@ -100,31 +115,41 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
     }
 
     private func refusal(
-        of address: HTTPDNSAddress,
-        _ purpose: SpecialPurpose,
+        of purpose: SpecialPurpose,
         from source: HTTPDNSResolver.Resolution.Source,
         providerScope scope: HTTPDNSAddressPolicy.Scope?,
         provider: String?
-    ) -> String {
-        let what = "\(address) is \(purpose.text)"
-        let remedy = "\(address) in policy.allow or the route's allow"
-        if purpose.scope == .special { return "\(what), which no source may name; allow it with \(remedy)" }
+    ) -> AddressRefusal {
+        guard purpose.scope != .special else {
+            return AddressRefusal(
+                reason: "\(purpose.text), which no source may name",
+                remedy: "policy.allow, or the route's allow",
+                isSetting: true
+            )
+        }
         let limit = limit(for: source, providerScope: scope)
+        let kinds = limit == .public ? "public addresses only" : "\(limit) and more public addresses only"
+        let name = provider.map { " \"\($0)\"" } ?? ""
         let reason =
             source == .system
-            ? "the system resolver answered in place of providers whose answers may be no more private than \(limit)"
-            : "the provider's answers may be no more private than \(limit)"
-        return
-            "\(what), and \(reason); allow it with answer_scope: \(purpose.scope) of the provider\(provider.map { " \"\($0)\"" } ?? ""), or with \(remedy)"
+            ? "the system resolver answered in place of providers that may answer \(kinds)"
+            : "\(provider == nil ? "the " : "")provider\(name) may answer \(kinds)"
+        return AddressRefusal(
+            reason: "\(purpose.text); \(reason)",
+            remedy: "answer_scope: \(purpose.scope) of the provider, or policy.allow",
+            isSetting: true
+        )
     }
 
-    private func refusal(of address: HTTPDNSAddress, by route: HTTPDNSRoute) -> String {
+    private func refusal(by route: HTTPDNSRoute) -> AddressRefusal {
         // A route may have any number of blocks, and an error has one line.
         let shown = route.only.prefix(4).map(\.description).joined(separator: ", ")
         let more = route.only.count > 4 ? " and \(route.only.count - 4) more" : ""
         let place = route.location.map { " (\($0))" } ?? ""
-        return "\(address) is outside the only blocks of route \"\(route.pattern)\"\(place): \(shown)\(more); "
-            + "add its block to the route's only"
+        return AddressRefusal(
+            reason: "outside the only blocks of route \"\(route.pattern)\"\(place): \(shown)\(more)",
+            remedy: "add its block to the route's only"
+        )
     }
 
     /// Returns the most private scope that a source may name.

@@ -278,10 +278,10 @@ extension HTTPDNSResolver {
         by settings: LiveSettings
     ) throws(HTTPDNSResolver.Error) -> [HTTPDNSEndpoint] {
         let policy = settings.resolving.configuration.policy
-        var refusals: [String] = []
+        var refusals: [(address: HTTPDNSAddress, refusal: AddressRefusal)] = []
         var refused: [HTTPDNSEndpoint] = []
         for endpoint in endpoints {
-            let refusal = policy.refusal(
+            let refusal = policy.reason(
                 of: endpoint.address,
                 from: source,
                 providerScope: providerScope,
@@ -289,7 +289,7 @@ extension HTTPDNSResolver {
                 provider: provider
             )
             guard let refusal else { continue }
-            refusals.append(refusal)
+            refusals.append((endpoint.address, refusal))
             refused.append(endpoint)
         }
         if refused.isEmpty { return endpoints }

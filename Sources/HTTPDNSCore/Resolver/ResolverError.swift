@@ -146,11 +146,16 @@ extension HTTPDNSResolver.Error {
         )
     }
 
-    static func policyRefused(_ refusals: [String], host: String) -> HTTPDNSResolver.Error {
-        HTTPDNSResolver.Error(
+    static func policyRefused(
+        _ refused: [(address: HTTPDNSAddress, refusal: AddressRefusal)],
+        host: String
+    ) -> HTTPDNSResolver.Error {
+        let (text, remedy) = AddressRefusal.summary(refused)
+        return HTTPDNSResolver.Error(
             code: .policyRefused,
             host: host,
-            message: "the address policy refused every address of \(host): \(refusals.joined(separator: "; "))"
+            message: "the address policy refused every address of \(host): \(text)",
+            hint: remedy
         )
     }
 
