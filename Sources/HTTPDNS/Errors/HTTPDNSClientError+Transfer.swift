@@ -14,13 +14,16 @@ extension HTTPDNSClientError {
         let limit = isTotal ? own ?? failure.limit : failure.limit
         let text =
             if isTotal, let limit {
-                failure.phase == .head
-                    ? "the response head did not come within the call's \(limit.shortText)"
-                    : "the answer was not complete within the call's \(limit.shortText)"
+                "\(phase.unfinished) within the call's limit of \(limit.shortText)"
             } else {
                 failure.message
             }
-        var attempts = failure.attempts.map(Attempt.init)
+        var attempts = failure.attempts.map { attempt in
+            var attempt = Attempt(attempt)
+            // The transport knows the rest of the call's time alone.
+            if isTotal, attempt.phase == .total { (attempt.phase, attempt.failure) = (phase, text) }
+            return attempt
+        }
         var reason = text
         if let endpoint = failure.endpoint {
             let decisive = Attempt(endpoint: endpoint, phase: phase, failure: text, elapsed: failure.elapsed)
@@ -231,6 +234,17 @@ extension HTTPDNSClientError.Code {
 }
 
 extension HTTPDNSClientError.Phase {
+    /// The result that a time limit in this phase prevents.
+    fileprivate var unfinished: String {
+        switch self {
+        case .connect: "no connection"
+        case .tls: "the TLS handshake was not done"
+        case .send: "the request was not sent"
+        case .body: "the response was not complete"
+        default: "no response"
+        }
+    }
+
     fileprivate init(_ failure: TransferFailure) {
         switch failure.code {
         case .invalidRequest: self = .request

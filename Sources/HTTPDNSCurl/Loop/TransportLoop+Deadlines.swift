@@ -182,10 +182,10 @@ struct PhaseBound {
         case .connect: "no TCP connection within \(time)"
         case .tls: "the TLS handshake was not done within \(time)"
         case .send: "the server took no bytes of the request for \(time)"
-        case .firstByte: "no byte of an answer within \(time)"
+        case .firstByte: "no byte of the response within \(time)"
         case .body: "no byte of the body for \(time)"
         case .head: "no response head within \(time)"
-        case .queue, .total: "the answer was not complete within the total time of \(time)"
+        case .queue, .total: "the response was not complete within the total time of \(time)"
         }
     }
 }
