@@ -5,8 +5,8 @@ internal import ArgumentParser
 internal import HTTPDNS
 internal import HTTPDNSControl
 
-/// The options of every command that resolves: the sources of addresses, and the format of the output.
-struct CommonOptions: ParsableArguments, Sendable {
+/// The options about the configuration file and mappings.
+struct MappingOptions: ParsableArguments, Sendable {
     @Option(
         name: .customLong("config"),
         help: ArgumentHelp("Configuration file; without it the one that HTTPDNS_CONFIG names.", valueName: "FILE"),
@@ -23,6 +23,15 @@ struct CommonOptions: ParsableArguments, Sendable {
         )
     )
     var maps: [String] = []
+}
+
+/// The options of every command that resolves: the sources of addresses, and the format of the output.
+struct CommonOptions: ParsableArguments, Sendable {
+    @OptionGroup
+    var mappings: MappingOptions
+
+    var configurationFile: String? { mappings.configurationFile }
+    var maps: [String] { mappings.maps }
 
     @Option(
         name: .customLong("doh"),

@@ -3,6 +3,7 @@
 
 internal import Foundation
 internal import HTTPDNS
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
@@ -269,6 +270,22 @@ enum URLArgument {
         let hasScheme = beforePath.hasSuffix(":") && text.dropFirst(beforePath.count).hasPrefix("//")
         let lower = text.lowercased()
         return hasScheme || lower.hasPrefix("http:") || lower.hasPrefix("https:") ? text : "http://\(text)"
+    }
+
+    /// Reads a URL that must have a scheme.
+    /// - Throws: ``CommandFailure``, which names the URL without its user information.
+    static func parsed(_ text: String) throws(CommandFailure) -> ParsedURL {
+        let shown = URLText.forErrors(text)
+        func unusable(_ reason: String, hint: String? = nil) -> CommandFailure {
+            let message = "the URL \"\(shown)\" cannot be requested: \(reason)"
+            return CommandFailure(kind: .usage, code: "\(HTTPDNSClientError.Code.invalidURL)", message: message, hint: hint)
+        }
+        do {
+            return try ParsedURL(text)
+        } catch {
+            let hint = text.isEmpty || completed(text) == text ? nil : "write https://\(shown); only fetch adds http"
+            throw unusable("\(error)", hint: hint)
+        }
     }
 
     /// Returns the URL with more items in its query.

@@ -37,7 +37,7 @@ struct RequestOptions: ParsableArguments, Sendable {
     @Option(
         name: [.customShort("m"), .customLong("max-time")],
         parsing: .unconditional,
-        help: ArgumentHelp("Time limit for the whole call, in seconds.", valueName: "SECONDS")
+        help: ArgumentHelp("Time limit for each call, its body included, in seconds.", valueName: "SECONDS")
     )
     var maximumSeconds: Double?
 

@@ -223,12 +223,8 @@ extension BenchCommand {
 
     /// Returns the host and the port of the URL.
     private func target() throws(CommandFailure) -> (host: String, port: UInt16) {
-        do {
-            let parsed = try ParsedURL(url)
-            return (parsed.hostText, parsed.port)
-        } catch {
-            throw .usage("\(error)")
-        }
+        let parsed = try URLArgument.parsed(url)
+        return (parsed.hostText, parsed.port)
     }
 
     private func announcement(of target: (host: String, port: UInt16), _ plan: LoadPlan) -> String {

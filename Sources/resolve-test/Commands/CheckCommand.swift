@@ -17,15 +17,23 @@ struct CheckCommand: Subcommand {
     )
 
     @Argument(
-        help: ArgumentHelp("Configuration file.", valueName: "FILE"),
+        help: ArgumentHelp("Configuration file; the same as --config FILE.", valueName: "FILE"),
         completion: .file()
     )
-    var file: String
+    var givenFile: String?
+
+    @Option(
+        name: .customLong("config"),
+        help: ArgumentHelp("Configuration file; without it the one that HTTPDNS_CONFIG names.", valueName: "FILE"),
+        completion: .file()
+    )
+    var configurationFile: String?
 
     @OptionGroup
     var output: OutputOptions
 
     func perform(on console: Console) async throws -> Int32 {
+        let file = try file(console.environment)
         let configuration: HTTPDNSClient.Configuration
         do {
             configuration = try ConfigurationFile.load(file)
@@ -55,6 +63,16 @@ struct CheckCommand: Subcommand {
                 : report.text(isVerbose: output.isVerbose, console.screen(for: console.standardOutput))
         )
         return ExitStatus.done
+    }
+
+    private func file(_ environment: [String: String]) throws(CommandFailure) -> String {
+        guard givenFile == nil || configurationFile == nil else {
+            throw .usage("check FILE and --config FILE mean the same", hint: "leave one of them out")
+        }
+        guard let file = givenFile ?? configurationFile ?? environment["HTTPDNS_CONFIG"], !file.isEmpty else {
+            throw .usage("Missing expected argument '<FILE>'", hint: "see resolve-test check --help")
+        }
+        return file
     }
 }
 

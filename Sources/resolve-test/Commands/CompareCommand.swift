@@ -57,7 +57,7 @@ struct CompareCommand: Subcommand {
             }
         }
 
-        let report = CompareReport(comparisons: comparisons, isStrict: isStrict)
+        let report = CompareReport(comparisons: comparisons, isStrict: isStrict, isJSON: common.output.isJSON)
         let output = console.standardOutput
         try output.write(common.output.isJSON ? report.json() : report.text(console.screen(for: output)))
         if report.isSuspicious { return ExitStatus.suspicious }

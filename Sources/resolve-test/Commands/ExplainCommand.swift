@@ -22,6 +22,7 @@ struct ExplainCommand: Subcommand {
     var common: CommonOptions
 
     func perform(on console: Console) async throws -> Int32 {
+        if URLArgument.completed(url) != url { _ = try URLArgument.parsed(url) }
         let settings = try ClientSettings(common, environment: console.environment)
         let options = settings.requestOptions(common)
         let rewrite = try await settings.withClient { client in

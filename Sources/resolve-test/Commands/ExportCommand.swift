@@ -25,23 +25,25 @@ struct ExportCommand: Subcommand {
     var format: ExportFormat?
 
     @OptionGroup
-    var common: CommonOptions
+    var mappings: MappingOptions
+
+    @OptionGroup
+    var output: OutputOptions
 
     func perform(on console: Console) async throws -> Int32 {
-        var common = common
-        if let file {
-            guard common.configurationFile == nil else {
-                throw CommandFailure.usage("export FILE and --config FILE mean the same", hint: "leave one of them out")
-            }
-            common.configurationFile = file
+        guard file == nil || mappings.configurationFile == nil else {
+            throw CommandFailure.usage("export FILE and --config FILE mean the same", hint: "leave one of them out")
         }
-        let settings = try ClientSettings(common, environment: console.environment)
-        guard settings.readsFile || !common.maps.isEmpty else {
+        let path = file ?? mappings.configurationFile
+        // The settings of a client, of which the others have their defaults.
+        let arguments = (path.map { ["--config=\($0)"] } ?? []) + mappings.maps.map { "--map=\($0)" }
+        let settings = try ClientSettings(CommonOptions.parse(arguments), environment: console.environment)
+        guard settings.readsFile || !mappings.maps.isEmpty else {
             throw CommandFailure.usage("there are no mappings to export", hint: "give FILE or --map HOST=ADDRESS")
         }
         let rules = MappingOrder.sorted(try HTTPDNSMappings(settings.configuration.resolver.mappings).rules)
-        let format = format ?? (common.output.isJSON ? .json : .hosts)
-        guard !common.output.isJSON || format == .json else {
+        let format = format ?? (output.isJSON ? .json : .hosts)
+        guard !output.isJSON || format == .json else {
             throw CommandFailure.usage(
                 "--json and --format \(format.rawValue) exclude each other",
                 hint: "leave one of them out"

@@ -13,9 +13,12 @@ struct FetchCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch",
         abstract: "Send a request with curl's options, and print every phase.",
+        usage: "resolve-test fetch [<options>] <URL>",
         discussion: """
             The body goes to standard output, unless that is a terminal, and with --json only to the file of -o. The report \
-            goes to standard error; -s leaves it out. Redirects are followed with -L only. The exit statuses are those of curl.
+            goes to standard error; -s leaves it out. -v prints heads of requests and responses, the certificate, and the \
+            waterfall of the call. Redirects are followed with -L only. The exit statuses are those of curl where curl has \
+            one, else 1 or 2.
             """
     )
 

@@ -39,7 +39,7 @@ enum RootHelp {
           bench URL         load a URL, print rates, latencies and failures
           compare HOST...   compare HTTP-DNS with the system resolver
           watch HOST...     show a live table: time left, staleness, changes, providers
-          check FILE        validate a configuration file, with line and column
+          check [FILE]      validate a configuration file, with line and column
           export [FILE]     print mappings as hosts lines, curl options or JSON
           dump [HOST...]    print the state of a running service
           monitor           print the last calls of a running service

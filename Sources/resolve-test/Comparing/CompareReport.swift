@@ -8,6 +8,8 @@ struct CompareReport {
     var comparisons: [Comparison]
     /// Whether a mere difference is suspicious.
     var isStrict: Bool
+    /// Whether it is printed as JSON.
+    var isJSON = false
 
     var isSuspicious: Bool { comparisons.contains { $0.verdict(isStrict: isStrict).kind == .suspicious } }
 
@@ -17,9 +19,10 @@ struct CompareReport {
             .filter { $0.verdict.kind == .undecided }
         guard let first = undecided.first else { return nil }
         let count = comparisons.count == 1 ? "" : "\(undecided.count) of \(comparisons.count) hosts: "
+        // The text has the verdict itself on standard output.
         var failure = CommandFailure.failed(
             code: first.verdict.code,
-            "\(count)\(first.host): \(first.verdict.text)",
+            "no verdict on \(count)\(first.host)" + (isJSON ? ": \(first.verdict.text)" : ""),
             hint: Self.hint(first.comparison)
         )
         failure.host = first.host.description
@@ -47,7 +50,7 @@ struct CompareReport {
         var columns = Columns()
         let title = comparison.isProbed ? "address" : "\(comparison.host)"
         let proof = comparison.isProbed ? ["TLS as \(comparison.host)"] : comparison.proofs.isEmpty ? [] : ["policy"]
-        columns.append([title.padded(to: 15), "HTTP-DNS".padded(to: 13), "system".padded(to: 9)] + proof)
+        columns.append([title.padded(to: 15), comparison.clientHeading.padded(to: 13), "system".padded(to: 9)] + proof)
         let (ours, theirs) = (Set(comparison.clientEndpoints), Set(comparison.systemEndpoints))
         for endpoint in comparison.endpoints {
             columns.append(
@@ -59,7 +62,8 @@ struct CompareReport {
             )
         }
         if ours.isEmpty || theirs.isEmpty {
-            columns.append(["", ours.isEmpty ? Self.absence(comparison.client) : "", Self.absence(comparison.system)])
+            let absences = [Self.absence(comparison.client), Self.absence(comparison.system)]
+            columns.append(["(none)"] + absences.map { $0.isEmpty ? "-" : $0 })
         }
         let verdict = comparison.verdict(isStrict: isStrict)
         let line = FoldedText.text(PrintableText.line(verdict.text), width: screen.width)

@@ -178,6 +178,9 @@ extension Comparison {
     /// The label of the client's side.
     var clientName: String { isMapped ? "mapping" : "HTTP-DNS" }
 
+    /// The heading of the client's side.
+    var clientHeading: String { isMapped ? "this client" : "HTTP-DNS" }
+
     private var clientOrigin: String { isMapped ? "mapping" : "provider" }
 
     private var reasonWhyNot: String {

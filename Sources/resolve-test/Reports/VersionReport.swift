@@ -18,7 +18,8 @@ struct VersionReport {
 
     /// Returns whether the arguments ask for the versions.
     static func isWanted(_ arguments: [String]) -> Bool {
-        arguments.contains("--version") && arguments.allSatisfy { ["--version", "--json"].contains($0) }
+        let words = arguments.filter { $0 != "--json" }
+        return words == ["version"] || !words.isEmpty && words.allSatisfy { $0 == "--version" }
     }
 
     /// Returns a line for each library, with its name and version.
