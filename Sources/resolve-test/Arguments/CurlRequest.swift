@@ -278,7 +278,12 @@ enum URLArgument {
         let shown = URLText.forErrors(text)
         func unusable(_ reason: String, hint: String? = nil) -> CommandFailure {
             let message = "the URL \"\(shown)\" cannot be requested: \(reason)"
-            return CommandFailure(kind: .usage, code: "\(HTTPDNSClientError.Code.invalidURL)", message: message, hint: hint)
+            return CommandFailure(
+                kind: .usage,
+                code: "\(HTTPDNSClientError.Code.invalidURL)",
+                message: message,
+                hint: hint
+            )
         }
         do {
             return try ParsedURL(text)

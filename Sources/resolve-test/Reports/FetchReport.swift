@@ -99,7 +99,8 @@ struct FetchReport {
     /// The keys that are null when the response cache had the response.
     private static let keysOfOrigin = [
         "addressURL", "addresses", "ageSeconds", "cached", "failedProviders", "generation", "host", "httpVersion",
-        "location", "order", "originalURL", "provider", "remoteAddress", "resolveEntry", "serverName", "source", "stale",
+        "location", "order", "originalURL", "provider", "remoteAddress", "resolveEntry", "serverName", "source",
+        "stale",
         "tagged", "timeToLiveSeconds", "timings", "tlsCipherSuite", "tlsVersion", "wireBytes",
     ]
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSPrimitives
 import Testing
+
+@testable import HTTPDNSCore
 
 @Suite("Address policy")
 struct AddressPolicyTests {
@@ -171,6 +172,39 @@ struct AddressPolicyTests {
         #expect((policy.denial(of: try #require(HTTPDNSAddress(text))) != nil) == isDenied)
     }
 
+    @Test("Refused addresses of one kind have one text and one advice")
+    func summary() throws {
+        let addresses = ["127.0.0.2", "127.0.0.3", "169.254.1.1", "10.0.0.2"].compactMap { HTTPDNSAddress($0) }
+        let policy = HTTPDNSAddressPolicy()
+        func summary(_ addresses: [HTTPDNSAddress]) throws -> (text: String, remedy: String) {
+            AddressRefusal.summary(
+                try addresses.map { address in
+                    let refusal = policy.reason(
+                        of: address,
+                        from: .provider,
+                        providerScope: nil,
+                        route: nil,
+                        provider: "doh"
+                    )
+                    return (address, try #require(refusal))
+                }
+            )
+        }
+        let two = try summary(Array(addresses.prefix(2)))
+        #expect(
+            two.text
+                == "127.0.0.2, 127.0.0.3 are loopback (127.0.0.0/8); provider \"doh\" may answer public addresses only"
+        )
+        #expect(two.remedy == "answer_scope: loopback of the provider, or policy.allow")
+        let all = try summary(addresses)
+        #expect(
+            all.text.contains("; 169.254.1.1 is link-local (169.254.0.0/16), which no source may name; 10.0.0.2 is ")
+        )
+        #expect(all.remedy.split(separator: "; ").count == 3)
+        let many = try summary((1...20).map { HTTPDNSAddress(v4: 127, 0, 0, $0) })
+        #expect(many.text.hasPrefix("127.0.0.1, ") && many.text.contains(", 127.0.0.8 and 12 more are loopback"))
+    }
+
     @Test("A refusal names the address' kind, the reason and how to allow it")
     func teaches() throws {
         let policy = HTTPDNSAddressPolicy()
@@ -180,16 +214,19 @@ struct AddressPolicyTests {
             providerScope: nil,
             provider: "corp"
         )
-        #expect(named?.contains("allow it with answer_scope: private of the provider \"corp\", or with") == true)
+        #expect(
+            named == "10.0.0.2 is private (10.0.0.0/8); provider \"corp\" may answer public addresses only; "
+                + "allow it with answer_scope: private of the provider, or policy.allow"
+        )
         #expect(
             policy.refusal(of: HTTPDNSAddress(v4: 127, 0, 0, 2), from: .provider, providerScope: .public)
-                == "127.0.0.2 is loopback (127.0.0.0/8), and the provider's answers may be no more private than public; "
-                + "allow it with answer_scope: loopback of the provider, or with 127.0.0.2 in policy.allow or the route's allow"
+                == "127.0.0.2 is loopback (127.0.0.0/8); the provider may answer public addresses only; "
+                + "allow it with answer_scope: loopback of the provider, or policy.allow"
         )
         #expect(
             policy.refusal(of: HTTPDNSAddress(v4: 169, 254, 169, 254), from: .mapping, providerScope: nil)
                 == "169.254.169.254 is a metadata service, which no source may name; "
-                + "allow it with 169.254.169.254 in policy.allow or the route's allow"
+                + "allow it with policy.allow, or the route's allow"
         )
         let mapped = policy.refusal(
             of: try #require(HTTPDNSAddress("::ffff:10.0.0.1")),

@@ -53,7 +53,7 @@ struct ErrorMappingTests {
         let error = try await error(from: failure)
         #expect(error.code == code && error.phase == phase)
         #expect(error.host == "one.test")
-        let text = phase == .total ? "the answer was not complete within the call's 60 s" : "what happened"
+        let text = phase == .total ? "no response within the call's limit of 60 s" : "what happened"
         #expect(error.message.contains("one.test:443") && error.message.contains(text))
         #expect(error.attempts.map(\.description) == ["203.0.113.1:443 \(phase): \(text) (12 ms)"])
         #expect(!error.description.contains("secret") && !error.description.contains { $0.isNewline })
@@ -94,9 +94,37 @@ struct ErrorMappingTests {
         failure = TransferFailure(code: .timedOut, phase: .total, message: "late")
         let total = try await error(from: failure)
         #expect(total.limit == .seconds(60))
-        #expect(total.message.contains("within the call's 60 s") && !total.message.contains("late"))
+        #expect(total.message.contains("within the call's limit of 60 s") && !total.message.contains("late"))
         #expect(total.elapsed > .zero)
         #expect(total.hint?.contains("options.timeout") == true)
+    }
+
+    @Test(
+        "The call's limit has one text in the message and in the attempt, by the phase that it ended",
+        arguments: [
+            (TransferFailure.Phase.connect, "connect: no connection"), (.tls, "tls: the TLS handshake was not done"),
+            (.send, "send: the request was not sent"), (.firstByte, "first-byte: no response"),
+            (.body, "body: the response was not complete"),
+        ]
+    )
+    func callLimit(reached: TransferFailure.Phase, text: String) async throws {
+        var failure = TransferFailure(code: .timedOut, phase: .total, message: "the rest of the time")
+        (failure.reached, failure.endpoint, failure.elapsed) = (reached, Self.endpoint, .milliseconds(998))
+        failure.attempts = [
+            TransferAttempt(
+                endpoint: Self.endpoint,
+                phase: .total,
+                code: .timedOut,
+                message: failure.message,
+                elapsed: failure.elapsed
+            )
+        ]
+        let error = try await error(from: failure)
+        let whole = "203.0.113.1:443 \(text) within the call's limit of 60 s (998 ms)"
+        #expect(
+            error.message.hasSuffix(" failed: \(whole)") && error.attempts.map(\.description) == [whole],
+            "\(error)"
+        )
     }
 
     /// It is also the underlying error.

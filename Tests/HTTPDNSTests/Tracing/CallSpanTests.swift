@@ -235,6 +235,7 @@ struct CallSpanTests {
             opensConnection: true,
             sentAt: nil,
             timings: HTTPDNSTransfer.Timings(connect: .milliseconds(1), tls: .milliseconds(1)),
+            peerCertificates: [],
             requestHeadBytes: 0,
             requestBodyBytes: 0,
             responseHeadBytes: 0,

@@ -119,6 +119,18 @@ struct ConfigurationFileTests {
         #expect(refused.status == 2 && refused.error.contains("file_permissions: refuse, and others may write it"))
     }
 
+    @Test("The file of check is its argument, that of --config, or that of HTTPDNS_CONFIG")
+    func checkedFile() async throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("version: 1\n", to: "httpdns.yaml")
+        let given = try await Program.run(["check", file])
+        let option = try await Program.run(["check", "--config", file])
+        let environment = try await Program.run(["check"], environment: ["HTTPDNS_CONFIG": file])
+        #expect(given.status == 0 && given.output.hasPrefix("\(file)   valid"), "\(given)")
+        #expect(option.status == 0 && option.output == given.output, "\(option)")
+        #expect(environment.status == 0 && environment.output == given.output, "\(environment)")
+    }
+
     @Test("Other commands refuse a bad file on one line that leads to check")
     func refused() async throws {
         let folder = try TemporaryFolder()

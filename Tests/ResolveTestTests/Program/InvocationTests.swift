@@ -265,9 +265,28 @@ struct InvocationTests {
             error: "-X \"foo=bar\" is not a method (such as GET, POST or PURGE)"
         ),
         Run("fetch http://one.test/ -o /", 2, error: "-o / is a directory (give a file in it)"),
+        Run(
+            "explain img.shop.test:8443/a",
+            2,
+            error:
+                "the URL \"img.shop.test:8443/a\" cannot be requested: the URL does not begin with http:// or https:// "
+                + "(write https://img.shop.test:8443/a; only fetch adds http)"
+        ),
+        Run(
+            "bench ftp://one.test/",
+            2,
+            error: "the URL \"ftp://one.test/\" cannot be requested: the URL does not begin with http:// or https://"
+        ),
+        Run("check", 2, error: "Missing expected argument '<FILE>' (see resolve-test check --help)"),
+        Run(
+            "check a.yaml --config b.yaml",
+            2,
+            error: "check FILE and --config FILE mean the same (leave one of them out)"
+        ),
+        Run("export --public", 2, error: "Unknown option '--public' (see resolve-test export --help)"),
         Run("export", 2, error: "there are no mappings to export (give FILE or --map HOST=ADDRESS)"),
         Run(
-            "fetch http://one.test:1/ --map one.test=127.0.0.1",
+            "fetch -sS http://one.test:1/ --map one.test=127.0.0.1",
             7,
             error: "the request to one.test:1 failed: 127.0.0.1:1 connect: Connection refused (N ms) (check that the "
                 + "address serves this port: resolve-test explain shows its source)"
@@ -365,7 +384,7 @@ struct InvocationTests {
 
     @Test(
         "--version of each command prints all versions",
-        arguments: ["resolve --version", "fetch http://a.test/ --version"]
+        arguments: ["version", "resolve --version", "fetch http://a.test/ --version"]
     )
     func versionOfCommand(line: String) async throws {
         let arguments = line.split(separator: " ").map(String.init)

@@ -60,6 +60,75 @@ struct ServerTests {
         }
     }
 
+    /// A name with both families by HTTP-DNS, and a mapping whose order is the operator's.
+    @Test(
+        "Explain names the address that fetch connects to, for each selection",
+        arguments: ["automatic", "given", "round_robin", "fastest"]
+    )
+    func explainThenFetch(selection: String) async throws {
+        let rig = try await ServerRig.shared()
+        guard rig.hasIPv6 else { return }
+        let folder = try TemporaryFolder()
+        let file = try folder.write(
+            "version: 1\nclient: { connections: { selection: \(selection) } }\n",
+            to: "httpdns.yaml"
+        )
+        for host in ["dual.test", "mapped.wild.test"] {
+            let arguments =
+                ["https://\(host):\(rig.tlsPort)/a.jpg", "--config", file, "--json"]
+                + ["--map", "mapped.wild.test=127.0.0.3,::1"] + flags(rig)
+            let explained = try JSONObject(try await Program.run(["explain"] + arguments).output)
+            let fetched = try JSONObject(try await Program.run(["fetch"] + arguments).output)
+            let addresses = explained.texts("addresses")
+            #expect(Set(addresses) == [host == "dual.test" ? "127.0.0.2" : "127.0.0.3", "::1"])
+            #expect(fetched["remoteAddress"] == .text(try #require(addresses.first)), "\(host)")
+            #expect(fetched.texts("addresses") == addresses)
+            let order = selection == "automatic" ? (host == "dual.test" ? "adaptive" : "given") : selection
+            #expect(explained["order"] == .text(order.replacing("_", with: "-")))
+            #expect(fetched["order"] == explained["order"] as JSONObject.Value?)
+        }
+    }
+
+    @Test(
+        "Where each request draws its order, explain chooses no address, and fetch shows the drawn order",
+        arguments: [
+            "client: { connections: { selection: random } }",
+            "mappings: { a.wild.test: { 127.0.0.2: 1, 127.0.0.3: 1 } }",
+        ]
+    )
+    func drawnOrder(setting: String) async throws {
+        let rig = try await ServerRig.shared()
+        let file = try TemporaryFolder().write("version: 1\n\(setting)\n", to: "httpdns.yaml")
+        let isWeighted = setting.hasPrefix("mappings")
+        let map = isWeighted ? [] : ["--map", "a.wild.test=127.0.0.2,127.0.0.3,127.0.0.4"]
+        let arguments = ["https://a.wild.test:\(rig.tlsPort)/a.jpg", "--config", file] + map + flags(rig)
+        let explained = try await Program.run(["explain"] + arguments).output
+        #expect(
+            explained.contains("   (random: drawn for each request)   policy: ") && !explained.contains("<- chosen")
+        )
+        let json = try JSONObject(try await Program.run(["explain", "--json"] + arguments).output)
+        #expect(json["order"] == .text(isWeighted ? "weights" : "random"))
+        // With the given order, each of these runs would fail in two of three cases.
+        for _ in 0..<6 {
+            let fetched = try await Program.run(["fetch", "-v", "-o", "/dev/null"] + arguments)
+            let connected = try #require(fetched.error.firstMatch(of: /\* connected to (\S+)/)?.output.1)
+            #expect(fetched.error.contains("Candidates in order: \(connected), "), "\(fetched)")
+            #expect(fetched.error.contains("   (random: drawn for each request)   "))
+        }
+    }
+
+    @Test("With -v a call that failed has the TLS parameters and the certificate of its connection")
+    func failedConnection() async throws {
+        let rig = try await ServerRig.shared()
+        let result = try await Program.run([
+            "fetch", "-v", "https://one.test:\(rig.tlsPort)/stall/30", "--max-time", "2", "--map", "one.test=127.0.0.2",
+            "--cacert", rig.certificateAuthorityFile,
+        ])
+        #expect(result.status == 28, "\(result)")
+        #expect(result.error.hasPrefix("* connected to 127.0.0.2:\(rig.tlsPort)\n* TLS: TLSv1.3, "), "\(result)")
+        #expect(result.error.contains("* certificate: subject ") && result.error.contains("\n> GET /stall/30\n"))
+    }
+
     /// `explain` itself sends the origin nothing.
     @Test("The address that explain prints leads curl to the same virtual host")
     func explainThenCurl() async throws {

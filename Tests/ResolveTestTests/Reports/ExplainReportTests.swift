@@ -17,7 +17,9 @@ struct ExplainReportTests {
             port: 8443
         )
         resolution.timeToLive = .seconds(30)
-        return Samples.rewrite(resolution)
+        var view = Samples.rewrite(resolution)
+        view.orderRule = .weights
+        return view
     }
 
     /// And with what libcurl gets.
@@ -29,7 +31,7 @@ struct ExplainReportTests {
                 original      https://Api.Shop.example:8443/v1?q=1
                 address form  https://203.0.113.8:8443/v1?q=1   Host api.shop.example:8443   SNI and certificate api.shop.example
                 why           mapping "api.shop.example:8443" at httpdns.yaml:13 > no provider asked
-                candidates    203.0.113.8 weight 95 <- chosen   203.0.113.9 weight 5   policy: allowed (mapping)
+                candidates    203.0.113.8 weight 95   203.0.113.9 weight 5   (random: drawn for each request)   policy: allowed (mapping)
                 lifetime      age 0 s, 30 s left, generation 7, tag set
                 curl          curl --resolve api.shop.example:8443:203.0.113.8,203.0.113.9 'https://api.shop.example:8443/v1?q=1'
                 libcurl gets  CONNECT_TO api.shop.example:8443:p1.invalid:8443   RESOLVE +p1.invalid:8443:203.0.113.8   \
@@ -54,13 +56,31 @@ struct ExplainReportTests {
                               SNI and certificate api.shop.example
                 why           mapping "api.shop.example:8443" at httpdns.yaml:13 > no provider
                               asked
-                candidates    203.0.113.8 weight 95 <- chosen   203.0.113.9 weight 5
-                              policy: allowed (mapping)
+                candidates    203.0.113.8 weight 95   203.0.113.9 weight 5
+                              (random: drawn for each request)   policy: allowed (mapping)
                 lifetime      age 0 s, 30 s left, generation 7, tag set
                 curl          curl --resolve api.shop.example:8443:203.0.113.8,203.0.113.9 'https://api.shop.example:8443/v1?q=1'
 
                 """
         )
+    }
+
+    @Test(
+        "The chosen address is the one that answered, else the first",
+        arguments: [nil, "203.0.113.9"]
+    )
+    func chosen(answered: String?) throws {
+        var view = Samples.rewrite(
+            try Samples.mapped(["203.0.113.8", "203.0.113.9"], key: "api.shop.example", line: 1, port: 8443)
+        )
+        view.orderRule = .given
+        view.answered = try answered.map { try Samples.endpoints([$0], port: 8443)[0] }
+        let text = ExplainReport(rewrite: view, providerKinds: [:], isVerbose: false).text(.plain)
+        let (first, second) = answered == nil ? (" <- chosen", "") : ("", " <- chosen")
+        #expect(text.contains("candidates    203.0.113.8\(first)   203.0.113.9\(second)   policy: "), "\(text)")
+        view.orderRule = .random
+        let random = ExplainReport(rewrite: view, providerKinds: [:], isVerbose: false).text(.plain)
+        #expect(random.contains("   (random: drawn for each request)   ") && !random.contains("<- chosen"))
     }
 
     @Test("Networks that the request may reach are shown when they are limited")
@@ -152,6 +172,7 @@ struct ExplainReportTests {
                   "generation" : 7,
                   "host" : "api.shop.example:8443",
                   "location" : "httpdns.yaml:13",
+                  "order" : "weights",
                   "originalURL" : "https://Api.Shop.example:8443/v1?q=1",
                   "provider" : null,
                   "resolveEntry" : "api.shop.example:8443:203.0.113.8,203.0.113.9",

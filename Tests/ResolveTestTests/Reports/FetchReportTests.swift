@@ -49,7 +49,7 @@ struct FetchReportTests {
                        tls             ##########       21.0 ms   SNI api.shop.example, certificate verified
                        first byte                #####   9.4 ms   200, HTTP/2
                        body                           #  3.1 ms   48,210 bytes, 12,000 bytes on the wire
-                ok total  42.0 ms   1 of 1 hop looked up   certificate verified
+                ok total  42.0 ms   1 of 1 names queried   certificate verified
 
                 """
         )
@@ -71,7 +71,7 @@ struct FetchReportTests {
         hop.isVerified = false
         let text = report(hop).text(.plain)
         #expect(text.contains("SNI api.shop.example, certificate NOT verified\n"))
-        #expect(text.hasSuffix("1 of 1 hop looked up   certificate NOT verified\n"))
+        #expect(text.hasSuffix("1 of 1 names queried   certificate NOT verified\n"))
         #expect(!text.contains("certificate verified"))
         var both = report(hop)
         both.hops.append(try self.hop())
@@ -108,7 +108,7 @@ struct FetchReportTests {
                 "bodyBytes":48210,"cache":null,"cached":false,"failedProviders":[],"generation":1,"headerFields":null,\
                 "hops":[{"droppedFields":[],"location":null,"remoteAddress":"203.0.113.8","status":200,\
                 "url":"https://Api.Shop.example:8443/v1?q=1"}],"host":"api.shop.example:8443",\
-                "httpVersion":"HTTP/2","location":null,"originalURL":"https://Api.Shop.example:8443/v1?q=1",\
+                "httpVersion":"HTTP/2","location":null,"order":null,"originalURL":"https://Api.Shop.example:8443/v1?q=1",\
                 "provider":"backup","remoteAddress":"203.0.113.8",\
                 "resolveEntry":"api.shop.example:8443:203.0.113.8,203.0.113.9","serverName":"api.shop.example",\
                 "source":"provider","stale":false,"status":200,"tagged":true,"timeToLiveSeconds":40.98,\
@@ -116,6 +116,63 @@ struct FetchReportTests {
                 "tlsCipherSuite":"TLS_AES_128_GCM_SHA256","tlsVersion":"TLSv1.3","wireBytes":12000}
                 """
         )
+    }
+
+    @Test(
+        "The last line begins with ok, or with the status from 400 on",
+        arguments: [(200, "ok total"), (302, "ok total"), (404, "404 total"), (503, "503 total")]
+    )
+    func mark(status: Int, begin: String) throws {
+        var hop = try hop()
+        hop.status = status
+        let text = report(hop).text(.plain)
+        #expect(text.split(separator: "\n").last?.hasPrefix("\(begin)  42.0 ms   ") == true, "\(text)")
+        // A name counts once, and a mapping is no query.
+        var mapped = hop
+        mapped.rewrite.resolution = try Samples.mapped(["203.0.113.8"], key: "api.shop.example", line: 1)
+        mapped.rewrite.urlHost = "cdn.shop.example"
+        var several = report(hop)
+        several.hops += [hop, mapped]
+        #expect(several.text(.plain).contains("   1 of 2 names queried   "))
+    }
+
+    private func failed(_ phase: String) throws -> FetchReport {
+        var hop = try hop()
+        (hop.status, hop.version, hop.contentType, hop.timings.firstByte) = (0, "", nil, nil)
+        if phase != "first-byte" { (hop.remote, hop.timings.connect, hop.timings.tls) = (nil, nil, nil) }
+        hop.failed = .init(phase: phase, elapsed: .milliseconds(972))
+        var report = report(hop)
+        report.failed = .init(phase: phase, elapsed: .milliseconds(980))
+        return report
+    }
+
+    @Test("A call that failed has the phases so far, and the time of the failed one")
+    func failures() throws {
+        #expect(
+            try failed("first-byte").text(.plain) == """
+                hop 1  https://Api.Shop.example:8443/v1?q=1 -> no response
+                       resolve     #                      8.1 ms   doh backup, fresh, 41 s left
+                       connect     #                      0.3 ms   203.0.113.8:8443
+                       tls         #                     21.0 ms   SNI api.shop.example, certificate verified
+                       first byte   ################### 972.0 ms   no response
+                x failed in first-byte after 980.0 ms
+
+                """
+        )
+        #expect(
+            try failed("connect").text(.plain) == """
+                hop 1  https://Api.Shop.example:8443/v1?q=1 -> no response
+                       resolve  #                      8.1 ms   doh backup, fresh, 41 s left
+                       connect  #################### 972.0 ms   203.0.113.8:8443
+                x failed in connect after 980.0 ms
+
+                """
+        )
+        var redirect = try failed("redirect")
+        redirect.hops = [try hop()]
+        #expect(redirect.text(.plain).contains("   200, HTTP/2\nx failed in redirect after 980.0 ms\n"))
+        redirect.hops = []
+        #expect(redirect.text(.plain) == "")
     }
 
     @Test("A server's text moves no cursor")

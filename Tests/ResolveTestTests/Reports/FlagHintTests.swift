@@ -107,6 +107,40 @@ struct FlagHintTests {
         #expect(!message.contains("localSource") && !message.contains("hostHeader") && !message.contains("unixSocket"))
     }
 
+    @Test(
+        "A time-out names the key of the file for its phase",
+        arguments: [
+            (Phase.connect, "client.timeouts.connect"), (.tls, "client.timeouts.tls"), (.send, "client.timeouts.idle"),
+            (.firstByte, "client.timeouts.first_byte"), (.body, "client.timeouts.idle"),
+            (.queue, "client.connections.queue_wait"), (.resolve, "resolver.time_limit"),
+        ]
+    )
+    func times(phase: HTTPDNSClientError.Phase, key: String) throws {
+        let hint = Self.shown(.timedOut, phase, "x")
+        #expect(hint.hasPrefix("\(key) in the configuration file sets this limit; --config FILE"), "\(hint)")
+        // The key is one of the file's reference.
+        let name = key.split(separator: ".").last.map(String.init) ?? ""
+        #expect(try Repository.text("Docs/Configuration.md").contains("`\(name)`"))
+    }
+
+    @Test(
+        "A refused address names the option that permits it",
+        arguments: [
+            ("doh", "--answer-scope loopback for one run"), ("doh-2", "--answer-scope loopback for one run"),
+            ("google", "--answer-scope loopback for one run"), ("corp", "--allow ADDRESS for one run"),
+        ]
+    )
+    func refusedAddresses(provider: String, option: String) {
+        let own = "answer_scope: loopback of the provider, or policy.allow"
+        let error = HTTPDNSClientError(
+            code: .policyRefused,
+            phase: .policy,
+            message: "127.0.0.2 is loopback; provider \"\(provider)\" may answer public addresses only",
+            hint: own
+        )
+        #expect(CommandFailure(error).hint == "\(own); \(option)")
+    }
+
     @Test("A hint that stays useful keeps its parts without a setting")
     func parts() {
         var error = HTTPDNSClientError(
