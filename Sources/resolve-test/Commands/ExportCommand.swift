@@ -9,6 +9,7 @@ struct ExportCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
         abstract: "Print mappings as lines of a hosts file, curl options or JSON.",
+        usage: "resolve-test export [<options>] [<FILE>]",
         discussion: """
             Prints the mappings of --config and --map as they were written, and queries no provider. Values that the format \
             does not support become comments. The JSON is a configuration file.

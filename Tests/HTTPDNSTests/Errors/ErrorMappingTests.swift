@@ -100,7 +100,7 @@ struct ErrorMappingTests {
     }
 
     @Test(
-        "The call's limit has one text in the message and in the attempt, by the phase that it ended",
+        "The call's limit has one text in message and attempt, by the phase it ended",
         arguments: [
             (TransferFailure.Phase.connect, "connect: no connection"), (.tls, "tls: the TLS handshake was not done"),
             (.send, "send: the request was not sent"), (.firstByte, "first-byte: no response"),

@@ -345,39 +345,6 @@ struct FetchTests {
         #expect(refused.status == 2 && refused.error.contains("--cache: the cache folder"))
     }
 
-    @Test("A call that fails prints its hops so far, and with -v what is known of the failed one")
-    func failedCall() async throws {
-        let second = try RawServer(.readHead, .hang)
-        let place = "http://127.0.0.1:\(second.port)/x"
-        let first = try RawServer { _ in [.readHead, Self.answer("302 Found", "", fields: "Location: \(place)\r\n")] }
-        let arguments = ["-L", "--max-time", "1"]
-        let brief = try await fetch(first, arguments)
-        #expect(brief.status == 28 && brief.output == "", "\(brief)")
-        let lines = brief.error.split(separator: "\n").map(String.init)
-        #expect(lines.first == "hop 1  http://one.test:\(first.port)/a?b -> 302 \(place)", "\(brief)")
-        #expect(lines.contains("hop 2  \(place) -> no response"))
-        let bars = lines.drop { !$0.hasPrefix("hop 2") }.dropFirst().map { $0.dropFirst(7).prefix { $0 != " " } }
-        #expect(bars.prefix(3) == ["resolve", "connect", "first"], "\(brief)")
-        let end = try #require(lines.dropLast().last?.firstMatch(of: /^x failed in first-byte after ([0-9.]+) (ms|s)$/))
-        let seconds = try #require(Double(end.output.1)) / (end.output.2 == "ms" ? 1000 : 1)
-        #expect(seconds > 0.9 && seconds < 10)
-        #expect(lines.last?.contains("first-byte: no response within the call's limit of 1 s (") == true)
-
-        let verbose = try await fetch(first, arguments + ["-v"])
-        #expect(verbose.error.contains("* connected to 127.0.0.1:\(second.port)\n> GET /x\n"), "\(verbose)")
-        #expect(
-            verbose.error.contains("x failed in first-byte after ") && verbose.error.contains("No response: timed-out")
-        )
-        // One failure has one text.
-        let text = "127.0.0.1:\(second.port) first-byte: no response within the call's limit of 1 s ("
-        #expect(verbose.error.contains(" failed: \(text)") && verbose.error.contains("\n  \(text)"), "\(verbose)")
-        #expect(!verbose.error.contains("total time"))
-        for quiet in [["-sS"], ["--json"]] {
-            let result = try await fetch(first, arguments + quiet)
-            #expect(result.status == 28 && result.error.split(separator: "\n").count == 1, "\(result)")
-        }
-    }
-
     @Test("The flag --max-time ends a hanging request and names the limit")
     func limit() async throws {
         let server = try RawServer(.readHead, .hang)

@@ -120,7 +120,7 @@ struct FlagHintTests {
         #expect(hint.hasPrefix("\(key) in the configuration file sets this limit; --config FILE"), "\(hint)")
         // The key is one of the file's reference.
         let name = key.split(separator: ".").last.map(String.init) ?? ""
-        #expect(try Repository.text("Docs/Configuration.md").contains("`\(name)`"))
+        #expect(try Repository.text("Docs/Configuration.md").contains(name))
     }
 
     @Test(
