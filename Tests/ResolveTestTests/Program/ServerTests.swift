@@ -93,7 +93,7 @@ struct ServerTests {
         "Where requests draw their order, explain chooses none, and fetch shows the drawn",
         arguments: [
             "client: { connections: { selection: random } }",
-            "mappings: { a.wild.test: { 127.0.0.2: 1, 127.0.0.3: 1 } }",
+            "mappings: { a.wild.test: { addresses: { 127.0.0.2: 1, 127.0.0.3: 1 } } }",
         ]
     )
     func drawnOrder(setting: String) async throws {
