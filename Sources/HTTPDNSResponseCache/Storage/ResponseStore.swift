@@ -18,16 +18,22 @@ final class ResponseStore: Sendable {
     let folder: CacheFolder?
     /// The longest response that is stored, in bytes.
     private let maximumEntry: Int
+    /// The longest time for which a request waits until a file is written or removed.
+    private let writeLimit: Duration
     /// Called with the number of responses that were evicted, and of those that were damaged.
     private let onLoss: @Sendable (_ evicted: Int, _ damaged: Int) -> Void
 
-    /// - Parameter folder: The folder, whose responses are in `loaded`; nil for a store in memory.
+    /// - Parameters:
+    ///   - folder: The folder, whose responses are in `loaded`; nil for a store in memory.
+    ///   - writeLimit: The longest time for which a request waits until a file is written or removed. A body whose file takes
+    ///     longer is not stored.
     init(
         _ limits: ResponseIndex.Limits,
         maximumEntry: Int,
         folder: CacheFolder? = nil,
         loaded: [(head: StoredHead, file: StoredFile)] = [],
         clock: WallClock,
+        writeLimit: Duration = .seconds(5),
         onLoss: @escaping @Sendable (_ evicted: Int, _ damaged: Int) -> Void = { _, _ in }
     ) {
         var (index, removed) = (ResponseIndex(limits), [ResponseIndex.Entry]())
@@ -41,6 +47,7 @@ final class ResponseStore: Sendable {
         self.clock = clock
         self.folder = folder
         self.maximumEntry = maximumEntry
+        self.writeLimit = writeLimit
         self.onLoss = onLoss
         for case .file(let file) in removed.map(\.body) { folder?.remove(file.name) }
     }
@@ -80,10 +87,14 @@ final class ResponseStore: Sendable {
     // MARK: reading
 
     /// Returns the body of a stored response, or a part of it.
-    /// - Returns: Nil when its file is gone or damaged, and the entry is removed then; nil too when the system has no thread or
-    ///   cannot read the file now, and the entry stays.
+    /// - Returns: Nil when its file is gone or damaged, and the entry is removed then; nil too when the system has no thread,
+    ///   cannot read the file now, or has not done so in time, and the entry stays.
     /// - Throws: `CancellationError`.
-    func body(of entry: ResponseIndex.Entry, _ range: Range<Int64>) async throws -> HTTPDNSClient.Response.Body? {
+    func body(
+        of entry: ResponseIndex.Entry,
+        _ range: Range<Int64>,
+        until time: ReadTime = ReadTime()
+    ) async throws -> HTTPDNSClient.Response.Body? {
         switch entry.body {
         case .memory(let bytes):
             return .bytes(
@@ -96,8 +107,14 @@ final class ResponseStore: Sendable {
             let onDamage: @Sendable () async -> Void = { [weak self] in await self?.removeDamaged(id) }
             let opened: (body: StoredBody, bytes: [UInt8]?)
             do {
-                opened = try await run {
-                    let body = StoredBody(open: try folder.open(file), file: file, range: range, onDamage: onDamage)
+                opened = try await run(until: time.head) {
+                    let body = StoredBody(
+                        open: try folder.open(file),
+                        file: file,
+                        range: range,
+                        deadline: time.body,
+                        onDamage: onDamage
+                    )
                     if range.count <= Self.shortLength { return (body, try body.readAll()) }
                     if range.count <= Self.checkedLength { try body.check() }
                     return (body, nil)
@@ -105,7 +122,7 @@ final class ResponseStore: Sendable {
             } catch CacheFileError.damaged {
                 await removeDamaged(id)
                 return nil
-            } catch is CacheFileError, is SerialWork.NoThread {
+            } catch is CacheFileError, is SerialWork.NoThread, is SerialWork.Overdue {
                 return nil
             }
             return opened.bytes.map { .bytes($0) } ?? .stream(opened.body, length: Int64(range.count))
@@ -126,12 +143,12 @@ final class ResponseStore: Sendable {
     }
 
     /// Replaces the head of a stored response. One that does not fit into its file is removed from the store. The old head
-    /// stays when the file cannot be opened now.
+    /// stays when the file cannot be opened now, or not in time.
     func update(_ entry: ResponseIndex.Entry, _ head: StoredHead) async {
         guard index.withLock({ $0.update(entry.id, head) }) else { return }
         guard case .file(let file) = entry.body, let folder else { return }
         do {
-            try await Task { try await self.run { try folder.update(file, head) } }.value
+            try await Task { try await self.run(until: self.writeDeadline) { try folder.update(file, head) } }.value
         } catch CacheFileError.damaged {
             await remove(entry)
         } catch {
@@ -189,10 +206,17 @@ final class ResponseStore: Sendable {
     }
 
     /// Removes files on a thread that may block. A file that is being read stays open. It is done also for a canceled task,
-    /// since the index has forgotten the files.
+    /// since the index has forgotten the files. The caller waits no longer than for a write.
     fileprivate func delete(_ names: [String]) async {
         guard !names.isEmpty else { return }
-        await withCheckedContinuation { done in deleteLater(names) { done.resume() } }
+        let (done, deadline) = (OneShot<Void>(), writeDeadline)
+        let timer = CallWork.detached {
+            try? await SystemTimeSource().sleep(until: deadline)
+            done.deliver(())
+        }
+        deleteLater(names) { done.deliver(()) }
+        await done.value()
+        timer.cancel()
     }
 
     /// Removes files as ``delete(_:)`` does, without a wait.
@@ -206,10 +230,16 @@ final class ResponseStore: Sendable {
         if !ThreadPool.files.start(work) { work() }
     }
 
+    /// The moment at which a request no longer waits for a write that begins now.
+    fileprivate var writeDeadline: MonotonicTime { SystemTimeSource().now() + writeLimit }
+
     /// Runs work that blocks.
-    /// - Throws: The errors of `work`, `CancellationError`; ``SerialWork/NoThread``.
-    func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await SerialWork(on: ThreadPool.files).run(work)
+    /// - Throws: The errors of `work`, `CancellationError`; ``SerialWork/NoThread``, ``SerialWork/Overdue``.
+    private func run<Value: Sendable>(
+        until deadline: MonotonicTime?,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await SerialWork(on: ThreadPool.files).run(until: deadline, work)
     }
 }
 
@@ -256,7 +286,8 @@ final class StoredBodyWriter: Sendable {
 
     deinit { discard() }
 
-    /// Appends bytes. After an error of the file system, or without room, the response is not stored.
+    /// Appends bytes. After an error of the file system, a write that takes too long, or without room, the response is not
+    /// stored.
     /// - Returns: Whether the response can still be stored.
     func append(_ bytes: [UInt8]) async -> Bool {
         guard await reserve(bytes.count) else {
@@ -299,13 +330,15 @@ final class StoredBodyWriter: Sendable {
             let written = (state.length - Int64(state.waiting.count)) / Int64(StoredFile.blockLength)
             return Int64(StoredFile.prefixLength + room) + written * Int64(StoredFile.blockLength + 4)
         }
-        let isWritten = try? await work.run { self.writeNow(blocks, at: offset, in: folder) }
+        let isWritten = try? await work.run(until: store.writeDeadline) {
+            self.writeNow(blocks, at: offset, in: folder)
+        }
         return isWritten == true
     }
 
     /// Writes bytes into the file, and creates it for the first ones. This call blocks.
     ///
-    /// A canceled caller does not wait for it, and may have discarded the body meanwhile. So a new file becomes part of
+    /// A canceled or overdue caller does not wait for it, and may have discarded the body meanwhile. So a new file becomes part of
     /// the state here, or is removed.
     private func writeNow(_ bytes: [UInt8], at offset: Int64, in folder: CacheFolder) -> Bool {
         if let file = state.withLock({ $0.file }) { return file.write(bytes, at: offset) }
@@ -342,10 +375,7 @@ final class StoredBodyWriter: Sendable {
         }
         guard let ended, let file = ended.file, let part = ended.part else { return false }
         let room = room
-        let stored = try? await Task { [work] in
-            try await work.run { folder.finish(file, part, ended.head, room: room, bodyLength: ended.length) }
-        }.value
-        guard let stored = stored ?? nil else {
+        guard let stored = await finish(file, part, ended, in: folder) else {
             // Without a thread nothing has removed the file.
             await store.delete([part])
             store.release(ended.reserved)
@@ -361,6 +391,40 @@ final class StoredBodyWriter: Sendable {
             reserved: ended.reserved,
             ticket
         )
+    }
+
+    /// The state of a file that is being finished, after whose limit nobody waits for it.
+    private enum Ending: Sendable {
+        case running
+        case done(StoredFile?)
+        case dropped
+    }
+
+    /// Gives a file the name of its response. One that takes too long is removed when it is done.
+    /// - Returns: Nil when it is not stored.
+    private func finish(_ file: OpenCacheFile, _ part: String, _ ended: State, in folder: CacheFolder) async
+        -> StoredFile?
+    {
+        let ending = Lock(Ending.running)
+        let (room, deadline) = (room, store.writeDeadline)
+        try? await Task { [work] in
+            try await work.run(until: deadline) {
+                let stored = folder.finish(file, part, ended.head, room: room, bodyLength: ended.length)
+                let isDropped = ending.withLock { ending in
+                    if case .dropped = ending { return true }
+                    ending = .done(stored)
+                    return false
+                }
+                if isDropped, let stored { folder.remove(stored.name) }
+            }
+        }.value
+        return ending.withLock { ending in
+            guard case .done(let stored) = ending else {
+                ending = .dropped
+                return nil
+            }
+            return stored
+        }
     }
 
     private func finishInMemory() async -> Bool {

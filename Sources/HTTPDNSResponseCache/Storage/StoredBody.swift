@@ -7,6 +7,14 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
+/// The moments on `SystemTimeSource` at which a stored response must have been read; nil without a limit.
+struct ReadTime: Sendable {
+    /// For its head, and for a body that is read or checked as a whole before.
+    var head: MonotonicTime?
+    /// For its whole body.
+    var body: MonotonicTime?
+}
+
 /// The body of a response in a file: blocks that are checked before their bytes are returned.
 ///
 /// A read takes at most 256 KiB, on a thread of ``ThreadPool/files``.
@@ -18,6 +26,8 @@ struct StoredBody: AsyncSequence, Sendable {
     let file: StoredFile
     /// The bytes of the body that are returned.
     let range: Range<Int64>
+    /// The moment at which the body must have been read; nil without a limit.
+    let deadline: MonotonicTime?
     /// Called for a block that is not the one that was written.
     let onDamage: @Sendable () async -> Void
 
@@ -31,17 +41,20 @@ struct StoredBody: AsyncSequence, Sendable {
         fileprivate let work = SerialWork(on: ThreadPool.files)
 
         /// Returns the next bytes; nil at the end.
-        /// - Throws: ``HTTPDNSClientError`` with code `fileFailed`, `CancellationError`.
+        /// - Throws: ``HTTPDNSClientError`` with code `fileFailed` or `timedOut`, `CancellationError`.
         mutating func next() async throws -> [UInt8]? {
             if ready.isEmpty, next < body.range.upperBound {
                 let (body, start) = (self.body, next)
                 let blocks: [[UInt8]]
                 do {
-                    blocks = try await work.run { try body.read(from: start) }
+                    blocks = try await work.run(until: body.deadline) { try body.read(from: start) }
                 } catch let error as CacheFileError {
                     if case .damaged = error { await body.onDamage() }
                     next = body.range.upperBound
                     throw HTTPDNSClientError.storedBody(error)
+                } catch is SerialWork.Overdue {
+                    next = body.range.upperBound
+                    throw HTTPDNSClientError.overdueStoredBody
                 }
                 next += blocks.reduce(0) { $0 + Int64($1.count) }
                 ready = blocks.reversed()
@@ -103,6 +116,17 @@ struct StoredBody: AsyncSequence, Sendable {
 }
 
 extension HTTPDNSClientError {
+    fileprivate static var overdueStoredBody: HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .timedOut,
+            phase: .body,
+            message: "a stored response was not read from the folder of the cache within the time of the call",
+            hint: "check the file system of the folder, or give the call more time (options.timeout)"
+        )
+        error.isCallDeadline = true
+        return error
+    }
+
     fileprivate static func storedBody(_ error: CacheFileError) -> HTTPDNSClientError {
         let reason =
             switch error {

@@ -52,13 +52,14 @@ struct StoredBodyWriterTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    private static func store(_ path: String) throws -> ResponseStore {
+    private static func store(_ path: String, writeLimit: Duration = .seconds(60)) throws -> ResponseStore {
         let limits = ResponseIndex.Limits(bytes: 1 << 20, entries: 10, age: 1000)
         return ResponseStore(
             limits,
             maximumEntry: 1 << 20,
             folder: try CacheFolder(path),
-            clock: WallClock { arrival }
+            clock: WallClock { arrival },
+            writeLimit: writeLimit
         )
     }
 
@@ -187,5 +188,114 @@ struct StoredBodyWriterTests {
         #expect(try await reading.value == [1, 2, 3])
         await removing.value
         #expect(try names == [])
+    }
+
+    // MARK: a file system that does not respond
+
+    private static let limit = Duration.milliseconds(300)
+
+    /// Stores a body of a length in the usual way.
+    private static func stored(_ length: Int, in store: ResponseStore) async throws -> ResponseIndex.Entry {
+        let writer = store.writer(for: head([:]), store.beginFetch("http://one.test/"))
+        let isStorable = await writer.append([UInt8](repeating: 1, count: length))
+        let isStored = await writer.finish()
+        #expect(isStorable && isStored)
+        return try #require(store.all.first)
+    }
+
+    /// Checks that work ends with its limit, and not much later.
+    private static func timed<Value: Sendable>(_ work: () async throws -> Value) async rethrows -> Value {
+        let start = ContinuousClock.now
+        let value = try await work()
+        let waited = ContinuousClock.now - start
+        #expect(waited >= limit && waited < limit * 20, "\(waited)")
+        return value
+    }
+
+    @Test("A body that its folder does not take in time is not stored")
+    func overdueWrite() async throws {
+        let (threads, store) = (HeldThreads(), try Self.store(folder.path("cache"), writeLimit: Self.limit))
+        let writer = ThreadPool.$files.withValue(threads.pool()) {
+            store.writer(for: head([:]), store.beginFetch("http://one.test/"))
+        }
+        let isStorable = await Self.timed { await writer.append(Self.block) }
+        #expect(!isStorable)
+        // The thread is not needed for what follows.
+        let isStorableLater = await writer.append(Self.block)
+        let isStored = await writer.finish()
+        #expect(!isStorableLater && !isStored)
+        try #require(await threads.next()).run()
+        #expect(try names == [] && store.bytes == 0)
+    }
+
+    @Test("A body whose file does not get its name in time is not stored")
+    func overdueEnd() async throws {
+        let (threads, store) = (HeldThreads(), try Self.store(folder.path("cache"), writeLimit: Self.limit))
+        let writer = ThreadPool.$files.withValue(threads.pool()) {
+            store.writer(for: head([:]), store.beginFetch("http://one.test/"))
+        }
+        let appending = Task { await writer.append(Self.block) }
+        try #require(await threads.next()).run()
+        let isStorable = await appending.value
+        #expect(isStorable)
+        let isStored = await Self.timed { await writer.finish() }
+        #expect(!isStored)
+        try #require(await threads.next()).run()
+        #expect(try names == [] && store.count == 0 && store.bytes == 0)
+    }
+
+    @Test("A file that is not removed in time keeps nobody waiting")
+    func overdueRemoval() async throws {
+        let (threads, store) = (HeldThreads(), try Self.store(folder.path("cache"), writeLimit: Self.limit))
+        let entry = try await Self.stored(3, in: store)
+        await ThreadPool.$files.withValue(threads.pool()) { await Self.timed { await store.remove(entry) } }
+        #expect(try store.count == 0 && names.count == 1)
+        try #require(await threads.next()).run()
+        #expect(try names == [])
+    }
+
+    @Test("A stored response that is not read within the time of its request stays stored")
+    func overdueRead() async throws {
+        let (threads, store) = (HeldThreads(), try Self.store(folder.path("cache")))
+        let entry = try await Self.stored(3, in: store)
+        let body = try await ThreadPool.$files.withValue(threads.pool()) {
+            try await Self.timed {
+                let time = ReadTime(head: SystemTimeSource().now() + Self.limit)
+                return try await store.body(of: entry, 0..<3, until: time)
+            }
+        }
+        #expect(body == nil && store.count == 1)
+        #expect(try await store.body(of: entry, 0..<3)?.collect(upTo: .kibibytes(1)) == [1, 1, 1])
+    }
+
+    @Test("A stored body that is not read within the time of its call is an error")
+    func overdueBody() async throws {
+        let (threads, store) = (HeldThreads(), try Self.store(folder.path("cache")))
+        let length = StoredFile.blockLength * 2
+        let entry = try await Self.stored(length, in: store)
+        let time = ReadTime(body: SystemTimeSource().now() + Self.limit)
+        let body = try #require(try await store.body(of: entry, 0..<Int64(length), until: time))
+        let start = ContinuousClock.now
+        let error = await ThreadPool.$files.withValue(threads.pool()) {
+            await #expect(throws: HTTPDNSClientError.self) { try await body.collect(upTo: .mebibytes(1)) }
+        }
+        #expect(error?.code == .timedOut && error?.phase == .body && error?.isCallDeadline == true)
+        #expect(ContinuousClock.now - start < Self.limit * 20 && store.count == 1)
+    }
+
+    /// The client has no folder that responds, and no server after its time.
+    @Test("A call ends with its time limit while the folder of the cache does not respond")
+    func overdueCall() async throws {
+        let threads = HeldThreads()
+        let origin = ScriptedOrigin([Scripted("one", CachingTests.maxAge), Scripted("two")])
+        let client = try await CachedClient(origin, folder: folder.path("cache"))
+        _ = try await client.get()
+        let start = ContinuousClock.now
+        _ = await ThreadPool.$files.withValue(threads.pool()) {
+            try? await client.get { $0.options.timeout = .seconds(1) }
+        }
+        let waited = ContinuousClock.now - start
+        #expect(waited >= .seconds(1) && waited < .seconds(10), "\(waited)")
+        #expect(client.cache.entryCount == 1)
     }
 }
