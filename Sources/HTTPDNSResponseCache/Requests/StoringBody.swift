@@ -39,28 +39,37 @@ struct StoringBody: AsyncSequence, Sendable {
     let base: HTTPDNSClient.Response.Body
     let session: Session
 
+    /// The reader of the body. Its end ends the storing: others must not wait for a response that somebody keeps unread.
+    fileprivate final class Reader: Sendable {
+        let session: Session
+
+        init(_ session: Session) { self.session = session }
+
+        // Without effect on a session that has ended.
+        deinit { session.fail() }
+    }
+
     struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var base: HTTPDNSClient.Response.Body.AsyncIterator
-        fileprivate var session: Session?
+        fileprivate var reader: Reader?
 
         mutating func next() async throws -> [UInt8]? {
             do {
                 if let chunk = try await base.next() {
-                    await session?.append(chunk)
+                    await reader?.session.append(chunk)
                     return chunk
                 }
             } catch {
-                session?.fail()
-                session = nil
+                reader = nil
                 throw error
             }
-            await session?.finish()
-            session = nil
+            await reader?.session.finish()
+            reader = nil
             return nil
         }
 
         mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? { try await next() }
     }
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: base.makeAsyncIterator(), session: session) }
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: base.makeAsyncIterator(), reader: Reader(session)) }
 }
