@@ -111,12 +111,20 @@ extension HTTPDNSClient.Response {
         }
 
         /// Returns this body, which is as received, without the content codings of its head.
-        /// - Parameter limit: The most decoded bytes; nil for any number.
-        func decoded(_ head: ResponseHead, limit: Int?) -> HTTPDNSClient.Response.Body {
+        /// - Parameters:
+        ///   - limit: The most decoded bytes; nil for any number.
+        ///   - onUndecodable: Called when a body from another source than the network cannot be decoded.
+        func decoded(
+            _ head: ResponseHead,
+            limit: Int?,
+            onUndecodable: (@Sendable () async -> Void)? = nil
+        ) -> HTTPDNSClient.Response.Body {
             if case .transfer(let body, let hop) = source {
                 return HTTPDNSClient.Response.Body(.decoded(DecodedBody(.transfer(body), of: head, nil), hop))
             }
-            return changed(to: DecodedBody(.chunks(self), of: head, nil, limit: limit))
+            return changed(
+                to: DecodedBody(.chunks(self), of: head, nil, limit: limit, onUndecodable: onUndecodable)
+            )
         }
 
         /// Reads a body that is not wanted, as ``drain(on:)`` does.

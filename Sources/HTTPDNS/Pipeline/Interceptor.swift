@@ -254,6 +254,8 @@ struct HopConstraints: Sendable {
     var isForeign = false
     /// Whether a redirect of the call has led from one site to another, see ``CookieSites``.
     var hasCrossedSites = false
+    /// Whether the hop repeats an earlier one, after a failure or an error response.
+    var isRetry = false
     /// The time, on the resolver's clock, before which answers of providers are too old for this hop.
     var freshAfter: MonotonicTime?
     /// The header fields that were dropped on earlier hops.

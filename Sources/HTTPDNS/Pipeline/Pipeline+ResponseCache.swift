@@ -30,6 +30,9 @@ package protocol ResponseCaching: AnyObject, ResponseCacheSource {
     /// Returns the response to a hop: a stored one, or that of the hop's `send`.
     /// - Throws: The errors of `send`, ``HTTPDNSClientError``, `CancellationError`.
     func respond(to hop: CacheableHop) async throws -> HTTPDNSClient.Response
+
+    /// Removes the stored response to a hop, whose body cannot be decoded.
+    func removeResponse(to hop: CacheableHop) async
 }
 
 /// One hop as a cache sees it: with the client's cookies and header fields, before its network interceptors.
@@ -60,6 +63,12 @@ package struct CacheableHop: Sendable {
     }
     /// The moment on `SystemTimeSource` at which the call's response head must be there; nil without a limit.
     package var deadline: MonotonicTime? { context.call.firstDeadline }
+    /// Whether the hop is a retry. A stored error is no response to it: an earlier try of the call may have stored that.
+    package var isRetry: Bool { context.constraints.isRetry }
+    /// Whether the body has its chunk framing, and is of no use to other requests.
+    package var keepsChunks: Bool { request.own?.options.keepsChunks ?? false }
+    /// The moment on `SystemTimeSource` at which the call with its body must have ended; nil without a limit.
+    package var bodyDeadline: MonotonicTime? { context.call.deadline }
     /// Whether the settings are in use that the request was made with.
     package var isCurrent: Bool { !pipeline.isStale(context) }
 
@@ -132,7 +141,7 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
         guard let hop = cacheableHop(request, context) else { return try await hop(0, request, context) }
-        return try decoded(try await cache.respond(to: hop), to: request)
+        return try decoded(try await cache.respond(to: hop), to: hop, of: cache)
     }
 
     /// Returns the stored response to a hop, if nothing has to be waited for or sent.
@@ -142,7 +151,7 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext
     ) throws(HTTPDNSClientError) -> HTTPDNSClient.Response? {
         guard let hop = cacheableHop(request, context), let response = cache.responseAtOnce(to: hop) else { return nil }
-        return try decoded(response, to: request)
+        return try decoded(response, to: hop, of: cache)
     }
 
     /// Returns the hop for the cache; nil for one that does not concern it.
@@ -160,11 +169,14 @@ extension Pipeline {
         return CacheableHop(request: request, url: url, pipeline: self, context: context)
     }
 
-    /// Returns a response with its content codings decoded, within the limit for bodies.
-    private func decoded(_ response: HTTPDNSClient.Response, to request: HTTPDNSClient.Request)
-        throws(HTTPDNSClientError)
-        -> HTTPDNSClient.Response
-    {
+    /// Returns a response with its content codings decoded, within the limit for bodies. A body that cannot be decoded to its end
+    /// is in the cache by then, and is removed.
+    private func decoded(
+        _ response: HTTPDNSClient.Response,
+        to hop: CacheableHop,
+        of cache: any ResponseCaching
+    ) throws(HTTPDNSClientError) -> HTTPDNSClient.Response {
+        let request = hop.request
         let own = request.own?.options.maximumResponseBody ?? .inherited
         let limit = own.isInherited ? limits.maximumResponseBytes : own.bytes
         if let limit, let source = response.cacheSource, source.isStored, let length = response.body.declaredLength,
@@ -175,7 +187,9 @@ extension Pipeline {
         guard response.content.declaresCoding, request.isDecoded, !response.body.isDecoded, request.method != .head
         else { return response }
         var response = response
-        response.body = response.body.decoded(ResponseHead(response.head), limit: limit)
+        response.body = response.body.decoded(ResponseHead(response.head), limit: limit) {
+            await cache.removeResponse(to: hop)
+        }
         return response
     }
 }

@@ -97,6 +97,7 @@ extension Pipeline {
             if case .success(let response) = result { try await response.body.drain() }
             // The time is taken before the wait, so that calls that failed meanwhile share one query.
             context.constraints.freshAfter = nil
+            context.constraints.isRetry = true
             if case .failure = outcome { context.constraints.freshAfter = retrying.time.now() - Pipeline.stillFresh }
             context.rewritten = nil
             guard try await gate.sleep(until: retrying.time.now() + wait, on: retrying.time) else {

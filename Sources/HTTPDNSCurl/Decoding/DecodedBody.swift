@@ -47,17 +47,26 @@ package final class DecodedBody: AsyncSequence, Sendable {
     private let codings: DeclaredCodings
     private let facts: Facts?
     private let limit: Int?
+    private let onUndecodable: (@Sendable () async -> Void)?
     private let state = Lock(State())
 
     /// - Parameters:
     ///   - head: The head of the response, with the codings.
     ///   - facts: The facts for errors; `nil` for a body whose source adds them.
     ///   - limit: The most decoded bytes of a body from another source; that of a transfer has its own limit.
-    package init(_ source: Source, of head: ResponseHead, _ facts: Facts?, limit: Int? = nil) {
+    ///   - onUndecodable: Called before the reader gets the error of a body that cannot be decoded.
+    package init(
+        _ source: Source,
+        of head: ResponseHead,
+        _ facts: Facts?,
+        limit: Int? = nil,
+        onUndecodable: (@Sendable () async -> Void)? = nil
+    ) {
         self.source = source
         codings = DeclaredCodings(head.headerFields)
         self.facts = facts
         self.limit = limit
+        self.onUndecodable = onUndecodable
     }
 
     /// The byte counts and timings; `nil` until the body has been read to its end, and for a body from another source.
@@ -138,6 +147,7 @@ package final class DecodedBody: AsyncSequence, Sendable {
                 end()
                 return nil
             } catch let failure as TransferFailure where failure.endpoint == nil {
+                if failure.code == .undecodable { await body.onUndecodable?() }
                 throw fail(body.completed(failure))
             } catch {
                 throw fail(error)

@@ -21,6 +21,9 @@ struct CachePlace: Sendable {
     let lifetime: HTTPDNSClient.CacheLifetime
     /// The most private network scope whose responses the request may get; nil for any.
     let maximumScope: HTTPDNSAddressPolicy.Scope?
+    /// The time that the request has for reading a stored response.
+    let time: ReadTime
+    private let isRetry: Bool
 
     init(_ hop: CacheableHop, _ cache: HTTPDNSClient.ResponseCache) {
         let options = hop.request.cache
@@ -34,7 +37,10 @@ struct CachePlace: Sendable {
         )
         self.request = request
         isNamed = options.partition != nil
-        policy = options.policy
+        // Later requests want the body without its framing.
+        policy = hop.keepsChunks ? options.policy.union([.doNotRead, .doNotWrite]) : options.policy
+        isRetry = hop.isRetry
+        time = ReadTime(head: hop.deadline, body: hop.bodyDeadline)
         lifetime = options.lifetime
         maximumScope = hop.maximumScope
         url = cache.key(of: hop.url)
@@ -80,6 +86,10 @@ struct CachePlace: Sendable {
         guard !isNamed, request.kinds.contains(.authorization) else { return false }
         return request.fields[values: .authorization].contains { $0.lowercased().hasPrefix("digest ") }
     }
+
+    /// Whether a stored response may answer the request. A retry wants the server after an error, which an earlier try of its
+    /// call may have stored.
+    func mayUse(_ head: StoredHead) -> Bool { !isRetry || head.status < 400 }
 
     /// Whether the request's response is the same for the requests that wait for it: it wants no part, and has no conditions
     /// of its own.

@@ -25,7 +25,9 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         var (mayWait, waitEnd): (Bool, MonotonicTime?) = (mayUseStored, nil)
         while true {
             let entry = place.policy.contains(.doNotRead) ? nil : find(place, at: clock.now())
-            if let entry, let response = try await stored(entry, place, hop) { return response }
+            if let entry, place.mayUse(entry.head), let response = try await stored(entry, place, hop) {
+                return response
+            }
             // An entry whose file is damaged is gone by now.
             let current = entry.flatMap { _ in find(place, at: clock.now()) }
             if isOffline { return try await offline(current, place, hop) }
@@ -49,6 +51,11 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         }
     }
 
+    package func removeResponse(to hop: CacheableHop) async {
+        guard hop.isRead, let entry = find(CachePlace(hop, self), at: clock.now()) else { return }
+        await store.remove(entry)
+    }
+
     package func responseAtOnce(to hop: CacheableHop) -> HTTPDNSClient.Response? {
         guard store.folder == nil, hop.isRead else { return nil }
         return responseAtOnce(CachePlace(hop, self))
@@ -58,7 +65,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
     private func responseAtOnce(_ place: CachePlace) -> HTTPDNSClient.Response? {
         guard store.folder == nil, place.isShareable, !place.policy.contains(.doNotRead) else { return nil }
         let now = clock.now()
-        guard let entry = find(place, at: now), case .memory(let bytes) = entry.body,
+        guard let entry = find(place, at: now), place.mayUse(entry.head), case .memory(let bytes) = entry.body,
             case .serve(let freshness) = ReuseDecision(
                 entry.head,
                 for: place.request,
@@ -200,7 +207,9 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             }
         }
         if place.request.method == .head { range = 0..<0 }
-        guard let body = range.isEmpty ? .bytes([]) : try await store.body(of: entry, range) else { return nil }
+        guard let body = range.isEmpty ? .bytes([]) : try await store.body(of: entry, range, until: place.time) else {
+            return nil
+        }
         return response(from: entry, head, source, body)
     }
 
@@ -228,7 +237,8 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         _ lead: RefreshTable.Lead?
     ) async throws -> HTTPDNSClient.Response {
         var request = hop.request
-        let validated = place.isShareable && !place.policy.contains(.doNotRead) ? entry : nil
+        let usable = entry.flatMap { place.mayUse($0.head) ? $0 : nil }
+        let validated = place.isShareable && !place.policy.contains(.doNotRead) ? usable : nil
         let conditions = validated.map { Validation.conditions(for: $0.head) } ?? [:]
         for condition in conditions { request.headerFields.append(condition) }
         let ticket = store.beginFetch(place.url)
@@ -239,7 +249,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         } catch let error as HTTPDNSClientError {
             // Requests that wait would fail one after the other.
             lead?.end(.notStorable)
-            guard let entry, let stored = try await replacement(for: error, entry, place) else { throw error }
+            guard let usable, let stored = try await replacement(for: error, usable, place) else { throw error }
             return stored
         }
         let times = (request: requestTime, response: clock.now())
@@ -253,12 +263,12 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             // The server means another representation, or the body cannot be read.
             return try await fetch(nil, place, hop, lead)
         }
-        if [500, 502, 503, 504].contains(status), let entry, place.isShareable,
-            ReuseDecision.replacesError(entry.head, for: place.request, place.policy, at: clock.now(), place.rules),
+        if [500, 502, 503, 504].contains(status), let usable, place.isShareable,
+            ReuseDecision.replacesError(usable.head, for: place.request, place.policy, at: clock.now(), place.rules),
             var stored = try await self.response(
-                from: entry,
+                from: usable,
                 .stale,
-                place.freshness(of: entry.head, at: clock.now()),
+                place.freshness(of: usable.head, at: clock.now()),
                 place
             )
         {

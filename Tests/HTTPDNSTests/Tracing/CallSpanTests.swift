@@ -493,5 +493,6 @@ private final class StoredAnswer: ResponseCaching {
     func open() async throws -> any ResponseCaching { self }
     func responseAtOnce(to hop: CacheableHop) -> HTTPDNSClient.Response? { response }
     func respond(to hop: CacheableHop) async throws -> HTTPDNSClient.Response { response }
+    func removeResponse(to hop: CacheableHop) async {}
 }
 #endif
