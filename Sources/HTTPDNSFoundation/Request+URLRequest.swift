@@ -33,8 +33,8 @@ extension HTTPDNSClient.Request {
     /// | `httpShouldHandleCookies` | ``HTTPDNS/HTTPDNSClient/Request/Options/usesCookies`` |
     /// | `cachePolicy` and the rest | ignored. A response cache has policies of its own |
     ///
-    /// A `timeoutInterval` of 60 s, which is the default of Foundation, of 0 or less, and one without end mean the limits of the
-    /// client. Foundation counts the interval between two packets; the client counts the whole call.
+    /// A `timeoutInterval` of 60 s, which is the default of Foundation, of 0 or less, and one above 10^10 s (317 years) mean the
+    /// limits of the client. Foundation counts the interval between two packets; the client counts the whole call.
     ///
     /// The stream belongs to the request from now on. It is opened, read and closed on a thread of its own while the request is
     /// sent, so that it may block. An error of the stream fails the request with
@@ -68,7 +68,7 @@ extension HTTPDNSClient.Request {
             body = .stream(length: length, InputStreamChunks(stream))
         }
         let interval = request.timeoutInterval
-        if interval.isFinite, interval > 0, interval != 60 { options.timeout = .seconds(interval) }
+        if interval > 0, interval <= 1e10, interval != 60 { options.timeout = .seconds(interval) }
         if !request.httpShouldHandleCookies { options.usesCookies = false }
     }
 

@@ -59,6 +59,8 @@ struct FoundationRequestTests {
         "The interval limits the call, and Foundation's default is the client's limit",
         arguments: [
             (2.5, HTTPDNSClient.TimeLimit.seconds(2.5)), (60, .inherited), (0, .inherited), (.infinity, .inherited),
+            (-1, .inherited), (.nan, .inherited), (.greatestFiniteMagnitude, .inherited), (1e11, .inherited),
+            (1e10, .seconds(10_000_000_000)),
         ]
     )
     func timeout(interval: TimeInterval, limit: HTTPDNSClient.TimeLimit) throws {

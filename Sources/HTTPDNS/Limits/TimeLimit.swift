@@ -29,9 +29,11 @@ extension HTTPDNSClient {
         public static func seconds(_ seconds: some BinaryInteger) -> HTTPDNSClient.TimeLimit {
             HTTPDNSClient.TimeLimit(.seconds(seconds))
         }
-        /// Returns a limit in seconds.
+        /// Returns a limit in seconds. A number above 10^10, such as infinity, becomes 10^10 (317 years). A negative number, and
+        /// one that is no number (NaN), becomes 0.
         public static func seconds(_ seconds: Double) -> HTTPDNSClient.TimeLimit {
-            HTTPDNSClient.TimeLimit(.seconds(seconds))
+            // A `Duration` traps for a number that it cannot hold. Every comparison with NaN is false.
+            HTTPDNSClient.TimeLimit(.seconds(seconds > 0 ? min(seconds, 1e10) : 0))
         }
         /// Returns a limit in milliseconds.
         public static func milliseconds(_ milliseconds: some BinaryInteger) -> HTTPDNSClient.TimeLimit {

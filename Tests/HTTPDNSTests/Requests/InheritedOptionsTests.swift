@@ -46,6 +46,21 @@ struct InheritedOptionsTests {
     }
 
     @Test(
+        "Any number of seconds is a time limit",
+        arguments: [
+            (.infinity, 10_000_000_000), (.greatestFiniteMagnitude, 10_000_000_000), (1e19, 10_000_000_000), (2, 2),
+            (-.greatestFiniteMagnitude, 0), (-.infinity, 0), (.nan, 0), (.leastNonzeroMagnitude, 0),
+        ] as [(Double, Int64)]
+    )
+    func anySeconds(seconds: Double, limit: Int64) async throws {
+        let timeout = HTTPDNSClient.TimeLimit.seconds(seconds)
+        #expect(timeout == .seconds(limit))
+        guard limit > 0 else { return }
+        let rig = try Rig(wire: ScriptedWire { request, _ in .ok(from: request) })
+        #expect(try await rig.client.get("https://one.test/", timeout: timeout).status == .ok)
+    }
+
+    @Test(
         "The settings of a client refuse an inherited policy or limit",
         arguments: ["redirects", "retries", "proxy", "versions", "maximumResponseBody"]
     )
