@@ -24,8 +24,10 @@ struct ResumedDownload: Sendable {
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func run() async throws -> HTTPDNSClient.Response {
         try checkRequest()
-        if let part = try await storedPart(), let response = try await continued(part) { return response }
-        return try await restarted()
+        let time = client.pipeline.time(request.options.timeout)
+        guard let part = try await storedPart() else { return try await restarted(time, isFirst: true) }
+        if let response = try await continued(part, time) { return response }
+        return try await restarted(time, isFirst: false)
     }
 
     /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`.
@@ -68,13 +70,13 @@ struct ResumedDownload: Sendable {
 
     /// Requests the rest of a part.
     /// - Returns: The last response; nil when the download must begin again.
-    private func continued(_ stored: Part) async throws -> HTTPDNSClient.Response? {
-        var part = stored
+    private func continued(_ stored: Part, _ time: CallTime) async throws -> HTTPDNSClient.Response? {
+        var (part, isFirst) = (stored, true)
         while true {
-            var request = self.request
+            var request = limited(time, isFirst: isFirst, after: part.length)
+            isFirst = false
             request.headerFields[.range] = "bytes=\(part.length)-"
             request.headerFields[.ifRange] = part.state.validator
-            try setLimit(of: &request, after: part.length)
             var response = try await client.execute(request)
             switch response.statusCode {
             case 206:
@@ -85,7 +87,7 @@ struct ResumedDownload: Sendable {
                 let total = range.total ?? part.state.total
                 if let limit, let total, total > limit { throw tooLarge(limit, response) }
                 report(&response, after: part.length, total: total)
-                let count = try await response.body.write(to: file)
+                let count = try await write(response, of: range)
                 part.length += count
                 // A server may send less than the range that was requested.
                 guard let total, part.length < total, count > 0 else { return response }
@@ -95,6 +97,21 @@ struct ResumedDownload: Sendable {
             case 200: return try await received(response)
             default: throw HTTPDNSClientError.unexpectedStatus(response)
             }
+        }
+    }
+
+    /// Writes a part to the end of the file.
+    /// - Returns: The number of bytes, at most those of the range.
+    /// - Throws: ``HTTPDNSClientError``, with code `protocolViolation` for a body that is longer than its range: nothing is kept
+    ///   of the file then. `CancellationError`.
+    private func write(_ response: HTTPDNSClient.Response, of range: ContentRange) async throws -> Int64 {
+        let length = range.last - range.first + 1
+        let left = limit.map { Int64($0) - range.first } ?? .max
+        do {
+            return try await response.body.write(to: file, upTo: .bytes(Int(length)))
+        } catch let error as HTTPDNSClientError where error.code == .responseTooLarge && length <= left {
+            await file.forget()
+            throw HTTPDNSClientError.longerThanRange(length, response)
         }
     }
 
@@ -116,10 +133,8 @@ struct ResumedDownload: Sendable {
     }
 
     /// Requests the whole body.
-    private func restarted() async throws -> HTTPDNSClient.Response {
-        var request = self.request
-        try setLimit(of: &request, after: 0)
-        let response = try await client.execute(request)
+    private func restarted(_ time: CallTime, isFirst: Bool) async throws -> HTTPDNSClient.Response {
+        let response = try await client.execute(limited(time, isFirst: isFirst, after: 0))
         guard response.status.kind == .successful, response.statusCode != 206 else {
             throw HTTPDNSClientError.unexpectedStatus(response)
         }
@@ -141,9 +156,15 @@ struct ResumedDownload: Sendable {
         return response
     }
 
-    private func setLimit(of request: inout HTTPDNSClient.Request, after length: Int64) throws {
-        guard let limit else { return }
-        request.options.maximumResponseBody = .bytes(max(0, limit - Int(length)))
+    /// Returns the request with the time and the bytes that the download has left. The first request of a download without a
+    /// limit of its own keeps the limits of the client, of which one is for the response head.
+    private func limited(_ time: CallTime, isFirst: Bool, after length: Int64) -> HTTPDNSClient.Request {
+        var request = request
+        if let deadline = time.deadline, !isFirst || !request.options.timeout.isInherited {
+            request.options.timeout = HTTPDNSClient.TimeLimit(deadline - SystemTimeSource().now())
+        }
+        if let limit { request.options.maximumResponseBody = .bytes(max(0, limit - Int(length))) }
+        return request
     }
 
     private func report(_ response: inout HTTPDNSClient.Response, after length: Int64, total: Int64?) {
@@ -161,5 +182,21 @@ struct ResumedDownload: Sendable {
 
     private func tooLarge(_ limit: Int, _ response: HTTPDNSClient.Response) -> HTTPDNSClientError {
         HTTPDNSClientError.bodyTooLong(limit: .bytes(limit), on: response.body.hop)
+    }
+}
+
+extension HTTPDNSClientError {
+    fileprivate static func longerThanRange(_ length: Int64, _ response: HTTPDNSClient.Response) -> HTTPDNSClientError {
+        let hop = response.body.hop
+        var error = HTTPDNSClientError(
+            code: .protocolViolation,
+            phase: .body,
+            message:
+                "the part of a download\(hop.map { " from \($0.origin)" } ?? "") is longer than its Content-Range of \(length) bytes",
+            host: hop?.host,
+            hint: "nothing of it is kept: download it again, with .replace if its server repeats this"
+        )
+        error.requestMayHaveBeenSent = true
+        return error
     }
 }

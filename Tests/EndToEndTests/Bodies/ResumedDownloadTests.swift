@@ -215,6 +215,58 @@ struct ResumedDownloadTests {
         #expect(try folder.read("a") == "hello" && folder.names == ["a"])
     }
 
+    /// A server may send less than the range that was requested, and then each part is a request.
+    @Test("The time limit of a download covers all of its parts")
+    func time() async throws {
+        let folder = try TemporaryFolder()
+        let part =
+            "HTTP/1.1 206 Partial Content\r\nETag: \"v1\"\r\nContent-Length: 1\r\nConnection: close\r\nContent-Range: bytes "
+        let first = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 12\r\n\r\nhel"
+        let server = try RawServer { number in
+            number == 0
+                ? [.readHead, .sendText(first)]
+                : [.readHead, .pause(.milliseconds(700)), .sendText("\(part)\(number + 2)-\(number + 2)/12\r\n\r\nx")]
+        }
+        let url = "http://resume.wild.test:\(server.port)/"
+        try await withClient(settings()) { client in
+            _ = try await refusal { _ = try await client.download(url, to: folder.path("a"), existingFile: .resume) }
+            let start = ContinuousClock.now
+            let error = try await refusal {
+                _ = try await client.download(url, to: folder.path("a"), timeout: .seconds(2), existingFile: .resume)
+            }
+            let elapsed = ContinuousClock.now - start
+            #expect(error.code == .timedOut)
+            #expect(elapsed >= .seconds(1.9) && elapsed < .seconds(20), "\(elapsed)")
+            // What has arrived stays.
+            let download = try await client.download(url, to: folder.path("a"), existingFile: .resume)
+            #expect(download.bytes == 12)
+        }
+    }
+
+    @Test("A part that is longer than its range is an error, and nothing is kept")
+    func overlong() async throws {
+        let folder = try TemporaryFolder()
+        let range =
+            "HTTP/1.1 206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 3-4/5\r\nConnection: close\r\n\r\n"
+        let server = try Self.server([
+            [.readHead, .sendText("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 5\r\n\r\nhel")],
+            [.readHead, .sendText(range + "lo!")],
+            [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")],
+        ])
+        let url = "http://resume.wild.test:\(server.port)/"
+        try await withClient(settings()) { client in
+            _ = try await refusal { _ = try await client.download(url, to: folder.path("a"), existingFile: .resume) }
+            let error = try await refusal {
+                _ = try await client.download(url, to: folder.path("a"), existingFile: .resume)
+            }
+            #expect(error.code == .protocolViolation && error.message.contains("2 bytes"))
+            #expect(try folder.names.isEmpty)
+            _ = try await client.download(url, to: folder.path("a"), existingFile: .resume)
+        }
+        #expect(server.connections.last?.text.contains("Range:") == false)
+        #expect(try folder.read("a") == "hello" && folder.names == ["a"])
+    }
+
     /// The first process ends after the last byte, before the file gets its name.
     @Test("Of a complete part, only the last byte is requested again")
     func complete() async throws {
