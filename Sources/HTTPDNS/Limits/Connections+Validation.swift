@@ -36,10 +36,10 @@ extension HTTPDNSClient.Configuration.TCPKeepalive {
 
 extension HTTPDNSClient.Configuration.ActiveProbing {
     fileprivate func validate() throws(HTTPDNSClientError) {
-        guard interval >= .seconds(1), maximumConcurrent >= 1 else {
+        guard (.seconds(1)...(.seconds(24 * 3600))).contains(interval), maximumConcurrent >= 1 else {
             throw .configuration(
                 "connections.probing: the interval is \(interval.shortText), maximumConcurrent \(maximumConcurrent)",
-                hint: "1s and 1 are the least"
+                hint: "the interval is 1 s to 24 h, and 1 is the least number"
             )
         }
     }
@@ -48,10 +48,10 @@ extension HTTPDNSClient.Configuration.ActiveProbing {
 extension HTTPDNSClient.Configuration.Connections {
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validate() throws(HTTPDNSClientError) {
-        guard happyEyeballsDelay >= .milliseconds(10) else {
+        guard Self.delays.contains(happyEyeballsDelay) else {
             throw .configuration(
                 "connections.happyEyeballsDelay is \(happyEyeballsDelay.shortText)",
-                hint: "10 ms is the least (RFC 8305 section 5); 250 ms suits nearly everybody"
+                hint: "10 ms is the least (RFC 8305 section 5), 60 s the most; 250 ms suits nearly everybody"
             )
         }
         for (name, value, least) in [
@@ -72,16 +72,19 @@ extension HTTPDNSClient.Configuration.Connections {
                 hint: "set it to 1 or more; clients that send to several addresses need more"
             )
         }
-        if let delay = hedgeAfter, delay < .milliseconds(10) {
+        if let delay = hedgeAfter, !Self.delays.contains(delay) {
             throw .configuration(
                 "connections.hedgeAfter is \(delay.shortText)",
-                hint: "10 ms is the least; a time near the slowest hundredth of answers suits"
+                hint: "10 ms is the least, 60 s the most; a time near the slowest hundredth of answers suits"
             )
         }
         try tcpKeepalive.validate()
         try ejection?.validate()
         try probing?.validate()
     }
+
+    /// The delays before another attempt or sending; the configuration file has the same limits.
+    private static let delays: ClosedRange<Duration> = .milliseconds(10)...(.seconds(60))
 
     private func validateAdmission() throws(HTTPDNSClientError) {
         let counts = [

@@ -128,6 +128,8 @@ struct ProbeSchedule {
     }
 
     private func next(after now: Int64, _ random: () -> Double) -> Int64 {
-        now + Int64(Double(interval) * (1 - 0.25 * min(max(0, random()), 1)))
+        // A `Double` near the largest `Int64` may be above it.
+        let delay = interval - min(Int64(Double(interval / 4) * min(max(0, random()), 1)), interval / 4)
+        return (MonotonicTime(nanoseconds: now) + .nanoseconds(delay)).nanoseconds
     }
 }

@@ -26,8 +26,8 @@ struct SilenceWatch<Member: WatchMember> {
     private unowned(unsafe) var first: Member?
     private unowned(unsafe) var last: Member?
 
-    /// - Parameter interval: In nanoseconds; at least 10 ms.
-    init(interval: Int64) { self.interval = max(interval, 10_000_000) }
+    /// - Parameter interval: In nanoseconds; at least 10 ms, and at most half of what an `Int64` holds, for a sum with the slack.
+    init(interval: Int64) { self.interval = min(max(interval, 10_000_000), .max / 2) }
 
     /// The time at which a sleeping loop has to wake up; `Int64.max` without a request.
     var wakesAt: Int64 {

@@ -140,7 +140,7 @@ extension TransportLoop {
     }
 
     /// Returns the end of a duration; `Int64.max` without one.
-    private func moment(_ duration: Duration?, after start: Int64) -> Int64 {
+    func moment(_ duration: Duration?, after start: Int64) -> Int64 {
         guard let duration else { return .max }
         let (moment, overflow) = start.addingReportingOverflow(duration.wholeNanoseconds)
         return overflow ? .max : moment
@@ -177,8 +177,7 @@ extension TransportLoop {
             listWaiters(of: run)
             let standing = mailbox.health.withLock { [time] in $0.standing(of: key.endpoint, for: key.host, at: time) }
             // Another request has already found out that the endpoint does not respond.
-            let delay = standing == .healthy ? configuration.attemptDelay.wholeNanoseconds : 0
-            handle.delayedUntil = now + delay
+            handle.delayedUntil = moment(standing == .healthy ? configuration.attemptDelay : .zero, after: now)
         }
         deadlineMayBeEarlier(for: handle)
     }

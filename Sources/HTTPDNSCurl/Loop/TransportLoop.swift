@@ -262,7 +262,7 @@ final class TransportLoop {
         handle.activeAt = now
         if let run {
             handle.raceIndex = index
-            handle.delayedUntil = now + configuration.attemptDelay.wholeNanoseconds
+            handle.delayedUntil = moment(configuration.attemptDelay, after: now)
             run.handles[index] = handle
         } else {
             transfer.handle = handle

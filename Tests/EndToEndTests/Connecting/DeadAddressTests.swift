@@ -238,6 +238,14 @@ struct DeadAddressTests {
         typealias Change = @Sendable (inout HTTPDNSClient.Configuration) -> Void
         let changes: [(Change, String)] = [
             ({ $0.connections.hedgeAfter = .milliseconds(9) }, "hedgeAfter"),
+            ({ $0.connections.hedgeAfter = .seconds(61) }, "hedgeAfter"),
+            ({ $0.connections.happyEyeballsDelay = .seconds(Int64.max) }, "happyEyeballsDelay"),
+            (
+                {
+                    $0.connections.probing = HTTPDNSClient.Configuration.ActiveProbing();
+                    $0.connections.probing?.interval = .seconds(Int64.max)
+                }, "interval"
+            ),
             (
                 {
                     $0.connections.ejection = HTTPDNSClient.Configuration.OutlierEjection();

@@ -40,6 +40,19 @@ struct ProbeScheduleTests {
         #expect(schedule.nextAt == 20 * Self.second)
     }
 
+    @Test(
+        "An interval without end is no overflow",
+        arguments: [Duration.seconds(Int64.max), .nanoseconds(Int64.max - 1)]
+    )
+    func endlessInterval(interval: Duration) throws {
+        var schedule = schedule(interval, atOnce: 4)
+        let request = try request(1)
+        for random in [0.0, 1] {
+            schedule.used(request.endpoints, by: request, at: 100 * Self.second) { random }
+            #expect(schedule.nextAt > .max / 2)
+        }
+    }
+
     /// An endpoint of requests of both kinds is probed both ways.
     @Test("Endpoints are probed with and without the client certificate, like requests")
     func certificates() throws {

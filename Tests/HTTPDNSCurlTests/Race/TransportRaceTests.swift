@@ -64,6 +64,14 @@ struct TransportRaceTests {
         withExtendedLifetime(hole) {}
     }
 
+    @Test("A delay without end waits for a failure")
+    func endlessDelay() async throws {
+        let good = try server("127.0.0.2")
+        let transport = transport(delay: .seconds(Int64.max))
+        let request = try request([("127.0.0.71", good.port), (good.address, good.port)])
+        for _ in 0..<2 { #expect(try await transport.fetch(request).endpoint == request.endpoints[1]) }
+    }
+
     @Test("Endpoints that refuse give way to a good one immediately, and are in the trail")
     func refused() async throws {
         let good = try server("127.0.0.2")
