@@ -15,9 +15,8 @@ extension TransportLoop {
     /// Ends the transfer of a response whose body nobody will read.
     func endUnread(_ transfer: Transfer) {
         guard let handle = transfer.handle, !isDraining, handle.hasShortRest else { return cancel(transfer) }
-        // For its client the request is over. Its connection permit stays: the connection cannot carry another request yet.
-        transfer.group?.remove(transfer)
-        handle.discardsUntil = now + configuration.discardTime.wholeNanoseconds
+        // Its connection permit stays: the connection cannot carry another request yet.
+        handle.discardsUntil = moment(configuration.discardTime, after: now)
         handle.chunks = []
         handle.chunk = []
         handle.pendingBytes = 0

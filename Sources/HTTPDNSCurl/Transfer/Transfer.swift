@@ -94,8 +94,10 @@ final class Transfer: @unchecked Sendable {
         mailbox.post(.cancel(self))
     }
 
-    /// Ends the transfer of a response whose body nobody will read, from any thread.
+    /// Ends the transfer of a response whose body nobody will read, from any thread. For its group it is over: the caller's
+    /// next request may come before the loop has ended it.
     func endUnread() {
+        group?.remove(self)
         mailbox.post(.endUnread(self))
     }
 
@@ -114,6 +116,8 @@ final class Transfer: @unchecked Sendable {
         end: Result<TransferSummary, any Error>?
     ) -> ResponseState.Action {
         let end = wasCut.load(ordering: .relaxed) ? end.map(telling) : end
+        // A caller that sees the end may begin its next request.
+        if end != nil { group?.remove(self) }
         let (action, permit) = response.withLock { state in
             let action = state.receive(head: head, chunks: chunks, lastChunk: lastChunk, end: end)
             return (action, end == nil ? nil : state.takePermit())
@@ -122,7 +126,6 @@ final class Transfer: @unchecked Sendable {
             // The last reference may pass it to the next request, which must not happen under the lock.
             _ = consume permit
             upload?.abandon()
-            group?.remove(self)
         }
         return action
     }

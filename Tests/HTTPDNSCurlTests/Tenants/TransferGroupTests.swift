@@ -63,6 +63,20 @@ struct TransferGroupTests {
         #expect(throws: TransferFailure.self) { try group.add(late, cohort: newest) }
     }
 
+    /// The caller's next request may come before the loop has ended the transfer, which does not run here.
+    @Test("A response whose body nobody will read does not count in its group")
+    func unread() throws {
+        let group = TransferGroup(maximum: 1)
+        let (first, second) = (try transfer(group), try transfer(group))
+        #expect(try group.add(first, cohort: 0))
+        first.endUnread()
+        #expect(group.inFlight == 0)
+        #expect(try group.add(second, cohort: 0))
+        // The loop reports the end of the first one later.
+        _ = first.deliver(end: .failure(CancellationError()))
+        #expect(group.inFlight == 1)
+    }
+
     /// It keeps its permit among the connections.
     @Test("A request that came too late for its settings returns unchanged")
     func superseded() async throws {
