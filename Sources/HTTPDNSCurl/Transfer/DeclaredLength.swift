@@ -8,10 +8,19 @@
 /// on the connection at another offset.
 struct DeclaredLength {
     enum Violation {
-        case notDecimal, differs
+        case notDecimal, differs, tooLarge
+
+        var message: String {
+            switch self {
+            case .notDecimal: "the response has a Content-Length that is no decimal number (RFC 9110 section 8.6)"
+            case .differs: "the response declares two lengths that differ"
+            case .tooLarge:
+                "the response declares a length above \(Int64.max) bytes, which no body has (RFC 9112 section 6.3)"
+            }
+        }
     }
 
-    /// The length; `nil` when there is none. A larger number becomes the largest `UInt64`, which no response reaches.
+    /// The length, at most `Int64.max`; `nil` when there is none.
     private(set) var length: UInt64?
 
     /// Reads a line of the head, including its end.
@@ -23,10 +32,11 @@ struct DeclaredLength {
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"):
                 guard !member.isClosed else { return .notDecimal }
-                // libcurl does not accept an overflowing number as a length.
+                // libcurl ignores a larger number, and would take a body that is cut off for the whole.
                 let (tenfold, isTooLarge) = (member.number ?? 0).multipliedReportingOverflow(by: 10)
                 let (number, overflow) = tenfold.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))
-                member.number = isTooLarge || overflow ? .max : number
+                guard !isTooLarge, !overflow, number <= Int64.max else { return .tooLarge }
+                member.number = number
             case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"):
                 member.isClosed = member.number != nil
             case UInt8(ascii: ","), UInt8(ascii: "\n"):

@@ -25,9 +25,7 @@ extension EasyHandle {
                 failure = TransferFailure(
                     code: .protocolViolation,
                     phase: .firstByte,
-                    message: violation == .differs
-                        ? "the response declares two lengths that differ"
-                        : "the response has a Content-Length that is no decimal number (RFC 9110 section 8.6)"
+                    message: violation.message
                 )
                 return 0
             }

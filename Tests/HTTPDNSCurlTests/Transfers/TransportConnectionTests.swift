@@ -176,6 +176,19 @@ struct TransportConnectionTests {
         try await server.awaitConnections { $0[0].isClosedByClient }
     }
 
+    /// libcurl ignores such a length, and would take a body that is cut off for the whole.
+    @Test(
+        "A Content-Length above the largest length is a protocol violation",
+        arguments: ["9223372036854775808", "18446744073709551616", "99999999999999999999999"]
+    )
+    func lengthRange(value: String) async throws {
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: \(value)\r\n\r\n"
+        let server = try RawServer(.readHead, .sendText(head + "hello, w"))
+        let fixture = TransportFixture()
+        let request = try TransportFixture.request(to: server)
+        #expect(await fixture.failure(of: request)?.code == .protocolViolation)
+    }
+
     /// libcurl decodes no transfer coding but `chunked`, and 7.88.1 does not report the others.
     @Test(
         "A response with another transfer coding than chunked is refused",
