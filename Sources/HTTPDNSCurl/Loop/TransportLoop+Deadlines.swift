@@ -168,6 +168,14 @@ struct PhaseBound {
             consider(.firstByte, limits.firstByte, since: handle.activeAt)
             consider(.looks, .firstByte, at: min(handle.livenessCheckAt, handle.hedgesAt))
         case .receiving:
+            if !handle.isHeadComplete {
+                if let limit = limits.headAfterBody {
+                    // The rest of the request may still have to be sent.
+                    if handle.bodySentAt < .max { consider(.head, limit, since: handle.bodySentAt) }
+                } else {
+                    considerHead()
+                }
+            }
             // While the caller does not read, nothing can arrive.
             if !handle.isReadingPaused { consider(.body, limits.idle, since: handle.activeAt) }
             consider(.looks, .body, at: handle.livenessCheckAt)

@@ -370,6 +370,15 @@ extension EasyHandle {
         return ccurl_set_long(curl, CURLOPT_CONNECT_ONLY, 1) == CURLE_OK
     }
 
+    /// Notes that the request is sent to its last byte, from which a head after a body has its time.
+    private func noteBodySent(at now: Int64) {
+        guard phase == .receiving else { return bodySentAt = now }
+        // libcurl may ask for the end of the body again.
+        guard bodySentAt == .max else { return }
+        bodySentAt = now
+        if !isHeadComplete { loop.deadlineMayBeEarlier(for: self) }
+    }
+
     /// Notes progress: idle time counts from here, and a new phase has its own bound.
     private func markActive(_ phase: Phase) {
         let now = loop.now
@@ -380,6 +389,7 @@ extension EasyHandle {
             if let connection, !connection.hasSettings { connection.hasSettings = true }
             if isTracing { endTracing() }
         }
+        if phase == .awaitingHead { noteBodySent(at: now) }
         guard self.phase != phase else { return }
         // A full-duplex response may begin before the request body is sent; the phase never goes back.
         if self.phase == .receiving { return }

@@ -113,6 +113,8 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
     var startedAt: Int64 = 0
     /// The time at which its request was sent.
     var sentAt: Int64 = 0
+    /// The time at which the last byte of its request was sent; `Int64.max` before.
+    var bodySentAt: Int64 = .max
     /// The time at which its connection was begun, or looked for.
     var dialedAt: Int64 = 0
     /// The time at which the phase began, or bytes last moved.
@@ -336,6 +338,7 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
         heardAt = 0
         phase = .connecting
         mayHaveBeenSent = false
+        bodySentAt = .max
         countsFromZero = false
         isSentOverHTTP1 = false
         closeStream()

@@ -85,6 +85,46 @@ struct TransportDeadlineTests {
         #expect((Self.bound..<Self.ceiling) ~= failure.elapsed)
     }
 
+    enum Upload: CaseIterable, Sendable { case none, bytes, late }
+
+    /// The lines come more often than the idle limit, and a body may end after the head has begun.
+    @Test("The time for the head ends with its last line, not with its first", arguments: Upload.allCases)
+    func headInDrops(upload: Upload) async throws {
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\n"),
+            .repeatForever([.sendText("X: y\r\n"), .pause(.milliseconds(50))])
+        )
+        let fixture = TransportFixture()
+        let fed = HandFedStream()
+        let body: RequestBodySource =
+            switch upload {
+            case .none: .none
+            case .bytes: .bytes([1, 2, 3])
+            case .late: .stream(length: 3, fed.stream)
+            }
+        let method: HTTPRequest.Method = upload == .none ? .get : .post
+        let request = try TransportFixture.request(to: server, method: method, body: body) {
+            $0.idle = .seconds(60)
+            if upload == .none {
+                $0.headDeadline = SystemTimeSource().now() + Self.bound
+            } else {
+                $0.headAfterBody = Self.bound
+            }
+        }
+        let start = ContinuousClock.now
+        async let ended = fixture.failure(of: request)
+        if upload == .late {
+            try await server.awaitConnections { ($0.first?.sent ?? 0) > 40 }
+            fed.feed.yield([1, 2, 3])
+            fed.feed.finish()
+        }
+        let failure = try #require(await ended)
+        #expect(failure.code == .timedOut && failure.phase == .head && failure.requestMayHaveBeenSent)
+        let elapsed = ContinuousClock.now - start
+        #expect((Self.bound * 0.9..<Self.ceiling) ~= elapsed, "\(elapsed)")
+    }
+
     @Test("The deadline of the whole ends a response in drops, which never idles")
     func total() async throws {
         let server = try RawServer(
