@@ -75,9 +75,6 @@ extension EndpointOrder {
 }
 
 extension EndpointOrder {
-    /// Whether each request draws an order of its own.
-    package var isRandom: Bool { self == .random }
-
     /// Returns the endpoints in the order in which a transport without earlier requests tries them. A random order is not drawn:
     /// the endpoints keep the given one.
     /// - Parameters:
