@@ -237,9 +237,8 @@ struct ResumedDownloadTests {
             let elapsed = ContinuousClock.now - start
             #expect(error.code == .timedOut)
             #expect(elapsed >= .seconds(1.9) && elapsed < .seconds(20), "\(elapsed)")
-            // What has arrived stays.
-            let download = try await client.download(url, to: folder.path("a"), existingFile: .resume)
-            #expect(download.bytes == 12)
+            // What has arrived stays for a later download.
+            #expect(try folder.names.contains { $0.hasSuffix(".part") })
         }
     }
 

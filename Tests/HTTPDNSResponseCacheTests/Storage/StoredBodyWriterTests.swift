@@ -192,7 +192,8 @@ struct StoredBodyWriterTests {
 
     // MARK: a file system that does not respond
 
-    private static let limit = Duration.milliseconds(300)
+    /// Long enough that a busy machine does everything else within it.
+    private static let limit = Duration.seconds(5)
 
     /// Stores a body of a length in the usual way.
     private static func stored(_ length: Int, in store: ResponseStore) async throws -> ResponseIndex.Entry {
@@ -208,7 +209,7 @@ struct StoredBodyWriterTests {
         let start = ContinuousClock.now
         let value = try await work()
         let waited = ContinuousClock.now - start
-        #expect(waited >= limit && waited < limit * 20, "\(waited)")
+        #expect(waited >= limit && waited < limit * 10, "\(waited)")
         return value
     }
 
@@ -280,22 +281,27 @@ struct StoredBodyWriterTests {
             await #expect(throws: HTTPDNSClientError.self) { try await body.collect(upTo: .mebibytes(1)) }
         }
         #expect(error?.code == .timedOut && error?.phase == .body && error?.isCallDeadline == true)
-        #expect(ContinuousClock.now - start < Self.limit * 20 && store.count == 1)
+        #expect(ContinuousClock.now - start < Self.limit * 10 && store.count == 1)
     }
 
-    /// The client has no folder that responds, and no server after its time.
+    /// The server is asked in place of the folder.
     @Test("A call ends with its time limit while the folder of the cache does not respond")
     func overdueCall() async throws {
         let threads = HeldThreads()
-        let origin = ScriptedOrigin([Scripted("one", CachingTests.maxAge), Scripted("two")])
+        let origin = ScriptedOrigin { request, number in
+            guard number == 0 else { throw TransferFailureSample.refused }
+            return Scripted("one", CachingTests.maxAge).answer(to: request)
+        }
         let client = try await CachedClient(origin, folder: folder.path("cache"))
         _ = try await client.get()
         let start = ContinuousClock.now
-        _ = await ThreadPool.$files.withValue(threads.pool()) {
-            try? await client.get { $0.options.timeout = .seconds(1) }
+        await ThreadPool.$files.withValue(threads.pool()) {
+            _ = await #expect(throws: HTTPDNSClientError.self) {
+                try await client.get { $0.options.timeout = .seconds(1) }
+            }
         }
         let waited = ContinuousClock.now - start
-        #expect(waited >= .seconds(1) && waited < .seconds(10), "\(waited)")
+        #expect(waited >= .seconds(1) && waited < .seconds(5), "\(waited)")
         #expect(client.cache.entryCount == 1)
     }
 }
