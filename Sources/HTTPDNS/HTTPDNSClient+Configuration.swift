@@ -23,7 +23,7 @@ extension HTTPDNSClient {
             /// The time between two reads of the response, or between two writes of the request body. The caller's own
             /// pauses do not count: a response body that is not read, or a stream that has no bytes yet.
             public var idle: Duration? = .seconds(30)
-            /// The time from the start of a call to its response head. It includes resolving, waiting for a connection,
+            /// The time from the start of a call to the last line of its response head. It includes resolving, waiting for a connection,
             /// redirects and retries.
             ///
             /// While a request body is sent, ``idle`` is the limit, and this time starts again after it. A request with
@@ -40,7 +40,7 @@ extension HTTPDNSClient {
         /// The settings for making and keeping connections.
         public struct Connections: Hashable, Sendable {
             /// The delay after which the next address of a request is tried as well, while the first attempt continues
-            /// (RFC 8305). At the same time the first address is marked as suspect. At least 10 ms.
+            /// (RFC 8305). At the same time the first address is marked as suspect. 10 ms to 60 s.
             public var happyEyeballsDelay: Duration = .milliseconds(250)
             /// The address family that is tried first when an answer has both. Nil means IPv6 on a machine with an IPv6
             /// route, otherwise IPv4. Without a route, IPv6 addresses of the Internet (2000::/3) are then not tried.
@@ -112,7 +112,7 @@ extension HTTPDNSClient {
             /// The rule that chooses the address to try first. ``addressStickiness`` and ``onAddressChange`` have an
             /// effect only with `automatic` and `given`.
             public var selection = Selection.automatic
-            /// The time without a response after which a request is sent a second time. At least 10 ms; nil means
+            /// The time without a response after which a request is sent a second time. 10 ms to 60 s; nil means
             /// never.
             ///
             /// The second copy goes to the next address or, when there is none, over another connection. The first
