@@ -80,7 +80,7 @@ public final class ManualClock: TimeSource {
         }
     }
 
-    /// Returns as soon as at least `count` tasks sleep on the clock, or the waiting task is cancelled.
+    /// Returns as soon as at least `count` tasks sleep on the clock, or the waiting task is canceled.
     public func sleepers(atLeast count: Int) async {
         let alarm = OneShot<Void>()
         let isReached = state.withLock { state in
