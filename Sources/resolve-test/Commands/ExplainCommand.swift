@@ -123,7 +123,8 @@ struct ExplainReport {
         let targets = rewrite.resolution.mapping?.targets ?? []
         let endpoints = rewrite.resolution.endpoints
         let isRandom = endpoints.count > 1 && rewrite.orderRule?.isRandom == true
-        let chosen = endpoints.count > 1 && !isRandom ? rewrite.answered ?? endpoints.first : nil
+        let next = rewrite.wasSent ? nil : endpoints.first
+        let chosen = endpoints.count > 1 && !isRandom ? rewrite.answered ?? next : nil
         let texts = endpoints.map { endpoint in
             var text = EndpointText.text(endpoint, urlPort: rewrite.urlPort)
             let target = targets.first {
@@ -266,6 +267,8 @@ struct RewriteView: Sendable {
     var orderRule: AddressOrderRule?
     /// The address that answered, if the request was sent.
     var answered: HTTPDNSEndpoint?
+    /// Whether the request was sent, or was to be sent and failed.
+    var wasSent = false
 
     var isTLS: Bool { canonicalURL.hasPrefix("https://") }
 

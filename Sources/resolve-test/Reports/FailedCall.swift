@@ -115,6 +115,7 @@ extension RewriteView {
                 orderRule: client.addressOrderRule(of: request)
             )
             answered = details.connection?.endpoint
+            wasSent = true
         } else {
             guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(details.request.url) else { return nil }
             let text = "\(url.scheme)://\(url.authority)\(url.target)"

@@ -260,6 +260,7 @@ extension FetchReport {
                 orderRule: client.addressOrderRule(of: request)
             )
             rewrite.answered = exchange.remote
+            rewrite.wasSent = true
             // The first URL is the user's own. The others are those of servers.
             if index > 0 { rewrite.redactURLs() }
             let trust = settings.configuration.trust(forHost: rewrite.serverName ?? rewrite.urlHost)

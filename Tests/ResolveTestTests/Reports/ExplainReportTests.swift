@@ -66,18 +66,19 @@ struct ExplainReportTests {
     }
 
     @Test(
-        "The chosen address is the one that answered, else the first",
-        arguments: [nil, "203.0.113.9"]
+        "The chosen address is the one that answered, before the request the first",
+        arguments: [(nil, false, 0), ("203.0.113.9", true, 1), (nil, true, nil)] as [(String?, Bool, Int?)]
     )
-    func chosen(answered: String?) throws {
+    func chosen(answered: String?, wasSent: Bool, place: Int?) throws {
         var view = Samples.rewrite(
             try Samples.mapped(["203.0.113.8", "203.0.113.9"], key: "api.shop.example", line: 1, port: 8443)
         )
         view.orderRule = .given
+        view.wasSent = wasSent
         view.answered = try answered.map { try Samples.endpoints([$0], port: 8443)[0] }
         let text = ExplainReport(rewrite: view, providerKinds: [:], isVerbose: false).text(.plain)
-        let (first, second) = answered == nil ? (" <- chosen", "") : ("", " <- chosen")
-        #expect(text.contains("candidates    203.0.113.8\(first)   203.0.113.9\(second)   policy: "), "\(text)")
+        let marks = (0...1).map { $0 == place ? " <- chosen" : "" }
+        #expect(text.contains("candidates    203.0.113.8\(marks[0])   203.0.113.9\(marks[1])   policy: "), "\(text)")
         view.orderRule = .random
         let random = ExplainReport(rewrite: view, providerKinds: [:], isVerbose: false).text(.plain)
         #expect(random.contains("   (random: drawn for each request)   ") && !random.contains("<- chosen"))
