@@ -23,8 +23,8 @@ extension HTTPDNSClient {
             /// The time between two reads of the response, or between two writes of the request body. The caller's own
             /// pauses do not count: a response body that is not read, or a stream that has no bytes yet.
             public var idle: Duration? = .seconds(30)
-            /// The time from the start of a call to the last line of its response head. It includes resolving, waiting for a connection,
-            /// redirects and retries.
+            /// The time from the start of a call to the last line of its response head. It includes resolving, waiting
+            /// for a connection, redirects and retries.
             ///
             /// While a request body is sent, ``idle`` is the limit, and this time starts again after it. A request with
             /// a limit of its own (``HTTPDNSClient/Request/Options/timeout``) uses that limit instead.
