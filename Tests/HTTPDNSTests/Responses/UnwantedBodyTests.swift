@@ -73,21 +73,6 @@ struct UnwantedBodyTests {
         await #expect(throws: CancellationError.self) { try await drained.value }
     }
 
-    /// The response of the redirect has ended for its client, whose loop may not know that yet.
-    @Test("A dropped response does not count in the limit of requests in flight")
-    func limit() async throws {
-        let last = try RawServer(.repeatForever([.readHead, .respond("hello")]))
-        let fields = "Location: http://127.0.0.1:\(last.port)/\r\n"
-        let body = String(repeating: "x", count: 200_000)
-        let first = try RawServer(.repeatForever([.readHead, .respond(body, status: "302 Found", fields: fields)]))
-        let client = try await mappedClient(first.port) { $0.maximumRequestsInFlight = 1 }
-        for _ in 0..<20 {
-            let response = try await client.get("http://one.test/a")
-            #expect(try await response.body.collect(upTo: .kibibytes(1)) == Array("hello".utf8))
-        }
-        try await client.shutdown()
-    }
-
     @Test(
         "A redirect whose body does not come is followed, and its connection is closed",
         arguments: ["Content-Length: 20000", "Content-Length: 20", "Transfer-Encoding: chunked"]
