@@ -158,7 +158,7 @@ struct BrokenProviderTests {
             let server = try RawServer(.readHead, .send(answer))
             defer { server.stop() }
             let flags = ["--doh", "http://127.0.0.1:\(server.port)/dns-query", "--family", "v4"]
-            let result = try await Command.resolveTest(["fetch", "https://\(Self.host)/"] + flags).run()
+            let result = try await Command.resolveTest(["fetch", "-sS", "https://\(Self.host)/"] + flags).run()
             #expect(result.status == 6 && result.output == "", "\(result)")
             #expect(result.error.hasPrefix("resolve-test: ") && result.error.contains(Self.host), "\(result)")
             #expect(result.error.split(separator: "\n").count == 1, "\(result)")

@@ -151,7 +151,7 @@ struct AddressPolicyOverTheWireTests {
             (["http://loop1.test/", "--doh", rig.dohURL], "loop1.test"),
             (["http://outside.test/", "--doh", rig.dohURL], "outside.test"),
         ] {
-            let run = try await tripwire.run(Command.resolveTest(["fetch"] + arguments + flags))
+            let run = try await tripwire.run(Command.resolveTest(["fetch", "-sS"] + arguments + flags))
             #expect([1, 6].contains(run.result.status) && run.lookups == [], "\(arguments): \(run)")
             #expect(
                 run.result.error.contains(word) && run.result.error.split(separator: "\n").count == 1,

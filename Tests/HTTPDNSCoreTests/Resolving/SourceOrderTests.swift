@@ -41,7 +41,7 @@ struct SourceOrderTests {
         let fixture = try ResolverFixture()
         let error = #expect(throws: HTTPDNSResolver.Error.self) { try fixture.immediate("169.254.169.254") }
         #expect(error?.code == .policyRefused)
-        #expect(error?.message.contains("169.254.169.254 in policy.allow") == true)
+        #expect(error?.message.contains("169.254.169.254") == true && error?.hint?.contains("policy.allow") == true)
     }
 
     @Test("The name localhost is both loopbacks, whatever mappings and options are set")
