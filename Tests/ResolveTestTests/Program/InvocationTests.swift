@@ -264,7 +264,7 @@ struct InvocationTests {
             2,
             error: "-X \"foo=bar\" is not a method (such as GET, POST or PURGE)"
         ),
-        Run("fetch http://one.test/ -o /", 2, error: "-o / is a directory (give a file in it)"),
+        Run("fetch http://one.test/ -o /", 23, error: "-o / is a directory (give a file in it)"),
         Run(
             "explain img.shop.test:8443/a",
             2,
