@@ -90,6 +90,18 @@ struct TransportDeadlineTests {
     /// The lines come more often than the idle limit, and a body may end after the head has begun.
     @Test("The time for the head ends with its last line, not with its first", arguments: Upload.allCases)
     func headInDrops(upload: Upload) async throws {
+        // Beside hundreds of other tests a request may begin only after its deadline, and then shows nothing.
+        for _ in 1...20 {
+            let failure = try await failureOfHeadInDrops(upload)
+            guard upload != .none || failure.requestMayHaveBeenSent else { continue }
+            #expect(failure.code == .timedOut && failure.phase == .head && failure.requestMayHaveBeenSent)
+            #expect((Self.bound..<Self.ceiling) ~= failure.elapsed, "\(failure.elapsed)")
+            return
+        }
+        Issue.record("no request began before its deadline")
+    }
+
+    private func failureOfHeadInDrops(_ upload: Upload) async throws -> TransferFailure {
         let server = try RawServer(
             .readHead,
             .sendText("HTTP/1.1 200 OK\r\n"),
@@ -119,9 +131,7 @@ struct TransportDeadlineTests {
             fed.feed.yield([1, 2, 3])
             fed.feed.finish()
         }
-        let failure = try #require(await ended)
-        #expect(failure.code == .timedOut && failure.phase == .head && failure.requestMayHaveBeenSent)
-        #expect((Self.bound..<Self.ceiling) ~= failure.elapsed, "\(failure.elapsed)")
+        return try #require(await ended)
     }
 
     @Test("The deadline of the whole ends a response in drops, which never idles")
