@@ -69,10 +69,8 @@ struct RetriedResponsesTests {
         fields["content-length"] = length
         let origin = ScriptedOrigin([Self.long(.serviceUnavailable, fields), Scripted("up")])
         let client = try await Self.client(origin)
-        let call = Task { try await client.get() }
-        defer { call.cancel() }
-        try await until { origin.count == 2 }
-        #expect(try await call.value.body == "up")
+        #expect(try await client.get().body == "up")
+        #expect(origin.count == 2)
     }
 
     @Test("The body of a followed redirect keeps no other request waiting")
