@@ -12,9 +12,10 @@ extension HTTPDNSClientError {
         let isTotal = failure.code == .timedOut && (failure.phase == .total || failure.phase == .head)
         let own = failure.phase == .head ? hop.time.headLimit : hop.time.limit
         let limit = isTotal ? own ?? failure.limit : failure.limit
+        let missing = failure.phase == .head && phase == .firstByte ? "no response head" : phase.unfinished
         let text =
             if isTotal, let limit {
-                "\(phase.unfinished) within the call's limit of \(limit.shortText)"
+                "\(missing) within the call's limit of \(limit.shortText)"
             } else {
                 failure.message
             }

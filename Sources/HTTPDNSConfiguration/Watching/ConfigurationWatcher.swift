@@ -6,8 +6,8 @@ package import HTTPDNSPrimitives
 
 /// A watcher that reads a file again whenever it has changed, and applies all of it or nothing.
 ///
-/// ``WatchState`` decides when it is read. Checking and applying run on one thread, reading and preparing in the background on
-/// another; both exist only meanwhile. Without changes there is neither thread nor timer.
+/// ``WatchState`` decides when it is read. Checking and applying run on the watcher's thread. It waits for a thread that yields to
+/// all others, which reads and prepares (``YieldingWork``). Both exist only meanwhile; without changes there is no timer either.
 package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     /// A report of a watcher. Reports are sent one after the other, outside of all locks.
     package enum Report: Sendable {
@@ -31,7 +31,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
 
         /// - Parameters:
         ///   - apply: A function that applies the content, or throws and changes nothing. It runs on the watcher's thread.
-        ///   - release: A function that frees the content that was replaced, in the background.
+        ///   - release: A function that frees the content that was replaced, in the background. It may be called twice.
         package init(
             apply: @escaping @Sendable () async throws -> Applied,
             release: @escaping @Sendable () -> Void = {}
@@ -52,8 +52,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     private let prepare: @Sendable ([UInt8]) throws -> Prepared
     private let report: @Sendable (Report) -> Void
     private let work = SerialWork()
-    private let background: SerialWork
-    private let backgroundLimit: Duration
+    private let background: YieldingWork
     private let inbox = WatcherInbox<Applied>()
     private let running = Lock<Task<Void, Never>?>(nil)
     private let firstSight: FileStatus?
@@ -63,11 +62,8 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     /// - Parameters:
     ///   - reading: The file as it was when the settings in use were read; nil when that is not known.
     ///   - isOnDemandOnly: Whether the file is read only by ``renew()`` or ``requestRenewal()``.
-    ///   - background: The queue for reading and preparing.
-    ///   - backgroundLimit: The time after which content that is not ready is read again, on the watcher's thread: on a busy
-    ///     machine the background may get no processor. Ten thousand mappings take some 20 ms.
-    ///   - prepare: A function that reads the bytes and changes nothing. It runs in the background, and after that time once
-    ///     more on the watcher's thread.
+    ///   - background: The work that reads and prepares content, and releases it.
+    ///   - prepare: A function that reads the bytes and changes nothing. It may be called twice.
     package init(
         _ file: any WatchedFile,
         events: any FileEvents,
@@ -75,8 +71,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         pace: WatchTiming = WatchTiming(),
         reading: WatchedFileReading?,
         isOnDemandOnly: Bool = false,
-        background: SerialWork = SerialWork(startThread: DetachedThread.startInBackground),
-        backgroundLimit: Duration = .seconds(1),
+        background: YieldingWork = YieldingWork(),
         prepare: @escaping @Sendable ([UInt8]) throws -> Prepared,
         report: @escaping @Sendable (Report) -> Void
     ) {
@@ -86,7 +81,6 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         self.pace = pace
         self.isOnDemandOnly = isOnDemandOnly
         self.background = background
-        self.backgroundLimit = backgroundLimit
         self.prepare = prepare
         self.report = report
         firstSight = reading?.sight
@@ -283,22 +277,16 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     /// - Parameter expected: The required status of the file; nil accepts any, as soon as it does not change during the
     ///   reading.
     private func newContent(expected: FileStatus?) async throws -> NewContent {
-        let read: @Sendable () throws -> NewContent = { try self.readContent(expected: expected) }
-        do {
-            return try await inBackground(read)
-        } catch is SerialWork.Overdue {
-            return try await work.run(read)
-        } catch is SerialWork.NoThread {
-            return try await work.run(read)
-        }
+        let known = applied.withLock { $0 }
+        return try await inBackground { [self] in try readContent(expected: expected, unless: known) }
     }
 
+    /// Waits on the watcher's thread for work in the background.
     private func inBackground<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        // The system's clock: the limit is about the processor, not about the file.
-        try await background.run(until: SystemTimeSource().now() + backgroundLimit, body)
+        try await work.run { [background] in try background.run(body) }
     }
 
-    private func readContent(expected: FileStatus?) throws -> NewContent {
+    private func readContent(expected: FileStatus?, unless known: ContentDigest?) throws -> NewContent {
         var reading = try file.read()
         if let expected {
             guard reading.sight == expected else { return NewContent(outcome: .changedMeanwhile) }
@@ -307,7 +295,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
             guard reading.sight != nil else { throw KeepsChanging() }
         }
         let mark = ContentDigest(reading.bytes)
-        if expected != nil, mark == applied.withLock({ $0 }) { return NewContent(outcome: .unchanged) }
+        if expected != nil, mark == known { return NewContent(outcome: .unchanged) }
         return NewContent(outcome: .applied, mark: mark, prepared: try prepare(reading.bytes))
     }
 

@@ -37,8 +37,7 @@ struct ConfigurationWatcherTests {
     private func watcher(
         isOnDemandOnly: Bool = false,
         clock: (any TimeSource)? = nil,
-        background: SerialWork = SerialWork(startThread: DetachedThread.startInBackground),
-        backgroundLimit: Duration = .seconds(1),
+        background: YieldingWork = YieldingWork(),
         noting policies: Policies = Policies()
     ) -> ConfigurationWatcher<String> {
         ConfigurationWatcher(
@@ -48,7 +47,6 @@ struct ConfigurationWatcherTests {
             reading: file.reading,
             isOnDemandOnly: isOnDemandOnly,
             background: background,
-            backgroundLimit: backgroundLimit,
             prepare: { bytes in
                 policies.note("prepare")
                 let text = String(decoding: bytes, as: UTF8.self)
@@ -105,17 +103,17 @@ struct ConfigurationWatcherTests {
     func busyBackground(_ start: Start) async throws {
         let policies = Policies()
         let suspended = Lock<[@Sendable () -> Void]>([])
-        let work = SerialWork { body in
+        let work = YieldingWork(limit: .milliseconds(20)) { body in
             guard start == .neverRuns else { return false }
             suspended.withLock { $0.append(body) }
             return true
         }
-        let watcher = watcher(background: work, backgroundLimit: .milliseconds(20), noting: policies)
+        let watcher = watcher(background: work, noting: policies)
         watcher.start()
         file.set("two")
         #expect(await reports.next() == ["applied two"])
         await watcher.end()
-        #expect(policies.noted == ["prepare default", "apply default"])
+        #expect(policies.noted == ["prepare default", "apply default", "release default"])
     }
 
     @Test("A file moved into place is applied without any wait")

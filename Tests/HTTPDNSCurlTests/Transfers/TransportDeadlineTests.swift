@@ -95,7 +95,8 @@ struct TransportDeadlineTests {
             let failure = try await failureOfHeadInDrops(upload)
             guard upload != .none || failure.requestMayHaveBeenSent else { continue }
             #expect(failure.code == .timedOut && failure.phase == .head && failure.requestMayHaveBeenSent)
-            #expect((Self.bound..<Self.ceiling) ~= failure.elapsed, "\(failure.elapsed)")
+            // A body that ends late waits for its stream, and the ceiling is below the idle limit.
+            #expect((Self.bound..<Duration.seconds(50)) ~= failure.elapsed, "\(failure.elapsed)")
             return
         }
         Issue.record("no request began before its deadline")
