@@ -212,11 +212,11 @@ struct CallTime: Sendable {
     /// - Parameters:
     ///   - own: The limit of the request.
     ///   - settings: The settings of the client, for a request without a limit of its own.
-    init(_ own: HTTPDNSClient.TimeLimit, _ settings: CallSettings) {
+    init(_ own: HTTPDNSClient.TimeLimit, _ settings: SharedCallSettings) {
         start = SystemTimeSource().now()
         headStart = start
-        limit = own.duration(inheriting: settings.total)
-        headLimit = own.isInherited ? settings.responseHead : nil
+        limit = own.duration(inheriting: settings.values.total)
+        headLimit = own.isInherited ? settings.values.responseHead : nil
     }
 
     /// Creates the times of a call without limits, which starts now.

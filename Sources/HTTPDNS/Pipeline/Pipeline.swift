@@ -205,7 +205,7 @@ final class Pipeline: Sendable {
     /// The limits in force.
     var limits: TransferLimits { current.values.limits }
     /// Returns the time limits of a call: its own, or those of the client.
-    func time(_ own: HTTPDNSClient.TimeLimit) -> CallTime { CallTime(own, current.values) }
+    func time(_ own: HTTPDNSClient.TimeLimit) -> CallTime { CallTime(own, current) }
 
     /// The redirect policy for requests without one of their own.
     var redirects: HTTPDNSClient.RedirectPolicy { current.values.redirects }
