@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import Dispatch
+internal import Glibc
 package import HTTPDNSCore
 internal import Synchronization
 
@@ -33,6 +34,8 @@ package final class YieldingWork: Sendable {
         guard !isBusy.exchange(true, ordering: .acquiringAndReleasing) else { return try body() }
         let outcome = Outcome<Value>()
         let isStarted = startThread { [self] in
+            // Threads that came to this processor before the thread had its priority would wait for the next tick, up to 4 ms.
+            sched_yield()
             outcome.set(Result { try body() })
             isBusy.store(false, ordering: .releasing)
             outcome.isSet.signal()
