@@ -37,7 +37,7 @@ struct ConfigurationWatcherTests {
     private func watcher(
         isOnDemandOnly: Bool = false,
         clock: (any TimeSource)? = nil,
-        background: YieldingWork = YieldingWork(),
+        background: YieldingWork = YieldingWork(limit: .seconds(60), startThread: DetachedThread.start),
         noting policies: Policies = Policies()
     ) -> ConfigurationWatcher<String> {
         ConfigurationWatcher(
@@ -88,7 +88,8 @@ struct ConfigurationWatcherTests {
     @Test("New content is read and former content freed by a thread that yields to others")
     func background() async throws {
         let policies = Policies()
-        let watcher = watcher(noting: policies)
+        // Beside all other tests the thread may get no processor for seconds.
+        let watcher = watcher(background: YieldingWork(limit: .seconds(60)), noting: policies)
         watcher.start()
         file.set("two")
         #expect(await reports.next() == ["applied two"])
