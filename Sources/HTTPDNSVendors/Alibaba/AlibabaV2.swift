@@ -122,9 +122,9 @@ struct AlibabaV2Payload: Sendable {
 
     /// Returns the plain text of an encrypted `data`.
     func decrypted(_ data: String) throws(VendorAnswerError) -> [UInt8] {
-        guard let octets = Base64.bytes(data) else { throw VendorAnswerError("\"data\" is not Base64") }
+        guard let bytes = Base64.bytes(data) else { throw VendorAnswerError("\"data\" is not Base64") }
         do throws(AESCipher.Failure) {
-            return try cipher.decrypt(octets)
+            return try cipher.decrypt(bytes)
         } catch {
             throw VendorAnswerError("\"data\" cannot be read: \(error.description)")
         }
