@@ -41,8 +41,12 @@ demo: ## See it work on real servers on this machine, with no internet (installs
 TRAITS = --enable-all-traits
 
 # SwiftPM writes the definitions of traits in the order of a Swift set, and that order changes with each process. So a plan that is
-# made again, as for a new file, compiled everything again.
-BUILD = SWIFT_DETERMINISTIC_HASHING=1 swift build
+# made again, as for a new file, compiled everything again. The scripts that build set it too, for those who call them directly.
+export SWIFT_DETERMINISTIC_HASHING = 1
+BUILD = swift build
+
+# Swift Testing starts all cases of a process at once, and then hundreds of them share two cores. At most this many run at a time.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
 
 # Where the examples and the build without traits are built. CI says .build, where their dependencies are built already: the next
 # build there compiles this package again, which costs only those who go on working in the same folder.
