@@ -231,7 +231,7 @@ final class IndexedRule: Sendable {
     /// Whether the targets have at most two orders, so that a number tells which one a query has: not for more than two
     /// targets with weights, and not without addresses.
     let isPrepared: Bool
-    /// The version of the settings whose address policy allows all targets, as its bits; 0 when none is known.
+    /// The number of the settings whose address policy allows all targets (``ResolvingSettings/number``); 0 when none is known.
     private let allowedUnder = Atomic<UInt64>(0)
 
     init(_ key: HTTPDNSMapping.Key, _ mapping: HTTPDNSMapping, _ origin: HTTPDNSMapping.Origin) {
@@ -252,13 +252,14 @@ final class IndexedRule: Sendable {
 
     /// Returns whether a policy allows all targets, for names without address rules of routes.
     ///
-    /// The addresses are checked once for each version of the settings.
-    func isAllowed(by policy: HTTPDNSAddressPolicy, under version: PackedSettingsVersion) -> Bool {
-        if allowedUnder.load(ordering: .relaxed) == version.bits { return true }
+    /// The addresses are checked once for each settings, or more often where several resolvers have the rule.
+    /// - Parameter number: The number of the policy's settings, which no other settings of the process have.
+    func isAllowed(by policy: HTTPDNSAddressPolicy, under number: UInt64) -> Bool {
+        if allowedUnder.load(ordering: .relaxed) == number { return true }
         let isAllowed = targets.allSatisfy {
             policy.refusal(of: $0.address, from: .mapping, providerScope: nil) == nil
         }
-        if isAllowed { allowedUnder.store(version.bits, ordering: .relaxed) }
+        if isAllowed { allowedUnder.store(number, ordering: .relaxed) }
         return isAllowed
     }
 

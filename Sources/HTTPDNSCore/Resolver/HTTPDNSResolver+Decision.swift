@@ -70,7 +70,7 @@ extension HTTPDNSResolver {
         let resolving = settings.resolving
         guard rule.isPrepared, !resolving.routes.hasAddressRules,
             (families ?? resolving.configuration.usableFamilies).isSuperset(of: rule.families),
-            rule.isAllowed(by: resolving.configuration.policy, under: settings.word)
+            rule.isAllowed(by: resolving.configuration.policy, under: resolving.number)
         else { return nil }
         return HTTPDNSResolver.Resolution(
             rule,

@@ -9,6 +9,12 @@ internal import Synchronization
 /// A lookup keeps the settings it began with. A reload takes over what it leaves unchanged: a provider with its health, and
 /// the identity of a route's settings, by which its cached answers stay in use.
 final class ResolvingSettings: Sendable {
+    /// The number of settings that were created in this process.
+    private static let lastNumber = Atomic<UInt64>(0)
+
+    /// A number that no other settings of the process have, of this resolver or another. Rules are shared by resolvers: what is
+    /// known about a rule is known under this number.
+    let number = ResolvingSettings.lastNumber.add(1, ordering: .relaxed).newValue
     /// A version that distinguishes settings cheaply: cached answers are known to be usable under one version. See
     /// ``isNewer(_:than:)``.
     let epoch: UInt16

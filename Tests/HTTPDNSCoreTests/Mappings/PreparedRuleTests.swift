@@ -96,6 +96,33 @@ struct PreparedRuleTests {
         }
     }
 
+    /// A copy of settings shares the index of its rules, and so does a set that one store hands to another.
+    @Test("Resolvers that share rules check them by their own policies, in any order", arguments: [true, false])
+    func sharedRules(byCopy: Bool) throws {
+        var settings = HTTPDNSResolver.Configuration()
+        settings.mappings = [try HTTPDNSMapping.Key("meta.test"): .addresses(["10.1.2.3"])]
+        settings.indexedMappings = try HTTPDNSMappings(settings.mappings)
+        let trusted = try HTTPDNSResolver(settings)
+        var strict = settings
+        if !byCopy { strict.mappings = [try HTTPDNSMapping.Key("a.test"): .addresses(["203.0.113.1"])] }
+        strict.policy.denied = [try #require(HTTPDNSAddressBlock("10.0.0.0/8"))]
+        let untrusted = try HTTPDNSResolver(strict)
+        if !byCopy { try untrusted.mappings.replaceBase(with: trusted.mappings.current) }
+        let query = HTTPDNSResolver.Query(.name(try HTTPDNSName("meta.test")), port: 443)
+        for _ in 0..<3 {
+            #expect(try trusted.immediateResolution(for: query)?.endpoints.count == 1)
+            let error = #expect(throws: HTTPDNSResolver.Error.self) { try untrusted.immediateResolution(for: query) }
+            #expect(error?.code == .policyRefused)
+            // Both resolvers count their settings alike.
+            settings.timeLimit += .seconds(1)
+            strict.timeLimit += .seconds(1)
+            try trusted.reload(settings)
+            strict.mappings = settings.mappings
+            strict.indexedMappings = settings.indexedMappings
+            try untrusted.reload(strict)
+        }
+    }
+
     @Test("A rule with up to two weights is prepared, and one with more orders is not")
     func whichArePrepared() throws {
         func rule(_ text: String) throws -> IndexedRule {
