@@ -238,6 +238,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
 
     /// Ends the held queries, and refuses later ones.
     public func shutdown() async {
+        ProviderUsers.shared.note(isShutDown: true, self)
         let active = state.withLock { state in
             state.isShutDown = true
             return Array(state.active.values)

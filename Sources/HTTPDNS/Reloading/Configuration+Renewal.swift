@@ -102,10 +102,10 @@ extension [HTTPDNSRoute] {
 }
 
 extension [any HTTPDNSProvider] {
-    /// Providers can be compared by identity only.
+    /// Code may have kept a provider of the file that another object with the same settings has replaced since.
     fileprivate func renewed(from old: [any HTTPDNSProvider], to new: [any HTTPDNSProvider]) -> [any HTTPDNSProvider] {
         func isSame(_ left: any HTTPDNSProvider, _ right: any HTTPDNSProvider) -> Bool {
-            left.name == right.name && (left as AnyObject) === (right as AnyObject)
+            left.name == right.name && left.isEquivalent(to: right)
         }
         let mine = filter { provider in !old.contains { isSame($0, provider) } }
         let gone = Set(old.map(\.name)).subtracting(map(\.name))

@@ -168,16 +168,20 @@ package struct LiveProviders: Sendable {
     ) throws(HTTPDNSProviderConfigurationError) -> any HTTPDNSProvider {
         let key = LiveProviders.key(settings)
         let provider: any HTTPDNSProvider
-        if let known = others.running[key] { provider = known } else { provider = try settings.live() }
+        if let known = others.running[key], !ProviderUsers.shared.isShutDown(known) {
+            provider = known
+        } else {
+            provider = try settings.live()
+        }
         running[key] = provider
         return provider
     }
 
-    /// Shuts down those that are not in `others`, in the background.
+    /// Shuts down those that are not in `others` and not in use, in the background.
     func end(except others: LiveProviders) {
         let unused = running.filter { others.running[$0.key] == nil }.values
         guard !unused.isEmpty else { return }
-        Task { for provider in unused { await provider.shutdown() } }
+        Task { for provider in unused { await ProviderUsers.shared.shutDown(provider) } }
     }
 
     /// Returns the key of a provider: its settings without its position in the file and its query limits, which do not affect

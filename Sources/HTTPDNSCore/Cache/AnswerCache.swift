@@ -22,12 +22,13 @@ package struct AnswerCache: Sendable {
                 guard let (answer, epoch) = table.findWithEpoch(key) else { return Known() }
                 if epoch == settings.epoch { return Known(answer: answer) }
                 if ResolvingSettings.isNewer(epoch, than: settings.epoch) { return nil }
-                guard settings.keeps(answer) else {
-                    _ = table.set(nil, for: key, at: now)
-                    return Known()
+                let kept = settings.adopt(answer)
+                if let kept, kept.isIdentical(to: answer) {
+                    table.confirm(key, epoch: settings.epoch)
+                } else {
+                    _ = table.set(kept, for: key, at: now, epoch: settings.epoch)
                 }
-                table.confirm(key, epoch: settings.epoch)
-                return Known(answer: answer)
+                return Known(answer: kept)
             }
         }
 

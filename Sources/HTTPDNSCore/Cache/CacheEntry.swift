@@ -14,8 +14,11 @@ struct CacheEntry: Sendable {
 
     init() {}
 
-    /// Creates an entry with this answer alone, whatever its lifetime: for its waiters.
-    init(_ answer: KnownAnswer) { self.answer = answer }
+    /// Creates an entry with this answer, whatever its lifetime; without a failure it is for the answer's waiters.
+    init(_ answer: KnownAnswer, failure: AnswerFailure? = nil) {
+        self.answer = answer
+        self.failure = failure
+    }
 
     /// Unpacks the entry of a cached answer.
     init(_ cached: CachedAnswer) {

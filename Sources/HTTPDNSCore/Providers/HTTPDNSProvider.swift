@@ -43,13 +43,14 @@ public protocol HTTPDNSProvider: Sendable {
 
     /// Returns whether another provider queries the same service in the same way under the same name.
     ///
-    /// When settings are reloaded, an equivalent provider stays in use with its connections and its health, and the new one is
-    /// released. The default returns true for the same object only.
+    /// When settings are reloaded, an equivalent provider stays in use with its connections, its health and its cached answers,
+    /// and the new one is released. The default returns true for the same object, and for equal values of an `Equatable` type.
     func isEquivalent(to other: any HTTPDNSProvider) -> Bool
 
     /// Ends connections and threads. Later queries throw ``HTTPDNSProviderError`` with code `shutDown`. Idempotent.
     ///
-    /// The default does nothing, for a provider that has neither.
+    /// The last resolver of the process that uses the object calls it; settings with the object are refused afterwards. The
+    /// default does nothing, for a provider that has neither connections nor threads, and that object can be used again.
     func shutdown() async
 }
 
@@ -82,14 +83,16 @@ extension HTTPDNSProvider {
     /// The default: public addresses only.
     public var answerScope: HTTPDNSAddressPolicy.Scope { .public }
 
-    /// Returns whether both are the same object.
+    /// Returns whether both are the same object, or equal values of an `Equatable` type.
     public func isEquivalent(to other: any HTTPDNSProvider) -> Bool {
-        guard type(of: self) is AnyClass, type(of: other) is AnyClass else { return false }
-        return (self as AnyObject) === (other as AnyObject)
+        if type(of: self) is AnyClass, type(of: other) is AnyClass {
+            return (self as AnyObject) === (other as AnyObject)
+        }
+        return (self as? any Equatable)?.isEqual(to: other) ?? false
     }
 
     /// Does nothing.
-    public func shutdown() async {}
+    public func shutdown() async { ProviderUsers.shared.note(isShutDown: false, self) }
 
     /// The default, 1: no batches.
     public var batchLimit: Int { 1 }
@@ -118,6 +121,10 @@ extension HTTPDNSProvider {
         if answers.isEmpty, let failure { throw failure }
         return answers
     }
+}
+
+extension Equatable {
+    fileprivate func isEqual(to other: Any) -> Bool { other as? Self == self }
 }
 
 extension HTTPDNSProvider {

@@ -77,8 +77,8 @@ extension HTTPDNSResolver {
             let isDefinite = error.code == .nameNotFound || error.code == .noAddresses
             compare(key, withSystem: isDefinite ? .nothing : .failed, by: settings)
         }
-        let route =
-            name.systemOnly == nil ? settings.resolving.routes.basis(for: name.host).counting : counting.unrouted
+        let entry = name.systemOnly == nil ? settings.resolving.routes.entry(for: name.host) : nil
+        let route = entry?.counting ?? counting.unrouted
         guard let mappingTrace = name.mappingTrace, !mappingTrace.lastResort.isEmpty else {
             route.countFailure(error.code)
             throw error

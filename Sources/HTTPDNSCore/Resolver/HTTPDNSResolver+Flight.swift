@@ -114,8 +114,9 @@ extension HTTPDNSResolver {
         -> Bool
     {
         let key = inquiry.key
-        guard let known = cache.shard(for: key).state.withLock({ $0.table.find(key) }), known.kind == .addresses,
-            inquiry.settings.keeps(known), source == nil || known.origin?.source == source
+        guard
+            let known = cache.shard(for: key).state.withLock({ $0.table.find(key) }).flatMap(inquiry.settings.adopt),
+            known.kind == .addresses, source == nil || known.origin?.source == source
         else { return false }
         return now < known.expiresAt || known.isStale(at: now)
     }
@@ -220,11 +221,13 @@ extension HTTPDNSResolver {
         let jitter = (chance + 1) / 2
         let holdsForAllClients = key.clientSubnet != nil && result.answer?.holdsForAllClients == true
         let current = live.current.resolving
+        // The result of a lookup under older settings is kept as far as the present settings allow it.
+        let kept = current.adopt(result, of: inquiry)
+        let result = kept ?? result
         let landed = cache.shard(for: key).state.withLock { state -> Landed? in
             guard let landing = state.flights.land(flight) else { return nil }
             var landed = Landed(waiters: landing.waiters, isCurrent: landing.isCurrent)
-            // The result of a lookup under older settings is kept if the present settings would give the same one.
-            landed.isCurrent = landing.isCurrent && current.keeps(result, of: inquiry)
+            landed.isCurrent = landing.isCurrent && kept != nil
             guard landed.isCurrent, let known = state.known(key, by: current, at: now) else {
                 landed.isCurrent = false
                 landed.known = result.answer
@@ -326,12 +329,15 @@ extension HTTPDNSResolver {
 }
 
 extension ResolvingSettings {
-    /// Returns whether the result of a lookup is valid under these settings, which may be newer than its own.
-    fileprivate func keeps(_ result: FlightResult, of inquiry: UpstreamLookup) -> Bool {
-        if inquiry.settings === self { return true }
+    /// Returns the result of a lookup as these settings, which may be newer than its own, allow it.
+    fileprivate func adopt(_ result: FlightResult, of inquiry: UpstreamLookup) -> FlightResult? {
+        if inquiry.settings === self { return result }
+        return switch result {
+        case .answer(let answer): adopt(answer, for: inquiry.key).map { .answer($0) }
+        case .fallback(let answer, let error): adopt(answer, for: inquiry.key).map { .fallback($0, error) }
         // A failure concerns the providers that were queried, and these may have changed.
-        guard let answer = result.answer else { return false }
-        return answer.origin.basis === (inquiry.key.isSystemOnly ? routes.none : routes.basis(for: inquiry.host))
+        case .failure, .busy: nil
+        }
     }
 }
 

@@ -14,9 +14,12 @@ extension HTTPDNSResolver {
     /// - The mappings become the base (``HTTPDNSMappingStore/replaceBase(with:)``); the overlay applied to it stays.
     /// - A provider that is equivalent to the one in use under its name (``HTTPDNSProvider/isEquivalent(to:)``) stays in use
     ///   with its health, and the new one is released. A provider that the settings no longer contain is shut down when its
-    ///   last lookup in flight has ended.
-    /// - Cached answers stay in use while nothing they depend on has changed: the route that decides about the name with its
-    ///   providers, the policy, the families, the cache's times to live.
+    ///   last lookup in flight has ended, unless another resolver of the process uses it. Settings with a provider that is shut
+    ///   down are invalid.
+    /// - Cached answers stay in use, stale ones too, as far as the new settings allow them. Limits, families and the policy of
+    ///   the new settings apply to them. The answers of a provider go when no provider of the name's route queries the same
+    ///   service for the same account and region, or when the route's client subnet changes. A negative answer also goes when
+    ///   the providers of its route change.
     /// - Settings equal to those in use change nothing, and do not advance the generation.
     ///
     /// The new state is prepared outside of all locks before it is published, so that no query waits for it.
@@ -126,7 +129,6 @@ extension HTTPDNSResolver {
     private func finish(_ next: LiveSettings, replacing old: ResolvingSettings) {
         let new = next.resolving
         if new !== old {
-            new.renameBases()
             let gone = old.leases.filter { lease in !new.leases.contains { $0 === lease } }
             for lease in gone { lease.retire() }
             let names = Set(new.leases.map(\.provider.name))
@@ -138,7 +140,7 @@ extension HTTPDNSResolver {
         // A shutdown in between did not know these providers.
         guard live.isClosed else { return }
         new.team.shutdown()
-        Task.detached { for lease in new.leases { await lease.provider.shutdown() } }
+        Task.detached { for lease in new.leases { await lease.end() } }
     }
 }
 

@@ -45,8 +45,8 @@ extension HTTPDNSResolver {
 
     /// Restores the answers that the store kept from before a restart.
     ///
-    /// Answers keep their age by the calendar. Answers past their stale limit, and those whose route or provider the settings
-    /// no longer contain, are left out. A failure of the store causes a log line and an event, nothing more.
+    /// Answers keep their age by the calendar. Answers past their stale limit are left out, and those of a service that no
+    /// provider of the name's route queries any more. A failure of the store causes a log line and an event, nothing more.
     /// - Returns: The number of restored answers.
     @discardableResult
     public func restore() async -> Int {
@@ -86,47 +86,46 @@ extension HTTPDNSResolver {
         now: MonotonicTime
     ) -> (CacheKey, KnownAnswer)? {
         let configuration = settings.configuration
-        guard let entry = settings.routes.entry(for: stored.host), case let route = entry.route,
-            route.storedName == stored.route,
-            case .providers(let names, _) = route.action, names.contains(stored.provider),
-            let provider = configuration.providers.first(where: { $0.name == stored.provider })
+        guard let route = settings.routes.entry(for: stored.host)?.route,
+            stored.clientSubnet != nil || route.clientSubnet == nil
         else { return nil }
-        let families = route.families ?? configuration.usableFamilies
-        guard stored.families == families, stored.clientSubnet != nil || route.clientSubnet == nil else { return nil }
-        let addresses = AnswerReading.usable(stored.addresses, families: families)
+        let names = route.providerNames
+        // The provider of that name first: several may query one service.
+        let leases = (names.filter { $0 == stored.provider } + names).compactMap { name in
+            settings.leases.first { $0.provider.name == name }
+        }
+        let known = leases.first { $0.identity.digest == stored.route }
+        // Earlier versions did not store the service. It may be another one by now, so the answer is only better than none.
+        let isFormer = stored.route == route.formerStoredName
+        guard let lease = known ?? (isFormer ? leases.first { $0.provider.name == stored.provider } : nil) else {
+            return nil
+        }
+        let addresses = AnswerReading.usable(stored.addresses, families: stored.families)
         guard !addresses.isEmpty else { return nil }
-        var origin = settings.origins.provider(provider, route)
+        let origin = settings.origins.provider(lease.provider, route)
         guard
             let life = stored.restored(
                 wallNow: wallNow,
                 monotonicNow: now,
                 staleLimit: origin.staleLimit,
-                maximumTimeToLive: configuration.cache.maximumTimeToLive
+                maximumTimeToLive: known == nil ? .zero : configuration.cache.maximumTimeToLive
             )
         else { return nil }
-        // The address policy uses the scope that the provider may answer now, or the one at that time: the more public of
-        // both.
-        if let scope = stored.providerScope, scope < provider.answerScope {
-            origin = AnswerOrigin(
-                source: .provider,
-                provider: provider.name,
-                providerScope: scope,
-                route: route,
-                basis: entry.basis,
-                policy: configuration.policy,
-                staleLimit: origin.staleLimit
-            )
-        }
+        // As it was received: families, scope and policy of these settings apply to it as after a reload.
+        var terms = origin.terms
+        terms.families = stored.families
+        terms.scope = stored.providerScope ?? terms.scope
         let subnet = stored.clientSubnet == route.clientSubnet ? nil : stored.clientSubnet
+        let key = CacheKey(stored.host, clientSubnet: subnet)
         var answer = KnownAnswer(
             .addresses(addresses),
-            origin: origin,
+            origin: terms == origin.terms ? origin : settings.origins.with(terms),
             sentAt: life.sentAt,
             life: life.expiresAt - life.sentAt
         )
         answer.canonicalName = stored.canonicalName
         answer.refreshAt = refreshMoment(of: answer)
-        return (CacheKey(stored.host, clientSubnet: subnet), answer)
+        return settings.adopt(answer, for: key).map { (key, $0) }
     }
 
     /// The time that a shutdown waits for a store.
@@ -164,18 +163,19 @@ extension HTTPDNSResolver {
         wallNow: Int64,
         now: MonotonicTime
     ) -> HTTPDNSStoredResolution? {
+        guard let answer = settings.adopt(answer) else { return nil }
         let header = answer.header
         guard header.kind == .addresses, answer.addressCount > 0, header.families == 0, !header.isSystemOnly,
             !header.isAbsolute,
             header.details?.httpsRecords == nil, let origin = header.origin, let provider = origin.provider,
-            let route = origin.route, now < header.expiresAt || answer.isStale(at: now), settings.keeps(answer)
+            let service = origin.terms.service, now < header.expiresAt || answer.isStale(at: now)
         else { return nil }
         let age = (now - header.sentAt).wholeNanoseconds / 1_000_000
         return HTTPDNSStoredResolution(
             host: answer.host,
-            families: route.families ?? settings.configuration.usableFamilies,
-            route: route.storedName,
-            clientSubnet: header.details?.clientSubnet ?? route.clientSubnet,
+            families: origin.terms.families,
+            route: service.digest,
+            clientSubnet: header.details?.clientSubnet ?? origin.route?.clientSubnet,
             addresses: answer.addresses,
             provider: provider,
             providerScope: origin.providerScope,
@@ -210,10 +210,6 @@ extension HTTPDNSResolver {
 }
 
 extension HTTPDNSRoute {
-    /// The identification of a route in a store: its pattern and its providers. After a change of these its answers are not
-    /// used.
-    fileprivate var storedName: String {
-        guard case .providers(let names, _) = action else { return pattern.description }
-        return "\(pattern) > \(names.joined(separator: ", "))"
-    }
+    /// The identification of a route in the stores of earlier versions: its pattern and its providers.
+    fileprivate var formerStoredName: String { "\(pattern) > \(providerNames.joined(separator: ", "))" }
 }

@@ -190,7 +190,7 @@ public final class HTTPDNSResolver: Sendable {
         observation.tell(.cleared)
     }
 
-    /// Shuts down the providers. Idempotent.
+    /// Ends all lookups, and shuts down the providers that no other resolver of the process uses. Idempotent.
     ///
     /// Waiting and later queries throw ``HTTPDNSResolver/Error`` with code `shutDown`.
     public func shutdown() async {
@@ -202,12 +202,12 @@ public final class HTTPDNSResolver: Sendable {
         }
         let settings = live.current.resolving
         // Providers that a reload took out of use may still serve lookups that began before it.
-        let providers = settings.configuration.providers + retired.providers
+        let leases = settings.leases + retired.leases
         for team in [settings.team] + retired.teams { team.shutdown() }
         saver.withLock { $0 }?.cancel()
         await saveLast()
         await withTaskGroup(of: Void.self) { group in
-            for provider in providers { group.addTask { await provider.shutdown() } }
+            for lease in leases { group.addTask { await lease.end() } }
         }
         observation.end()
     }

@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// The settings for names that no mapping decides: routes, providers, policy, limits.
 ///
-/// A lookup keeps the settings it began with. A reload takes over what it leaves unchanged: a provider with its health, and
-/// the identity of a route's settings, by which its cached answers stay in use.
+/// A lookup keeps the settings it began with. A reload takes over what it leaves unchanged: a provider with its health. A cached
+/// answer stays in use as far as the new settings allow it (``adopt(_:)``).
 final class ResolvingSettings: Sendable {
     /// The number of settings that were created in this process.
     private static let lastNumber = Atomic<UInt64>(0)
@@ -43,28 +43,29 @@ final class ResolvingSettings: Sendable {
         makeTeam: ([ProviderLease], HTTPDNSResolver.Configuration, ProviderPool?) -> ProviderPool
     ) throws(HTTPDNSResolver.ConfigurationError) {
         if let fault = given.fault { throw HTTPDNSResolver.ConfigurationError(message: fault) }
-        let leases = given.providers.map { provider in
-            previous?.leases.first { $0.provider.name == provider.name && $0.provider.isEquivalent(to: provider) }
-                ?? ProviderLease(provider)
+        var leases: [ProviderLease] = []
+        for provider in given.providers {
+            let lease =
+                previous?.leases.first {
+                    $0.provider.name == provider.name && $0.provider.isEquivalent(to: provider)
+                        && !ProviderUsers.shared.isShutDown($0.provider)
+                } ?? ProviderLease(provider)
+            if lease.isRefused {
+                throw HTTPDNSResolver.ConfigurationError(
+                    message: "provider \"\(provider.name)\" is shut down and answers no more: its last user has ended, "
+                        + "or other settings replaced it; create a new provider, or read the file again"
+                )
+            }
+            leases.append(lease)
         }
         var configuration = given
         configuration.providers = leases.map(\.provider)
-        let taken = Set(leases.map(ObjectIdentifier.init))
-        let replaced = Set(
-            (previous?.leases ?? []).filter { !taken.contains(ObjectIdentifier($0)) }.map(\.provider.name)
-        )
-        let environmentHolds = previous.map { $0.configuration.answersDepend(as: configuration) } ?? false
         routes = try RouteTable(
             configuration.routes,
             providerNames: configuration.providers.map(\.name),
-            internalZones: configuration.internalZones
-        ) { route in
-            guard environmentHolds, let old = previous?.routes.basis(of: route?.pattern),
-                old.route?.answering == route?.answering,
-                route?.providerNames.contains(where: replaced.contains) != true
-            else { return RouteIdentity(route, counting: counting.route(route?.pattern)) }
-            return old
-        }
+            internalZones: configuration.internalZones,
+            counting: counting.route
+        )
         if let previous, previous.leases.elementsEqual(leases, by: ===), previous.configuration.asks(as: configuration)
         {
             team = previous.team
@@ -75,30 +76,21 @@ final class ResolvingSettings: Sendable {
         self.isEnabled = isEnabled
         self.configuration = configuration
         self.leases = leases
-        origins = AnswerOrigins(configuration, routes)
-    }
-
-    /// Updates the routes of the identities that were taken over. Called once these settings are in use.
-    func renameBases() {
-        for entry in routes.entries { entry.basis.rename(entry.route) }
+        origins = AnswerOrigins(configuration, routes, leases, replacing: previous?.origins)
     }
 
     /// Returns whether the settings equal others. Two closures are never equal.
     func equals(_ other: HTTPDNSResolver.Configuration, isEnabled: Bool) -> Bool {
-        self.isEnabled == isEnabled && configuration.answersDepend(as: other) && configuration.asks(as: other)
+        self.isEnabled == isEnabled && configuration.asks(as: other)
+            && configuration.policy == other.policy && configuration.families == other.families
+            && configuration.internalZones == other.internalZones
             && configuration.routes == other.routes && configuration.timeLimit == other.timeLimit
             && configuration.cache.liveLimits == other.cache.liveLimits
             && configuration.timeToLiveOverride == nil && other.timeToLiveOverride == nil
             && configuration.providers.count == other.providers.count
             && zip(configuration.providers, other.providers).allSatisfy {
-                $0.name == $1.name && $0.isEquivalent(to: $1)
+                $0.name == $1.name && $0.isEquivalent(to: $1) && !ProviderUsers.shared.isShutDown($0)
             }
-    }
-
-    /// Returns whether a cached answer is still usable: whether its name is decided as it was when the answer was received.
-    func keeps(_ answer: CachedAnswer) -> Bool {
-        guard let origin = answer.origin else { return false }
-        return origin.basis === (answer.header.isSystemOnly ? routes.none : routes.basis(for: answer.host))
     }
 
     /// The scopes that the file has turned off.
@@ -115,13 +107,6 @@ final class ResolvingSettings: Sendable {
 }
 
 extension HTTPDNSResolver.Configuration {
-    /// Returns whether answers under both depend on the same settings, apart from routes and providers.
-    fileprivate func answersDepend(as other: HTTPDNSResolver.Configuration) -> Bool {
-        policy == other.policy && families == other.families && internalZones == other.internalZones
-            && cache.minimumTimeToLive == other.cache.minimumTimeToLive
-            && cache.maximumTimeToLive == other.cache.maximumTimeToLive && cache.staleLimit == other.cache.staleLimit
-    }
-
     /// Returns whether providers are queried in the same way, apart from the providers themselves.
     fileprivate func asks(as other: HTTPDNSResolver.Configuration) -> Bool {
         providerLimits == other.providerLimits && hedgeAfter == other.hedgeAfter && attemptLimit == other.attemptLimit
@@ -183,66 +168,4 @@ extension HTTPDNSRoute {
     var providerNames: [String] {
         if case .providers(let names, _) = action { names } else { [] }
     }
-}
-
-/// A reference that keeps a provider running: all provider pools with the provider share one lease.
-///
-/// When the settings no longer contain the provider, and the last lookup under settings with it has ended, the lease is
-/// released and shuts the provider down.
-final class ProviderLease: Sendable {
-    let provider: any HTTPDNSProvider
-    private let isRetired = Atomic(false)
-
-    init(_ provider: any HTTPDNSProvider) { self.provider = provider }
-
-    /// Records that the settings no longer contain the provider.
-    func retire() { isRetired.store(true, ordering: .releasing) }
-
-    deinit {
-        guard isRetired.load(ordering: .acquiring) else { return }
-        let provider = provider
-        Task.detached { await provider.shutdown() }
-    }
-}
-
-/// The leases and provider pools that reloads took out of use and that are still alive. A shutdown ends them as well.
-final class RetiredProviders: Sendable {
-    private struct Retired: Sendable {
-        weak let team: ProviderPool?
-        weak let lease: ProviderLease?
-    }
-
-    private let retired = Lock<[Retired]>([])
-
-    func add(team: ProviderPool?, leases: [ProviderLease]) {
-        let new = leases.map { Retired(team: nil, lease: $0) } + (team.map { [Retired(team: $0, lease: nil)] } ?? [])
-        retired.withLock { retired in
-            retired.removeAll { $0.team == nil && $0.lease == nil }
-            retired += new
-        }
-    }
-
-    /// The number that is left.
-    var count: Int { retired.withLock { $0.count { $0.team != nil || $0.lease != nil } } }
-
-    var teams: [ProviderPool] { retired.withLock { $0.compactMap(\.team) } }
-    var providers: [any HTTPDNSProvider] { retired.withLock { $0.compactMap { $0.lease?.provider } } }
-}
-
-/// The kind and scope of providers by name, including those that were replaced. It keeps no provider alive.
-package final class ProviderDirectory: Sendable {
-    private let known = Lock<[String: (kind: String, scope: HTTPDNSAddressPolicy.Scope)]>([:])
-
-    init() {}
-
-    func add(_ providers: [any HTTPDNSProvider]) {
-        let new = providers.map { ($0.name, ($0.kind, $0.answerScope)) }
-        known.withLock { $0.merge(new) { _, newer in newer } }
-    }
-
-    /// Returns the most private scope that a provider may answer.
-    package func scope(of name: String) -> HTTPDNSAddressPolicy.Scope? { known.withLock { $0[name]?.scope } }
-
-    /// Returns the kind of the provider with a name: `doh`, `json`; nil for one that never existed.
-    package func kind(of name: String) -> String? { known.withLock { $0[name]?.kind } }
 }

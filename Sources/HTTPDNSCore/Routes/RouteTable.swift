@@ -5,11 +5,10 @@ internal import HTTPDNSPrimitives
 
 /// The routes, indexed for lookup: exact name, then the longest suffix, then `*`.
 package struct RouteTable: Sendable {
-    /// A route with the object that decides whether answers by it are still usable.
+    /// A route with the counters of queries for its names.
     package struct Entry: Sendable {
         package var route: HTTPDNSRoute
-        /// The identity of the route's settings, which answers by it depend on.
-        let basis: RouteIdentity
+        let counting: RouteCounting
     }
 
     private var exact: [HTTPDNSName: Entry] = [:]
@@ -21,19 +20,19 @@ package struct RouteTable: Sendable {
     private(set) var hasAddressRules = false
     /// Whether a route has a rollout or is in shadow mode.
     private(set) var hasModes = false
-    /// The identity for answers of the system resolver for names without a route.
-    let none: RouteIdentity
+    /// The counters of queries for names without a route.
+    private let unrouted: RouteCounting
 
-    /// - Parameter basis: A function that returns the identity of a route's settings; nil means names without a route.
+    /// - Parameter counting: A function that returns the counters of a route; nil means names without a route.
     /// - Throws: ``HTTPDNSResolver/ConfigurationError`` when a route names an unknown provider, or one twice, or none without
     ///   a fallback, when two routes have one pattern, or when a route could never apply.
     package init(
         _ routes: [HTTPDNSRoute],
         providerNames: [String],
         internalZones: [HTTPDNSName] = [],
-        basis: (HTTPDNSRoute?) -> RouteIdentity = { RouteIdentity($0) }
+        counting: (HTTPDNSRoute.Pattern?) -> RouteCounting = { _ in RouteCounting() }
     ) throws(HTTPDNSResolver.ConfigurationError) {
-        none = basis(nil)
+        unrouted = counting(nil)
         self.internalZones = Set(internalZones.map { $0.description[...] })
         for route in routes {
             if let message = RouteTable.fault(of: route, providerNames: providerNames) {
@@ -42,7 +41,7 @@ package struct RouteTable: Sendable {
                     location: route.location
                 )
             }
-            let entry = Entry(route: route, basis: basis(route))
+            let entry = Entry(route: route, counting: counting(route.pattern))
             if !route.allowed.isEmpty || !route.only.isEmpty { hasAddressRules = true }
             if route.rollout != nil || route.mode != .use { hasModes = true }
             let earlier: Entry?
@@ -86,21 +85,17 @@ package struct RouteTable: Sendable {
         internalZones.contains(zone) || !zone.utf8.contains(UInt8(ascii: ".")) && !RootZone.contains(zone)
     }
 
-    /// Returns the identity of the settings that the answer for a name depends on.
-    func basis(for host: HTTPDNSName) -> RouteIdentity { entry(for: host)?.basis ?? none }
-
-    /// Returns the identity for the route with a pattern; for nil, that of names without a route.
-    func basis(of pattern: HTTPDNSRoute.Pattern?) -> RouteIdentity? {
+    /// Returns the counters of queries for the names of a route; for nil, those of names without one.
+    func counting(of pattern: HTTPDNSRoute.Pattern?) -> RouteCounting {
+        let entry: Entry?
         switch pattern {
-        case .exact(let name): exact[name]?.basis
-        case .suffix(let name): suffixes[name.description[...]]?.basis
-        case .any: any?.basis
-        case nil: none
+        case .exact(let name): entry = exact[name]
+        case .suffix(let name): entry = suffixes[name.description[...]]
+        case .any: entry = any
+        case nil: entry = nil
         }
+        return entry?.counting ?? unrouted
     }
-
-    /// All routes, in no particular order.
-    var entries: [Entry] { Array(exact.values) + suffixes.values + [any].compactMap { $0 } }
 
     private static func fault(of route: HTTPDNSRoute, providerNames: [String]) -> String? {
         if let families = route.families, families.intersection(.both).isEmpty {
@@ -127,40 +122,5 @@ package struct RouteTable: Sendable {
             guard seen.insert(name).inserted else { return "it names the provider \"\(name)\" twice; keep one" }
         }
         return nil
-    }
-}
-
-/// The identity of a route's settings: the same object for as long as nothing changes that an answer depends on.
-///
-/// A cached answer is used while its name still has the identity that the answer was received under.
-package final class RouteIdentity: Sendable {
-    private let named: Lock<HTTPDNSRoute?>
-    /// The counters of queries for its names.
-    let counting: RouteCounting
-
-    /// - Parameter counting: The counters; nil means counters that are not read.
-    package init(_ route: HTTPDNSRoute?, counting: RouteCounting? = nil) {
-        named = Lock(route)
-        self.counting = counting ?? RouteCounting()
-    }
-
-    /// The route as it is in the present settings; nil for names without one.
-    var route: HTTPDNSRoute? { named.withLock { $0 } }
-
-    /// Replaces the route after it has moved in its file, or changed in parts that answers do not depend on.
-    func rename(_ route: HTTPDNSRoute?) { named.withLock { $0 = route } }
-}
-
-extension HTTPDNSRoute {
-    /// The part of the route that answers depend on, without the names it covers and the use of its answers.
-    var answering: HTTPDNSRoute {
-        var route = self
-        route.location = nil
-        route.isEnabled = true
-        route.rollout = nil
-        route.mode = .use
-        route.connectFallback = nil
-        route.order = .given
-        return route
     }
 }

@@ -93,6 +93,20 @@ public final class HTTPDNSDiskStore: HTTPDNSResolutionStore {
         }
     }
 
+    /// Returns whether both are the same object, or stores of the same file with the same limits, or there is none.
+    package static func isSame(
+        _ left: (any HTTPDNSResolutionStore)?,
+        _ right: (any HTTPDNSResolutionStore)?
+    ) -> Bool {
+        guard let left, let right else { return left == nil && right == nil }
+        if let left = left as? HTTPDNSDiskStore, let right = right as? HTTPDNSDiskStore {
+            return left.file.path == right.file.path && left.maximumBytes == right.maximumBytes
+                && left.maximumEntries == right.maximumEntries
+        }
+        guard type(of: left) is AnyClass, type(of: right) is AnyClass else { return false }
+        return (left as AnyObject) === (right as AnyObject)
+    }
+
     private func run<Value: Sendable>(
         _ code: HTTPDNSResolutionStoreError.Code,
         _ body: @escaping @Sendable () throws -> Value

@@ -9,9 +9,9 @@ public struct HTTPDNSStoredResolution: Hashable, Sendable {
     public var host: HTTPDNSName
     /// The queried families; all ``addresses`` are of these.
     public var families: HTTPDNSAddress.Families
-    /// A text that identifies the source of the answer: the route's pattern and its providers.
+    /// A text that identifies the source of the answer: a digest of the provider's service, account and region, without secrets.
     ///
-    /// An answer whose route the settings no longer contain is not used.
+    /// An answer is not used when no provider of the name's route has the same source.
     public var route: String
     /// The client network of the query (RFC 7871); nil when none was sent.
     public var clientSubnet: HTTPDNSAddressBlock?

@@ -31,6 +31,8 @@ public final class AlibabaProvider: HTTPDNSProvider {
     public var batchLimit: Int { exchange.batchLimit }
 
     let exchange: VendorExchange
+    private let configuration: Configuration
+    private let url: String
 
     /// Creates the provider. Nothing is sent until the first query.
     /// - Throws: `HTTPDNSProviderConfigurationError` in these cases:
@@ -70,6 +72,8 @@ public final class AlibabaProvider: HTTPDNSProvider {
         let vendor = try configuration.vendor(schedule)
         name = configuration.name
         answerScope = configuration.answerScope
+        self.configuration = configuration
+        url = "\(location.url)"
         self.exchange = try VendorExchange(
             vendor,
             at: location,
@@ -107,7 +111,24 @@ public final class AlibabaProvider: HTTPDNSProvider {
 
     /// Aborts the requests in progress, closes the connections and stops the transport's thread. Idempotent.
     public func shutdown() async {
+        ProviderUsers.shared.note(isShutDown: true, self)
         await exchange.shutdown()
+    }
+
+    /// Returns whether the other provider queries the same service in the same way.
+    ///
+    /// Secrets are equal when they are read from the same file or variable. A secret from a closure equals no other.
+    public func isEquivalent(to other: any HTTPDNSProvider) -> Bool {
+        guard let other = other as? AlibabaProvider else { return false }
+        return other === self || other.configuration.isSame(as: configuration)
+    }
+}
+
+extension AlibabaProvider: IdentifiedProvider {
+    /// The parameters of custom resolution go to a function that decides about the answers.
+    package var serviceTexts: [String] {
+        [url, configuration.credential.account, configuration.region.identifier]
+            + configuration.customParameters.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     }
 }
 
@@ -148,6 +169,14 @@ extension AlibabaProvider.Configuration {
     }
 
     fileprivate var needsSigning: Bool { credential.secret != nil || encryption != nil }
+
+    fileprivate func isSame(as other: Self) -> Bool {
+        name == other.name && version == other.version && credential.isSame(as: other.credential)
+            && region == other.region && encryption == other.encryption && customParameters == other.customParameters
+            && url == other.url && bootstrap == other.bootstrap && discoversAddresses == other.discoversAddresses
+            && HTTPDNSDiskStore.isSame(addressStore, other.addressStore)
+            && trustRoots == other.trustRoots && answerScope == other.answerScope
+    }
 }
 
 extension AlibabaProvider {

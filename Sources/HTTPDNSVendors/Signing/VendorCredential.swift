@@ -30,6 +30,12 @@ public struct VendorCredential: Sendable, CustomStringConvertible {
             .joined(separator: ", ")
     }
 
+    /// Returns whether both are the same account with the same sources of secrets.
+    func isSame(as other: VendorCredential) -> Bool {
+        account == other.account && HTTPDNSSecret.isSame(secret, other.secret)
+            && HTTPDNSSecret.isSame(encryptionKey, other.encryptionKey)
+    }
+
     /// Whether the account can be in a URL without escaping.
     var hasPlainAccount: Bool { Self.isPlain(account) }
 

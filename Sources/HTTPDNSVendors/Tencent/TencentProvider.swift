@@ -31,6 +31,8 @@ public final class TencentProvider: HTTPDNSProvider {
     public var batchLimit: Int { exchange.batchLimit }
 
     let exchange: VendorExchange
+    private let configuration: Configuration
+    private let url: String
 
     /// Creates the provider. Nothing is sent until the first query.
     /// - Throws: `HTTPDNSProviderConfigurationError` in these cases:
@@ -65,6 +67,8 @@ public final class TencentProvider: HTTPDNSProvider {
         let location = vendor.location
         name = configuration.name
         answerScope = configuration.answerScope
+        self.configuration = configuration
+        url = "\(location.url)"
         self.exchange = try VendorExchange(
             vendor,
             at: location,
@@ -108,8 +112,21 @@ public final class TencentProvider: HTTPDNSProvider {
 
     /// Aborts the requests in progress, closes the connections and stops the transport's thread. Idempotent.
     public func shutdown() async {
+        ProviderUsers.shared.note(isShutDown: true, self)
         await exchange.shutdown()
     }
+
+    /// Returns whether the other provider queries the same service in the same way.
+    ///
+    /// Secrets are equal when they are read from the same file or variable. A secret from a closure equals no other.
+    public func isEquivalent(to other: any HTTPDNSProvider) -> Bool {
+        guard let other = other as? TencentProvider else { return false }
+        return other === self || other.configuration.isSame(as: configuration)
+    }
+}
+
+extension TencentProvider: IdentifiedProvider {
+    package var serviceTexts: [String] { [url, configuration.credential.account] }
 }
 
 extension TencentProvider: AccountHolding {
@@ -149,6 +166,15 @@ extension TencentProvider.Configuration {
     }
 
     fileprivate var needsSigning: Bool { isEncrypted }
+
+    fileprivate func isSame(as other: Self) -> Bool {
+        name == other.name && credential.isSame(as: other.credential) && region == other.region && url == other.url
+            && bootstrap == other.bootstrap && sendsExpiry == other.sendsExpiry
+            && encryptsClientSubnet == other.encryptsClientSubnet
+            && accountRefusalStatuses == other.accountRefusalStatuses && discoversAddresses == other.discoversAddresses
+            && HTTPDNSDiskStore.isSame(addressStore, other.addressStore)
+            && trustRoots == other.trustRoots && answerScope == other.answerScope
+    }
 }
 
 extension TencentProvider {

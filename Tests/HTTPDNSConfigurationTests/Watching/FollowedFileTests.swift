@@ -226,6 +226,56 @@ struct FollowedFileTests {
         #expect(!isSecondKept)
     }
 
+    private static func provider(_ number: Int) -> String {
+        "version: 1\nproviders: { one: { kind: doh, url: https://127.0.0.\(number):1/dns-query } }\n"
+            + "routes: { \"*\": { providers: one, fallback: none } }\n"
+    }
+
+    /// The code of a lookup that no server answers.
+    private func failure(_ client: HTTPDNSClient) async -> String {
+        do {
+            return "\(try await client.resolve("img.test").endpoints)"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test("A provider that leaves the file and comes back runs again")
+    func providerComesBack() async throws {
+        try await withClient(Self.provider(2), { $0.watchesFile = false }) { client, folder in
+            // The file's own settings, which code puts in use again later.
+            let kept = try HTTPDNSClient.Configuration.file(folder.path("httpdns.yaml"))
+            try await client.reload(kept)
+            for number in [3, 2, 3, 2] {
+                try folder.replace("httpdns.yaml", with: Self.provider(number))
+                try await client.reload()
+                let text = await failure(client)
+                #expect(text.contains("127.0.0.\(number)") && !text.contains("shut down"))
+            }
+        }
+    }
+
+    @Test("Of two clients of one file neither shuts down the other's provider")
+    func twoClients() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(Self.provider(2), to: "httpdns.yaml")
+        var settings = try HTTPDNSClient.Configuration.file(folder.path("httpdns.yaml"))
+        settings.watchesFile = false
+        let first = try await HTTPDNSClient(configuration: settings)
+        let second = try await HTTPDNSClient(configuration: settings)
+        try folder.replace("httpdns.yaml", with: Self.provider(3))
+        try await first.reload()
+        #expect(await failure(first).contains("127.0.0.3"))
+        #expect(await failure(second).contains("127.0.0.2"))
+        try await first.shutdown()
+        let text = await failure(second)
+        #expect(text.contains("127.0.0.2") && !text.contains("shut down"))
+        try await second.shutdown()
+        // The providers of these settings are gone, and the client says which.
+        let error = await #expect(throws: (any Error).self) { try await HTTPDNSClient(configuration: settings) }
+        #expect("\(try #require(error))".contains("provider \"one\" is shut down"))
+    }
+
     @Test("The kill switch in the file turns everything off and on")
     func switchInFile() async throws {
         try await withClient(Self.mapping("203.0.113.1")) { client, folder in

@@ -2,8 +2,10 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import Foundation
+import HTTPDNSMessages
 import HTTPDNSPrimitives
 import HTTPDNSTesting
+import HTTPDNSVendors
 import Testing
 
 @testable import HTTPDNSCore
@@ -96,7 +98,7 @@ struct ReloadTests {
     }
 
     @Test(
-        "A reload keeps the cached answers whose settings did not change, and no others",
+        "A reload keeps the cached answers that the new settings allow, and no others",
         arguments: [
             Change(testDescription: "mappings", keeps: (true, true)) {
                 $0.mappings = [try HTTPDNSMapping.Key("a.test"): .addresses(["203.0.113.7"])]
@@ -118,24 +120,45 @@ struct ReloadTests {
             Change(testDescription: "a route about another name", keeps: (true, true)) {
                 $0.routes.append(HTTPDNSRoute(.exact(try HTTPDNSName("pay.shop.test")), .system))
             },
-            Change(testDescription: "one route's blocks", keeps: (false, true)) {
+            Change(testDescription: "one route's blocks", keeps: (true, true)) {
                 $0.routes[0].allowed = [try #require(HTTPDNSAddressBlock("203.0.113.0/24"))]
             },
-            Change(testDescription: "one route's fallback", keeps: (false, true)) {
+            Change(testDescription: "one route's fallback", keeps: (true, true)) {
                 $0.routes[0].action = .providers(["doh"], fallback: .system)
             },
-            Change(testDescription: "a closer route for the name", keeps: (false, true)) {
+            Change(testDescription: "a closer route for the name", keeps: (true, true)) {
                 $0.routes.append(
                     HTTPDNSRoute(.exact(try HTTPDNSName("img.shop.test")), .providers(["doh"], fallback: .none))
                 )
             },
             Change(testDescription: "one route gone", keeps: (true, false)) { $0.routes.remove(at: 1) },
-            Change(testDescription: "the policy", keeps: (false, false)) {
+            Change(testDescription: "another block in the policy", keeps: (true, true)) {
                 $0.policy.allowed = [try #require(HTTPDNSAddressBlock("10.0.0.0/8"))]
             },
-            Change(testDescription: "the families", keeps: (false, false)) { $0.families = .v4 },
-            Change(testDescription: "the longest life", keeps: (false, false)) {
+            Change(testDescription: "the block of the addresses denied", keeps: (false, false)) {
+                $0.policy.denied = [try #require(HTTPDNSAddressBlock("203.0.113.0/24"))]
+            },
+            Change(testDescription: "their family", keeps: (true, true)) { $0.families = .v4 },
+            Change(testDescription: "another family", keeps: (false, false)) { $0.families = .v6 },
+            Change(testDescription: "one route's client subnet", keeps: (false, true)) {
+                $0.routes[0].clientSubnet = try #require(HTTPDNSAddressBlock("198.51.100.0/24"))
+            },
+            Change(testDescription: "the longest life", keeps: (true, true)) {
                 $0.cache.maximumTimeToLive = .seconds(5)
+            },
+            Change(testDescription: "one route's stale limit", keeps: (true, true)) {
+                $0.routes[0].staleLimit = .zero
+            },
+            Change(testDescription: "the internal zones", keeps: (true, true)) {
+                $0.internalZones = [try HTTPDNSName("lab.test")]
+            },
+            Change(testDescription: "a provider more in one route", keeps: (true, true)) {
+                $0.providers.append(ScriptedProvider(name: "new"))
+                $0.routes[0].action = .providers(["new", "doh"], fallback: .none)
+            },
+            Change(testDescription: "one route's provider", keeps: (false, true)) {
+                $0.providers.append(ScriptedProvider(name: "new"))
+                $0.routes[0].action = .providers(["new"], fallback: .none)
             },
             Change(testDescription: "another provider of the same name", keeps: (false, false)) {
                 $0.providers = [ScriptedProvider(name: "doh", timeSource: ManualClock())]
@@ -149,6 +172,138 @@ struct ReloadTests {
         #expect(try reload(fixture, row.change).isChanged)
         #expect(try isCached(fixture, "img.shop.test") == row.keeps.shop)
         #expect(try isCached(fixture, "img.other.test") == row.keeps.other)
+    }
+
+    struct OutageChange: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        /// The age of the answer, which lives for a minute.
+        var minutes = 40
+        /// The addresses that serve as stale ones; nil for none.
+        var serves: [String]?
+        var change: @Sendable (inout HTTPDNSResolver.Configuration) throws -> Void
+    }
+
+    private static let known = ["203.0.113.1", "198.51.100.1", "2001:db8::1"]
+
+    @Test(
+        "In an outage stale answers stay through a reload as far as it allows them",
+        arguments: [
+            OutageChange(testDescription: "a longer stale limit", minutes: 90, serves: known) {
+                $0.cache.staleLimit = .seconds(6 * 3600)
+            },
+            OutageChange(testDescription: "a longer stale limit of the route", minutes: 90, serves: known) {
+                $0.routes[0].staleLimit = .seconds(6 * 3600)
+            },
+            OutageChange(testDescription: "a shorter stale limit", serves: nil) { $0.cache.staleLimit = .seconds(600) },
+            OutageChange(testDescription: "a denied block", serves: ["198.51.100.1", "2001:db8::1"]) {
+                $0.policy.denied = [try #require(HTTPDNSAddressBlock("203.0.113.0/24"))]
+            },
+            OutageChange(testDescription: "the only block of the route", serves: ["198.51.100.1"]) {
+                $0.routes[0].only = [try #require(HTTPDNSAddressBlock("198.51.100.0/24"))]
+            },
+            OutageChange(testDescription: "IPv4 only", serves: ["203.0.113.1", "198.51.100.1"]) { $0.families = .v4 },
+            OutageChange(testDescription: "IPv6 for the route", serves: ["2001:db8::1"]) {
+                $0.routes[0].families = .v6
+            },
+            OutageChange(testDescription: "a shorter life", serves: known) {
+                $0.cache.maximumTimeToLive = .seconds(5)
+            },
+            OutageChange(testDescription: "a longer life", serves: known) {
+                $0.cache.minimumTimeToLive = .seconds(300)
+            },
+            OutageChange(testDescription: "an internal zone", serves: known) {
+                $0.internalZones = [try HTTPDNSName("lab.test")]
+            },
+            OutageChange(testDescription: "a second provider", serves: known) {
+                $0.routes[0].action = .providers(["backup", "doh"], fallback: .none)
+            },
+            OutageChange(testDescription: "another provider", serves: nil) {
+                $0.routes[0].action = .providers(["backup"], fallback: .none)
+            },
+            OutageChange(testDescription: "a route of its own", serves: known) {
+                $0.routes.append(
+                    HTTPDNSRoute(.exact(try HTTPDNSName("img.shop.test")), .providers(["doh"], fallback: .none))
+                )
+            },
+        ]
+    )
+    func outage(row: OutageChange) async throws {
+        let fixture = try fixture(providers: ["doh", "backup"]) {
+            $0.routes[0].action = .providers(["doh"], fallback: .none)
+        }
+        let host = "img.shop.test"
+        try fixture.say(Self.known, about: host)
+        _ = try await fixture.resolve(host)
+        for provider in fixture.providers { provider.answer(.failure(.unavailable), for: try HTTPDNSName(host)) }
+        fixture.time.advance(by: .seconds(2400))
+        #expect(try await fixture.resolve(host).isStale)
+        _ = try reload(fixture) {
+            $0.routes[0].action = .providers(["doh"], fallback: .none)
+            try row.change(&$0)
+        }
+        fixture.time.advance(by: .seconds((row.minutes - 40) * 60))
+        let answer = try? await fixture.resolve(host)
+        #expect(answer?.addresses == row.serves)
+        #expect(answer?.isStale != false)
+    }
+
+    @Test("A family that a reload adds is queried while the other serves")
+    func addedFamily() async throws {
+        let fixture = try fixture { $0.families = .v4 }
+        try fixture.say(["203.0.113.1", "2001:db8::1"], about: "img.shop.test")
+        #expect(try await fixture.resolve("img.shop.test").addresses == ["203.0.113.1"])
+        var listener = fixture.resolver.listener
+        _ = try reload(fixture) { $0.families = .both }
+        #expect(try fixture.immediate("img.shop.test")?.addresses == ["203.0.113.1"])
+        await listener.wait(for: .refreshed)
+        #expect(try fixture.immediate("img.shop.test")?.addresses == ["203.0.113.1", "2001:db8::1"])
+        #expect(fixture.provider.queries.map(\.families) == [.v4, .v6])
+    }
+
+    @Test("A negative answer stays while its route queries the same providers")
+    func negative() async throws {
+        let fixture = try fixture(providers: ["doh", "backup"]) {
+            $0.routes[0].action = .providers(["doh"], fallback: .none)
+        }
+        let gone = try HTTPDNSName("gone.shop.test")
+        for addsProvider in [false, true] {
+            _ = try? await fixture.resolve(gone.description)
+            let count = fixture.providers.map(\.queries.count).reduce(0, +)
+            _ = try reload(fixture) {
+                $0.routes[0].action = .providers(addsProvider ? ["doh", "backup"] : ["doh"], fallback: .none)
+                $0.cache.staleLimit = .seconds(addsProvider ? 20 : 10)
+            }
+            await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve(gone.description) }
+            #expect((fixture.providers.map(\.queries.count).reduce(0, +) > count) == addsProvider)
+        }
+    }
+
+    /// The settings of the second object, and whether the answers of the first one stay.
+    @Test(
+        "A new provider object takes over the answers of its service",
+        arguments: [
+            ("https://doh.test/dns-query", "192.0.2.2", true), ("https://doh.test:443/dns-query", "192.0.2.1", true),
+            ("https://other.test/dns-query", "192.0.2.1", false), ("https://doh.test/user-b", "192.0.2.1", false),
+        ]
+    )
+    func sameService(url: String, address: String, keeps: Bool) async throws {
+        func service(_ url: String, at address: String) throws -> any HTTPDNSProvider {
+            let address = try #require(HTTPDNSAddress(address))
+            return try ScriptedDoHService(url: url, addresses: [address]) { sent in
+                .message(to: sent) { if sent.question.type == .a { $0.address("img.test", [203, 0, 113, 1]) } }
+            }.provider
+        }
+        var settings = HTTPDNSResolver.Configuration()
+        settings.providers = [try service("https://doh.test/dns-query", at: "192.0.2.1")]
+        settings.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
+        settings.timeLimit = .seconds(60)
+        let resolver = try HTTPDNSResolver(settings)
+        let query = HTTPDNSResolver.Query(.name(try HTTPDNSName("img.test")), port: 443)
+        _ = try await resolver.resolve(query)
+        settings.providers = [try service(url, at: address)]
+        #expect(try resolver.reload(settings).isChanged == (address != "192.0.2.1" || !keeps || url.contains(":443")))
+        #expect(try (resolver.immediateResolution(for: query) != nil) == keeps)
+        await resolver.shutdown()
     }
 
     @Test("A route's cached answers are not used without the route, and return with it")
@@ -184,14 +339,17 @@ struct ReloadTests {
         #expect(fresh.isShutDown)
     }
 
-    @Test("The answer of a lookup across a reload is kept if its route is unchanged")
+    @Test("The answer of a lookup across a reload is kept if the new settings allow it")
     func landsLate() async throws {
         let fixture = try fixture()
         fixture.provider.hold()
         async let shop = fixture.resolve("img.shop.test")
         async let other = fixture.resolve("img.other.test")
         await fixture.provider.queries(atLeast: 2)
-        _ = try reload(fixture) { $0.routes[0].staleLimit = .seconds(7) }
+        _ = try reload(fixture) {
+            $0.routes[0].clientSubnet = try #require(HTTPDNSAddressBlock("198.51.100.0/24"))
+            $0.routes[1].staleLimit = .seconds(7)
+        }
         fixture.provider.release()
         _ = try await (shop, other)
         #expect(try !isCached(fixture, "img.shop.test"))
@@ -251,6 +409,47 @@ struct ReloadTests {
         #expect(try !doh().isEquivalent(to: doh("https://192.0.2.2/dns-query")))
         #expect(try json(nil).isEquivalent(to: json(nil)))
         #expect(try !json(nil).isEquivalent(to: doh()))
+        func alibaba(
+            _ change: (inout AlibabaProvider.Configuration) -> Void = { _ in }
+        ) throws -> AlibabaProvider {
+            var settings = AlibabaProvider.Configuration(
+                name: "p",
+                version: .v2,
+                credential: VendorCredential(account: "100000")
+            )
+            settings.addressStore = HTTPDNSDiskStore(path: "/nowhere/addresses")
+            change(&settings)
+            return try AlibabaProvider(settings)
+        }
+        let secret = HTTPDNSSecret { "abc" }
+        func tencent(_ change: (inout TencentProvider.Configuration) -> Void = { _ in }) throws -> TencentProvider {
+            var settings = TencentProvider.Configuration(
+                name: "p",
+                credential: VendorCredential(account: "1", secret: secret)
+            )
+            change(&settings)
+            return try TencentProvider(settings)
+        }
+        #expect(try alibaba().isEquivalent(to: alibaba()) && tencent().isEquivalent(to: tencent()))
+        #expect(try !alibaba().isEquivalent(to: tencent()) && !alibaba().isEquivalent(to: doh()))
+        for change in [
+            { $0.name = "q" }, { $0.version = .v1 }, { $0.credential.account = "2" }, { $0.region = .germany },
+            { $0.customParameters = ["a": "b"] }, { $0.url = "https://192.0.2.1" }, { $0.discoversAddresses = false },
+            { $0.bootstrap = [HTTPDNSAddress(v4: 192, 0, 2, 1)] }, { $0.addressStore = nil },
+            { $0.addressStore = HTTPDNSDiskStore(path: "/nowhere/else") }, { $0.answerScope = .private },
+            { $0.trustRoots = .file("/a") },
+        ] as [(inout AlibabaProvider.Configuration) -> Void] {
+            #expect(try !alibaba().isEquivalent(to: alibaba(change)))
+        }
+        for change in [
+            { $0.name = "q" }, { $0.credential.account = "2" }, { $0.region = .international },
+            { $0.credential.secret = HTTPDNSSecret { "abc" } },
+            { $0.url = "https://192.0.2.1" }, { $0.bootstrap = [HTTPDNSAddress(v4: 192, 0, 2, 1)] },
+            { $0.sendsExpiry = false }, { $0.encryptsClientSubnet = false }, { $0.accountRefusalStatuses = [403] },
+            { $0.discoversAddresses = false }, { $0.answerScope = .private }, { $0.trustRoots = .file("/a") },
+        ] as [(inout TencentProvider.Configuration) -> Void] {
+            #expect(try !tencent().isEquivalent(to: tencent(change)))
+        }
         #expect(HTTPDNSSecret.file("/a").isSame(as: .file("/a")) && !HTTPDNSSecret.file("/a").isSame(as: .file("/b")))
         #expect(!HTTPDNSSecret { "a" }.isSame(as: HTTPDNSSecret { "a" }))
         let closure = HTTPDNSSecret { "a" }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing
+
+@testable import HTTPDNSCore
 
 @Suite("Resolving with a store", .timeLimit(.minutes(10)))
 struct RestoringTests {
@@ -144,10 +145,10 @@ struct RestoringTests {
     func otherSettings() async throws {
         let store = try await filled()
         for change in [
-            { $0.routes = [HTTPDNSRoute(.suffix(try HTTPDNSName("test")), .providers(["doh"], fallback: .none))] },
             { $0.routes = [HTTPDNSRoute(.any, .providers(["other"], fallback: .none))] },
             { $0.routes = [HTTPDNSRoute(.any, .system)] },
-            { $0.families = .v4 },
+            { $0.routes[0].clientSubnet = try #require(HTTPDNSAddressBlock("198.51.100.0/24")) },
+            { $0.policy.denied = ["0.0.0.0/0", "::/0"].compactMap { HTTPDNSAddressBlock($0) } },
         ] as [(inout HTTPDNSResolver.Configuration) throws -> Void] {
             let fixture = try fixture(store, providers: ["doh", "other"]) {
                 $0.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
@@ -156,6 +157,73 @@ struct RestoringTests {
             await fixture.resolver.start()
             #expect(try fixture.immediate("img.test") == nil)
             #expect(fixture.resolver.counters.restored == 0)
+        }
+    }
+
+    @Test("Stored answers are used as far as the settings of the next start allow them")
+    func allowedSettings() async throws {
+        let store = try await filled()
+        let both = ["203.0.113.1", "2001:db8::1"]
+        for (expected, change) in [
+            (both, { $0.routes[0].action = .providers(["other", "doh"], fallback: .system) }),
+            (both, { $0.routes = [HTTPDNSRoute(.suffix(try HTTPDNSName("test")), $0.routes[0].action)] }),
+            (["203.0.113.1"], { $0.families = .v4 }),
+            (["2001:db8::1"], { $0.policy.denied = [try #require(HTTPDNSAddressBlock("203.0.113.0/24"))] }),
+        ] as [([String], (inout HTTPDNSResolver.Configuration) throws -> Void)] {
+            let fixture = try fixture(store, providers: ["doh", "other"]) {
+                $0.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
+                try change(&$0)
+            }
+            await fixture.resolver.start()
+            #expect(try fixture.immediate("img.test")?.addresses == expected)
+        }
+    }
+
+    private func doh(_ url: String) throws -> HTTPDNSDoHProvider {
+        try HTTPDNSDoHProvider(HTTPDNSDoHProvider.Configuration(name: "doh", url: url))
+    }
+
+    @Test("Stored answers of another service under a provider's name are not used")
+    func otherService() async throws {
+        let store = try await filled()
+        let url = "https://192.0.2.53/dns-query?token=hidden"
+        let service = ProviderIdentity(of: try doh(url), number: 1).digest
+        #expect(service == ProviderIdentity(of: try doh(url), number: 2).digest, "it is the same in each process")
+        #expect(!service.contains("hidden") && service.utf8.count < 48)
+        store.kept = store.kept.map {
+            var kept = $0
+            kept.route = service
+            return kept
+        }
+        for (url, restores) in [(url, true), ("https://192.0.2.54/dns-query?token=hidden", false)] {
+            let provider = try doh(url)
+            let fixture = try fixture(store) { $0.providers = [provider] }
+            await fixture.resolver.start()
+            #expect(try (fixture.immediate("img.test")?.isStale == false) == restores)
+            #expect(fixture.resolver.counters.restored == (restores ? 1 : 0))
+            await fixture.resolver.shutdown()
+        }
+    }
+
+    /// They name the route's providers, which may query another service by now.
+    @Test("Answers that an earlier version stored serve only while the provider fails")
+    func formerNames() async throws {
+        let store = try await filled()
+        for (name, fails, expected) in [
+            ("* > doh", true, "stale"), ("* > doh", false, "fresh"), ("* > doh, backup", true, "none"),
+        ] {
+            store.kept = store.kept.map {
+                var kept = $0
+                kept.route = name
+                return kept
+            }
+            let fixture = try fixture(store)
+            await fixture.resolver.start()
+            if fails { try fixture.provider.answer(.failure(.unavailable), for: HTTPDNSName("img.test")) }
+            if !fails { try fixture.say(["203.0.113.9"], about: "img.test") }
+            let answer = try? await fixture.resolve("img.test")
+            #expect(answer.map { $0.isStale ? "stale" : "fresh" } ?? "none" == expected)
+            #expect(answer?.addresses.first == (fails ? (expected == "none" ? nil : "203.0.113.1") : "203.0.113.9"))
         }
     }
 

@@ -137,8 +137,13 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
 
     /// Cancels the requests in flight, and ends the connections and the transport's thread. Idempotent.
     public func shutdown() async {
+        ProviderUsers.shared.note(isShutDown: true, self)
         await channel.shutdown()
     }
+}
+
+extension HTTPDNSDoHProvider: IdentifiedProvider {
+    package var serviceTexts: [String] { [service.location.url.description] }
 }
 
 extension HTTPDNSDoHProvider {

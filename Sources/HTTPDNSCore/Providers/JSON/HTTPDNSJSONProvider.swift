@@ -89,7 +89,14 @@ public final class HTTPDNSJSONProvider: HTTPDNSProvider {
 
     /// Cancels the requests in flight, and ends the connections and the transport's thread. Idempotent.
     public func shutdown() async {
+        ProviderUsers.shared.note(isShutDown: true, self)
         await channel.shutdown()
+    }
+}
+
+extension HTTPDNSJSONProvider: IdentifiedProvider {
+    package var serviceTexts: [String] {
+        [service.location.url.description] + (configuration.service.signature.map { [$0.account] } ?? [])
     }
 }
 
@@ -113,6 +120,9 @@ extension HTTPDNSJSONProvider.Configuration {
 
 /// The signature of a JSON DNS dialect whose queries belong to an account.
 package protocol JSONQuerySigning: Sendable {
+    /// The account, which is not secret.
+    var account: String { get }
+
     /// Checks the account, once for each provider.
     /// - Parameter provider: The provider's name, for errors.
     /// - Throws: ``HTTPDNSProviderConfigurationError`` when the account is malformed, its secret cannot be read, or this

@@ -48,6 +48,12 @@ public struct HTTPDNSSecret: Sendable, CustomStringConvertible, CustomDebugStrin
     /// Whether both have the same source: the same file, the same variable, or the same closure.
     package func isSame(as other: HTTPDNSSecret) -> Bool { origin == other.origin && identity == other.identity }
 
+    /// Returns whether both have the same source, or there is none.
+    package static func isSame(_ left: HTTPDNSSecret?, _ right: HTTPDNSSecret?) -> Bool {
+        guard let left, let right else { return left == nil && right == nil }
+        return left.isSame(as: right)
+    }
+
     /// Creates a secret from its text, which is written where it is used.
     package static func text(_ text: String) -> HTTPDNSSecret {
         HTTPDNSSecret(origin: "in a text", identity: .text(text)) { text }
