@@ -20,8 +20,8 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
 
     /// Parses a name in any spelling: case, one trailing dot, letters outside ASCII (RFC 5891).
     ///
-    /// Labels may have letters, digits, hyphens inside, and underscores, as service names use them. Labels that begin with
-    /// `xn--` are kept, in lower case. A name that programs could read as an address is refused, also when it becomes one only
+    /// Labels may have letters, digits, underscores and hyphens, at their edges too: RFC 1123 section 2.1 forbids these, but
+    /// such names exist, and DNS, curl and browsers accept them. Labels that begin with `xn--` are kept, in lower case. A name that programs could read as an address is refused, also when it becomes one only
     /// through the mapping of full-width digits and dots.
     /// - Throws: ``HTTPDNSName/Error`` for empty labels, labels over 63 bytes, names over 253, all-numeric last labels,
     ///   forbidden characters.

@@ -33,9 +33,7 @@ enum HostNameScan {
         var place = 0
         while true {
             while place < bytes.count, bytes[place].isPlainInLabel { place += 1 }
-            guard 1...maximumLabelBytes ~= place - start, bytes[start] != UInt8(ascii: "-"),
-                bytes[place - 1] != UInt8(ascii: "-")
-            else { return false }
+            guard 1...maximumLabelBytes ~= place - start else { return false }
             guard place < bytes.count else { return !bytes[start].isDecimalDigit }
             guard bytes[place] == UInt8(ascii: ".") else { return false }
             place += 1
@@ -130,7 +128,6 @@ private struct LabelScan {
     private var count = 0
     private var first: UInt8 = 0
     private var second: UInt8 = 0
-    private var last: UInt8 = 0
     private var isDecimal = true
     private var isHexadecimalAfterPrefix = true
 
@@ -141,7 +138,6 @@ private struct LabelScan {
         default: isHexadecimalAfterPrefix = isHexadecimalAfterPrefix && byte.isHexadecimalDigit
         }
         isDecimal = isDecimal && byte.isDecimalDigit
-        last = byte
         count += 1
     }
 
@@ -157,10 +153,6 @@ private struct LabelScan {
         if isInternational { return nil }
         if count > HostNameScan.maximumLabelBytes {
             return "it has a label of \(count) bytes, and a label has 63 at most"
-        }
-        // RFC 1123 section 2.1; a leading hyphen would also turn a curl --resolve entry into a removal.
-        if first == UInt8(ascii: "-") || last == UInt8(ascii: "-") {
-            return "it has a label that begins or ends with \"-\"; a hyphen stands between letters or digits"
         }
         return nil
     }

@@ -15,8 +15,8 @@
 struct CanonicalURLScan {
     let scheme: ParsedURL.Scheme
     let host: Range<Int>
-    /// Whether the host is also a name by the rules of hosts (RFC 1123, RFC 1035): no label begins or ends with a hyphen, or
-    /// has more than 63 bytes, and all together have at most 253.
+    /// Whether the host is also a name by the lengths of the DNS (RFC 1035): no label has more than 63 bytes, and all together
+    /// have at most 253.
     let hasHostName: Bool
     let port: UInt16
     /// The start of the path, which ends with the text unless a query follows it.
@@ -42,10 +42,7 @@ struct CanonicalURLScan {
         while true {
             while place < count, bytes[place].isPlainInHost { place += 1 }
             guard place > labelStart, place < count else { return nil }
-            let hyphen = UInt8(ascii: "-")
-            if bytes[labelStart] == hyphen || bytes[place - 1] == hyphen || place - labelStart > 63 {
-                hasHostName = false
-            }
+            if place - labelStart > 63 { hasHostName = false }
             guard bytes[place] == UInt8(ascii: ".") else { break }
             place += 1
             labelStart = place

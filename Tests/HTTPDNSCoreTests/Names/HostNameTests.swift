@@ -23,6 +23,8 @@ struct HostNameTests {
         "Every spelling of a name becomes its one canonical form",
         arguments: [
             ("one.test", "one.test"), ("One.TEST", "one.test"), ("one.test.", "one.test"), ("ONE.TEST.", "one.test"),
+            ("-one.test", "-one.test"), ("One-.test.", "one-.test"), ("one.-test", "one.-test"), ("xn--", "xn--"),
+            ("r3---sn-a.test", "r3---sn-a.test"), ("-", "-"), ("_one_.test_", "_one_.test_"), ("ünusual", "-a"),
             ("a", "a"), ("A.", "a"), ("_dns._tcp.one.test", "_dns._tcp.one.test"), ("a-b--c.test", "a-b--c.test"),
             ("XN--BCHER-KVA.test", "xn--bcher-kva.test"), ("1.2.3.test", "1.2.3.test"), ("3com", "3com"),
             ("1.2.3.4a", "1.2.3.4a"), ("0x.g1", "0x.g1"), ("0xg", "0xg"), ("12.0x7g", "12.0x7g"),
@@ -49,9 +51,7 @@ struct HostNameTests {
             ("one.test/path", "not a URL"), ("https://one.test", "colon"), ("user@one.test", "without a user"),
             ("one.test:443", "a port is given apart"), ("::1", "IPv6"), ("[::1]", "character ["),
             ("*.one.test", "only patterns"), ("one,two", "character ,"), ("one\\test", "character \\\\"),
-            ("one'test", "character '"), ("-one.test", "begins or ends with \"-\""),
-            ("one-.test", "begins or ends with"),
-            ("one.-test", "begins or ends with"), ("xn--", "begins or ends with"),
+            ("one'test", "character '"),
             ("127.0.0.1", "read it as an address"), ("127.1", "read it as an address"), ("1", "read it as an address"),
             ("2130706433", "read it as an address"), ("0x7f.1", "read it as an address"),
             ("0x7f", "read it as an address"),
@@ -61,7 +61,7 @@ struct HostNameTests {
             ("１２７.０.０.１", "as A-labels it is \"127.0.0.1\""), ("x.１", "as A-labels it is \"x.1\""),
             ("ａ．０ｘ7f", "read it as an address"), ("evil℀.test", "as A-labels it is \"evila/c.test\""),
             ("bad＠evil.test", "without a user"), ("one.test。.", "two dots"), ("unmapped.ẞ", "RFC 5891"),
-            ("STILL.ßÄ", "RFC 5891"), ("ünusual", "begins or ends with"), ("bü%2echer", "percent-encoding"),
+            ("STILL.ßÄ", "RFC 5891"), ("bü%2echer", "percent-encoding"),
             ("bü cher.test", "a space"), ("ü..test", "empty label"),
         ]
     )
