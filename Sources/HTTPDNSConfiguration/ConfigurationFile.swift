@@ -19,7 +19,13 @@ public enum ConfigurationFile {
     public static func importHosts(_ text: String, name: String) throws(ConfigurationFileError) -> [HTTPDNSMapping.Key:
         HTTPDNSMapping]
     {
-        try HostsFile.read(text, file: name)
+        try HostsFile.read(text, file: name).rules
+    }
+
+    /// Returns the lines of a hosts file that were skipped, by their reason; none for a file of another kind.
+    package static func skippedLines(of path: String) -> [SkippedLines] {
+        guard let text = try? FileContents.read(path), HostsFile.isMeant(by: text, name: path) else { return [] }
+        return (try? HostsFile.read(text, file: path).skipped) ?? []
     }
 
     /// Returns the reason that users other than the owner may change a file; nil when none may.

@@ -21,29 +21,59 @@ enum HostsFile {
         return false
     }
 
-    static func read(_ text: String, file: String) throws(ConfigurationFileError) -> [HTTPDNSMapping.Key:
-        HTTPDNSMapping]
-    {
+    /// The rules of a hosts file, and the lines that are no use.
+    struct Content {
+        var rules: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
+        var skipped: [SkippedLines] = []
+    }
+
+    /// The reason that a line, or a name of it, is skipped.
+    private enum Reason {
+        case zone, noAddress, noName, addressAsName, badName, localName
+    }
+
+    /// Reads the lines that can be used.
+    ///
+    /// Lists for blocking and the files of other systems have some lines that no program uses: an address with a zone, an
+    /// address as a name. glibc skips them silently (hosts(5)).
+    /// - Throws: ``ConfigurationFileError`` with the first lines when none of them can be used: this is another kind of file.
+    static func read(_ text: String, file: String) throws(ConfigurationFileError) -> Content {
         var mistakes = MistakeList(file: file)
         var rules: [HTTPDNSMapping.Key: (targets: [HTTPDNSMapping.Target], line: Int)] = [:]
+        var skipped: [(reason: Reason, lines: SkippedLines)] = []
+        var isUsed = false
         let text = withoutByteOrderMark(text)
         // A line feed after a carriage return ends the same line, so that CR LF counts once.
         var line = 0
         for bytes in text.utf8.split(omittingEmptySubsequences: false, whereSeparator: { $0 == UInt8(ascii: "\n") }) {
             line += 1
-            let position = { (field: Substring) in
-                Position(line: line, column: Substring(bytes[..<field.startIndex]).unicodeScalars.count + 1)
-            }
+            var reasons: [Reason] = []
             let fields = fields(of: bytes)
             guard let first = fields.first else { continue }
+            func skip(_ field: Substring, _ reason: Reason, _ mistake: ValueMistake) {
+                let column = Substring(bytes[..<field.startIndex]).unicodeScalars.count + 1
+                let position = Position(line: line, column: column)
+                mistakes.add(mistake.message, at: position, hint: mistake.hint)
+                // A line counts once for each reason, however many of its names have it.
+                guard !reasons.contains(reason) else { return }
+                reasons.append(reason)
+                if let known = skipped.firstIndex(where: { $0.reason == reason }) {
+                    skipped[known].lines.count += 1
+                } else {
+                    let issue = ConfigurationFileError.Issue(
+                        location: HTTPDNSSourceLocation(file, position),
+                        message: mistake.message,
+                        hint: mistake.hint.map(oneLine)
+                    )
+                    skipped.append((reason, SkippedLines(first: issue, count: 1)))
+                }
+            }
             guard let address = HTTPDNSAddress(String(first)) else {
-                let mistake = addressMistake(String(first))
-                mistakes.add(mistake.message, at: position(first), hint: mistake.hint)
+                skip(first, first.contains("%") ? .zone : .noAddress, addressMistake(String(first)))
                 continue
             }
-            guard fields.count > 1 else {
-                mistakes.add("\(address) has no name; allowed: an address and its names", at: position(first))
-                continue
+            if fields.count == 1 {
+                skip(first, .noName, ValueMistake("\(address) has no name; allowed: an address and its names"))
             }
             for field in fields.dropFirst() {
                 do throws(ValueMistake) {
@@ -56,21 +86,27 @@ enum HostsFile {
                     }
                     if let refusal = key.pattern.zone?.refusalOfRules {
                         // Every hosts file has this line, and it applies anyway.
+                        isUsed = isUsed || HTTPDNSAddressPolicy.Scope(of: address) == .loopback
                         if HTTPDNSAddressPolicy.Scope(of: address) == .loopback { continue }
-                        throw ValueMistake("\(quoted(field)): \(refusal)")
+                        skip(field, .localName, ValueMistake("\(quoted(field)): \(refusal)"))
+                        continue
                     }
+                    isUsed = true
                     let target = HTTPDNSMapping.Target(address)
                     if rules[key, default: ([], line)].targets.contains(target) { continue }
                     rules[key, default: ([], line)].targets.append(target)
                 } catch {
-                    mistakes.add(error.message, at: position(field), hint: error.hint)
+                    skip(field, HTTPDNSAddress(String(field)) == nil ? .badName : .addressAsName, error)
                 }
             }
         }
-        if let error = mistakes.error { throw error }
-        return rules.mapValues { rule in
-            HTTPDNSMapping(.addresses(rule.targets), location: HTTPDNSSourceLocation(file: file, line: rule.line))
-        }
+        if !isUsed, let error = mistakes.error { throw error }
+        return Content(
+            rules: rules.mapValues { rule in
+                HTTPDNSMapping(.addresses(rule.targets), location: HTTPDNSSourceLocation(file: file, line: rule.line))
+            },
+            skipped: skipped.map(\.lines)
+        )
     }
 
     private static func addressMistake(_ text: String) -> ValueMistake {
@@ -105,4 +141,12 @@ enum HostsFile {
     }
 
     private static func isLineEnd(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\n") }
+}
+
+/// Lines of a hosts file that were skipped for one reason.
+package struct SkippedLines: Sendable {
+    /// The first of them.
+    package var first: ConfigurationFileError.Issue
+    /// Their number.
+    package var count: Int
 }

@@ -52,7 +52,8 @@ struct CheckCommand: Subcommand {
         let report = CheckReport(
             file: file,
             configuration: configuration,
-            permissions: ConfigurationFile.permissionsFault(file)
+            permissions: ConfigurationFile.permissionsFault(file),
+            skipped: ConfigurationFile.skippedLines(of: file)
         )
         if !output.isJSON {
             for warning in report.warnings { console.standardError.say("warning: \(PrintableText.line(warning))\n") }
@@ -89,10 +90,18 @@ struct CheckReport {
     var proxy: HTTPDNSClient.Proxy.Rules
     /// Settings that are allowed, but probably not intended.
     var warnings: [String]
+    /// The lines of a hosts file that are not used.
+    var skipped: [SkippedLines]
 
     /// - Parameter permissions: The reason that others may change the file.
-    init(file: String, configuration: HTTPDNSClient.Configuration, permissions: String? = nil) {
+    init(
+        file: String,
+        configuration: HTTPDNSClient.Configuration,
+        permissions: String? = nil,
+        skipped: [SkippedLines] = []
+    ) {
         self.file = file
+        self.skipped = skipped
         providers = configuration.resolver.providers.map { ($0.name, $0.answerScope) }
         routes = configuration.resolver.routes
         rules = configuration.resolver.mappings
@@ -113,14 +122,23 @@ struct CheckReport {
             Self.count(providers.count, "provider"), Self.count(routes.count, "route"),
             Self.count(rules.count, "mapping"),
         ]
+        let unused = skipped.reduce(0) { $0 + $1.count }
+        let omitted = unused == 0 ? "" : "\(Self.count(unused, "line")) skipped" + (isVerbose ? "" : " (-v shows them)")
         let switched = isEnabled ? "" : "enabled: false, the system resolver answers"
         var summary = Columns()
-        summary.append([PrintableText.line(file), "valid", parts.joined(separator: ", "), switched])
+        summary.append([PrintableText.line(file), "valid", parts.joined(separator: ", "), omitted, switched])
         var text = summary.lines(gap: 3, width: screen.width).map { $0 + "\n" }.joined()
         guard isVerbose else { return text }
         var columns = Columns()
         columns.append(["reachable", "\(reachableNetworks)"])
         columns.append(["proxy", "\(proxy)"])
+        for lines in skipped {
+            let more = lines.count > 1 ? ", and \(Self.count(lines.count - 1, "more line")) like it" : ""
+            columns.append([
+                "skipped", PrintableText.line(lines.first.message) + more,
+                PrintableText.line("\(lines.first.location)"),
+            ])
+        }
         for (word, blocks) in [("allow", policy.allowed), ("deny", policy.denied)] where !blocks.isEmpty {
             columns.append([word, blocks.map(\.description).joined(separator: ", ")])
         }
@@ -155,6 +173,9 @@ struct CheckReport {
             ),
             "routes": .array(routes.map { .text("\($0.pattern)") }),
             "mappings": .array(MappingOrder.sorted(rules).map { .text("\($0.key)") }),
+            "skipped": .array(
+                skipped.map { .object(["count": .integer($0.count), "first": .text("\($0.first)")]) }
+            ),
         ])
     }
 

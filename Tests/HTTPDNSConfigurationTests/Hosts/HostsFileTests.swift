@@ -4,6 +4,7 @@
 import HTTPDNSConfiguration
 import HTTPDNSCore
 import HTTPDNSPrimitives
+import ServerRig
 import Testing
 
 struct HostsFileTests {
@@ -57,28 +58,69 @@ struct HostsFileTests {
     }
 
     @Test(
-        "Bad lines",
+        "A line that cannot be used is skipped, and a file of such lines is refused",
         arguments: [
             "203.0.113.7", "203.0.113.7 # a.example", "a.example", "a.example 203.0.113.7", "203.0.113 a.example",
             "203.0.113.256 a.example", "203.0.113.07 a.example", "0x7f000001 a.example", "203.0.113.7:80 a.example",
             "[2001:db8::7] a.example", "fe80::1%lo0 a.example", "2001:db8:::7 a.example", "10.0.0.0/8 a.example",
             "203.0.113.7 *.example", "203.0.113.7 a.example:8443", "203.0.113.7 a..example", "203.0.113.7 203.0.113.8",
-            "203.0.113.7 https://a.example/", "203.0.113.7,a.example", "203.0.113.7 a.example ::1",
-            "203.0.113.7 localhost",
+            "203.0.113.7 https://a.example/", "203.0.113.7,a.example", "0.0.0.0 0.0.0.0", "203.0.113.7 localhost",
         ]
     )
     func bad(line: String) throws {
-        let text = "# first\n203.0.113.1 good.example\n\n\(line)\n203.0.113.2 better.example\n"
+        let good = "# first\n203.0.113.1 good.example\n\n\(line)\n203.0.113.2 better.example\n"
+        #expect(try rules(good) == ["good.example": ["203.0.113.1"], "better.example": ["203.0.113.2"]])
         let error = #expect(throws: ConfigurationFileError.self) {
-            try ConfigurationFile.importHosts(text, name: "hosts")
+            try ConfigurationFile.importHosts("# first\n\n\n\(line)\n", name: "hosts")
         }
         #expect(error?.issues.map(\.location.line) == [4])
         #expect(error?.description.hasPrefix("hosts:4:") == true)
     }
 
-    @Test("All bad lines are reported together, with their columns and what is allowed")
+    @Test("The other names of a line are used")
+    func otherNames() throws {
+        let expected = ["a.example": ["203.0.113.7"], "b.example": ["203.0.113.7"]]
+        #expect(try rules("203.0.113.7 a.example ::1 *.x localhost b.example") == expected)
+    }
+
+    /// What systems and lists for blocking ship.
+    @Test(
+        "Hosts files of other systems are read",
+        arguments: [
+            ("127.0.0.1 localhost\nfe80::1%lo0 localhost\n", 0), ("255.255.255.255\tbroadcasthost\n", 1),
+            ("ff00::0 ip6-mcastprefix\nff02::1 ip6-allnodes\n", 2), ("0.0.0.0 0.0.0.0\n0.0.0.0 -ads-.example\n", 1),
+            ("172.17.0.2\t3f1c2a9b8d7e\n", 1), ("192.168.1.5 host.docker.internal\r\n", 1),
+        ]
+    )
+    func found(text: String, count: Int) throws {
+        #expect(try rules(text).count == count)
+    }
+
+    @Test("Skipped lines are counted by their reason, with the first of each")
+    func skipped() throws {
+        let folder = try TemporaryFolder()
+        let text = """
+            203.0.113.7 ok.example *.x b:80
+            fe80::1%lo0 localhost
+            fe80::2%lo0 a
+            0.0.0.0 0.0.0.0 ::
+            203.0.113.7
+            1.2.3 a
+            203.0.113.7 localhost
+
+            """
+        try folder.write(text, to: "my.hosts")
+        let skipped = ConfigurationFile.skippedLines(of: folder.path("my.hosts"))
+        #expect(skipped.map(\.count) == [1, 2, 1, 1, 1, 1])
+        #expect(skipped.map(\.first.location.line) == [1, 2, 4, 5, 6, 7])
+        #expect(skipped[1].first.hint == "zones (after %) are not supported")
+        try folder.write("version: 1\n", to: "other.yaml")
+        #expect(ConfigurationFile.skippedLines(of: folder.path("other.yaml")).isEmpty)
+    }
+
+    @Test("A file without a usable line is refused, with all lines and what is allowed")
     func texts() {
-        let text = "203.0.113.7\n1.2.3 a\n203.0.113.7 ok *.x  b:80\n[::1]:53 a\n"
+        let text = "203.0.113.7\n1.2.3 a\n203.0.113.7 *.x  b:80\n[::1]:53 a\n"
         let error = #expect(throws: ConfigurationFileError.self) {
             try ConfigurationFile.importHosts(text, name: "hosts")
         }
@@ -87,9 +129,9 @@ struct HostsFileTests {
                 hosts:1:1: 203.0.113.7 has no name; allowed: an address and its names
                 hosts:2:1: "1.2.3" is not an address; a line is an address and its names, such as \
                 203.0.113.7 img.shop.example
-                hosts:3:16: "*.x": hosts lines know neither * nor ports; allowed: names \
+                hosts:3:13: "*.x": hosts lines know neither * nor ports; allowed: names \
                 (write it as a mapping in a YAML file)
-                hosts:3:21: "b:80": hosts lines know neither * nor ports; allowed: names \
+                hosts:3:18: "b:80": hosts lines know neither * nor ports; allowed: names \
                 (write it as a mapping in a YAML file)
                 hosts:4:1: "[::1]:53": hosts lines know no ports or brackets; allowed: an address (write ::1)
                 """
