@@ -27,9 +27,9 @@ package struct HTTPSRecordSelection: Sendable {
         case failed(ServiceUnavailable)
     }
 
-    /// The maximum number of records in alias mode that are followed. RFC 9460 section 2.4.2 requires a limit and names none;
-    /// this is that of CNAME chains.
-    package static let maximumAliases = DNSResponse.maximumAliasHops
+    /// The maximum number of records in alias mode that are followed. RFC 9460 section 2.4.2 requires a limit and names none.
+    /// Unlike a CNAME, each costs a query.
+    package static let maximumAliases = 8
     /// The maximum number of target names of records in service mode that are queried; further records are left out. Each
     /// name costs a query for each family.
     package static let maximumTargets = 4

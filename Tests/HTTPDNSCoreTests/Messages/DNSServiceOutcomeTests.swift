@@ -160,7 +160,7 @@ struct DNSServiceOutcomeTests {
             ),
             (
                 .aliasChainTooLong,
-                message { for index in 0..<9 { $0.alias(index == 0 ? "one.test" : "n\(index)", "n\(index + 1)") } }
+                message { for index in 0..<17 { $0.alias(index == 0 ? "one.test" : "n\(index)", "n\(index + 1)") } }
             ),
             (
                 .contradiction,

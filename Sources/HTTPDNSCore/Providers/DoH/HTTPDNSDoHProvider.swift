@@ -15,7 +15,8 @@ public import HTTPDNSPrimitives
 /// once, because a query may be repeated safely (RFC 9110 section 9.2.2). Every other response is final: no other status and
 /// no error code inside a message leads to a retry.
 ///
-/// An answer may have a chain of at most 8 aliases. A longer chain fails its family, as two different aliases of one name do.
+/// An answer may have a chain of at most 16 aliases. A longer chain fails its family. Of two aliases of one name the first is
+/// followed, and other records of that name are ignored; without a record at the end of such a chain its family fails.
 /// The time to live of an answer is the least of its alias chain, no longer than the response's `max-age`, less its `Age`
 /// (RFC 8484 section 5.1). `max-age=0`, `no-store` and `no-cache` are meant for HTTP caches and are ignored.
 public final class HTTPDNSDoHProvider: HTTPDNSProvider {

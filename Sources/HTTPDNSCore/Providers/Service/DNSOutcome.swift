@@ -19,14 +19,17 @@ package enum DNSOutcome: Hashable, Sendable {
 }
 
 extension DNSResponse {
-    /// The maximum number of hops in an alias chain. Resolvers stop at 8 to 17; chains of CDNs have up to 5.
-    package static let maximumAliasHops = 8
+    /// The maximum number of hops in an alias chain. Resolvers stop at 8 to 17; chains of CDNs have up to 5, and more where a
+    /// load balancer of DNS is before them.
+    package static let maximumAliasHops = 16
 
     /// Returns the outcome, by the owner rule: an address counts only in the answer section, of the queried type, at the end of
     /// the single loop-free alias chain from the queried name.
     ///
-    /// Records of other owners are ignored, in any order of the records. A chain that is ambiguous, has a loop or is too long
-    /// invalidates the whole response.
+    /// Records of other owners are ignored, in any order of the records. So are a second alias of a name, and other records
+    /// beside an alias: no zone may have them (RFC 2181 section 10.1, RFC 1034 section 3.6.2), and some services send them. glibc
+    /// reads them alike. A chain that has a loop or is too long invalidates the whole response, and so does an ambiguous one
+    /// without a record at its end.
     package func outcome() throws(DNSMessageError) -> DNSOutcome {
         guard responseCode == .noError || responseCode == .nameError else { return .failed(responseCode) }
         let chain = try followAliases()
@@ -88,12 +91,14 @@ extension DNSResponse {
         var chain = AliasChain(end: question.name)
         var visited: Set<DNSName> = [question.name]
 
-        while let records = owned[chain.end], let (target, timeToLive) = try Self.alias(among: records) {
+        var ambiguity: String?
+        while let records = owned[chain.end], let alias = Self.alias(among: records) {
             chain.hops += 1
-            chain.timeToLive = min(chain.timeToLive, timeToLive)
-            chain.end = target
-            guard visited.insert(target).inserted else {
-                throw DNSMessageError(.aliasLoop, "the aliases of \(question.name) lead back to \(target)")
+            chain.timeToLive = min(chain.timeToLive, alias.timeToLive)
+            ambiguity = ambiguity ?? alias.ambiguity
+            chain.end = alias.target
+            guard visited.insert(alias.target).inserted else {
+                throw DNSMessageError(.aliasLoop, "the aliases of \(question.name) lead back to \(alias.target)")
             }
             guard chain.hops <= Self.maximumAliasHops else {
                 throw DNSMessageError(
@@ -103,37 +108,34 @@ extension DNSResponse {
             }
         }
         chain.records = owned[chain.end] ?? []
+        // "No such record" must not follow from a response that contradicts itself.
+        if chain.records.isEmpty, let ambiguity { throw DNSMessageError(.ambiguousAlias, ambiguity) }
         for record in chain.records {
             chain.timeToLive = min(chain.timeToLive, DNSTimeToLive.seconds(record.timeToLive))
         }
         return chain
     }
 
-    /// Returns the single alias among the records of one owner; `nil` when there is none.
+    /// Returns the first alias among the records of one owner, and whatever contradicts it; `nil` when there is none.
     private static func alias(
         among records: [DNSRecord]
-    ) throws(DNSMessageError) -> (target: DNSName, timeToLive: UInt32)? {
+    ) -> (target: DNSName, timeToLive: UInt32, ambiguity: String?)? {
         var found: (target: DNSName, timeToLive: UInt32)?
-        var hasOtherRecords = false
+        var ambiguity: String?
         for record in records {
-            guard case .alias(let target) = record.content else {
-                hasOtherRecords = true
-                continue
-            }
+            guard case .alias(let target) = record.content else { continue }
             // Equal records count as one (RFC 2181 section 5). If their times to live differ, the least applies (section 5.2).
-            guard found == nil || found?.target == target else {
-                throw DNSMessageError(.ambiguousAlias, "\(record.owner) has two aliases (RFC 2181 section 10.1)")
+            if let found, found.target != target {
+                ambiguity = "\(record.owner) has two aliases (RFC 2181 section 10.1)"
+                continue
             }
             let seconds = DNSTimeToLive.seconds(record.timeToLive)
             found = (target, min(found?.timeToLive ?? seconds, seconds))
         }
-        if found != nil, hasOtherRecords {
-            throw DNSMessageError(
-                .ambiguousAlias,
-                "\(records[0].owner) is an alias and has other records (RFC 1034 section 3.6.2)"
-            )
-        }
-        return found
+        guard let found else { return nil }
+        let others = records.contains { if case .alias = $0.content { false } else { true } }
+        if others { ambiguity = "\(records[0].owner) is an alias and has other records (RFC 1034 section 3.6.2)" }
+        return (found.target, found.timeToLive, ambiguity)
     }
 }
 

@@ -210,7 +210,7 @@ struct JSONDNSMessageTests {
             (3, #"{"name":"one.test","type":1,"data":"127.0.0.2"}"#, .contradiction),
             (
                 0,
-                Self.chain(of: 9),
+                Self.chain(of: 17),
                 .aliasChainTooLong
             ),
         ] as [(Int, String, DNSMessageError.Code)]
