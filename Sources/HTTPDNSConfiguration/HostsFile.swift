@@ -47,6 +47,7 @@ enum HostsFile {
         var line = 0
         for bytes in text.utf8.split(omittingEmptySubsequences: false, whereSeparator: { $0 == UInt8(ascii: "\n") }) {
             line += 1
+            WorkPace.pauseIfDue()
             var reasons: [Reason] = []
             let fields = fields(of: bytes)
             guard let first = fields.first else { continue }

@@ -18,6 +18,7 @@ extension SettingsReader {
         rules.reserveCapacity(entries.count)
         keys.reserveCapacity(entries.count)
         for (text, entry) in entries {
+            WorkPace.pauseIfDue()
             let path = { "mappings[\(quoted(text))]" }
             let key = value(of: entry.key, path: "mappings", "a name or *.suffix, either with :port") {
                 text throws(ValueMistake) in try HostKeyText.parseMapping(text)

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 #if YAML
+internal import HTTPDNSCore
+
 /// A reader of YAML, and so JSON, which builds its own tree in one pass over libyaml's events.
 ///
 /// Scalars keep the text of the file, and a mapping keeps duplicate keys. The first alias ends the pass, so that nothing is
@@ -69,6 +71,7 @@ package enum YAMLDocument {
         }
 
         private func next() throws(Stop) -> YAMLParser.Event {
+            WorkPace.pauseIfDue()
             do throws(YAMLParser.Failure) { return try parser.next() } catch { throw .syntax(error) }
         }
 

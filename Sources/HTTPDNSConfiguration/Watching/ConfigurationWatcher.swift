@@ -6,8 +6,8 @@ package import HTTPDNSPrimitives
 
 /// A watcher that reads a file again whenever it has changed, and applies all of it or nothing.
 ///
-/// ``WatchState`` decides when it is read. Checking and applying run on the watcher's thread. It waits for a thread that yields to
-/// all others, which reads and prepares (``YieldingWork``). Both exist only meanwhile; without changes there is no timer either.
+/// ``WatchState`` decides when it is read. Checking, reading and applying run on the watcher's thread, which exists only meanwhile;
+/// without changes there is no timer either. Reading pauses again and again, so that requests get the processor (``WorkPace``).
 package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     /// A report of a watcher. Reports are sent one after the other, outside of all locks.
     package enum Report: Sendable {
@@ -31,7 +31,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
 
         /// - Parameters:
         ///   - apply: A function that applies the content, or throws and changes nothing. It runs on the watcher's thread.
-        ///   - release: A function that frees the content that was replaced, in the background. It may be called twice.
+        ///   - release: A function that frees the content that was replaced.
         package init(
             apply: @escaping @Sendable () async throws -> Applied,
             release: @escaping @Sendable () -> Void = {}
@@ -52,7 +52,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     private let prepare: @Sendable ([UInt8]) throws -> Prepared
     private let report: @Sendable (Report) -> Void
     private let work = SerialWork()
-    private let background: YieldingWork
+    private let makePace: @Sendable () -> WorkPace
     private let inbox = WatcherInbox<Applied>()
     private let running = Lock<Task<Void, Never>?>(nil)
     private let firstSight: FileStatus?
@@ -62,8 +62,8 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     /// - Parameters:
     ///   - reading: The file as it was when the settings in use were read; nil when that is not known.
     ///   - isOnDemandOnly: Whether the file is read only by ``renew()`` or ``requestRenewal()``.
-    ///   - background: The work that reads and prepares content, and releases it.
-    ///   - prepare: A function that reads the bytes and changes nothing. It may be called twice.
+    ///   - makePace: A function that returns the pace at which content is read and prepared, or released.
+    ///   - prepare: A function that reads the bytes and changes nothing.
     package init(
         _ file: any WatchedFile,
         events: any FileEvents,
@@ -71,7 +71,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         pace: WatchTiming = WatchTiming(),
         reading: WatchedFileReading?,
         isOnDemandOnly: Bool = false,
-        background: YieldingWork = YieldingWork(),
+        makePace: @escaping @Sendable () -> WorkPace = { WorkPace() },
         prepare: @escaping @Sendable ([UInt8]) throws -> Prepared,
         report: @escaping @Sendable (Report) -> Void
     ) {
@@ -80,7 +80,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         self.clock = clock
         self.pace = pace
         self.isOnDemandOnly = isOnDemandOnly
-        self.background = background
+        self.makePace = makePace
         self.prepare = prepare
         self.report = report
         firstSight = reading?.sight
@@ -220,7 +220,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
                 watcher.report(.failed(error))
                 for waiter in waiters { waiter.deliver(.failure(error)) }
             }
-            if let replaced { try? await watcher.inBackground(replaced.release) }
+            if let replaced { try? await watcher.paced(replaced.release) }
             return state.finished(outcome, at: watcher.clock.now())
         }
 
@@ -278,12 +278,12 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     ///   reading.
     private func newContent(expected: FileStatus?) async throws -> NewContent {
         let known = applied.withLock { $0 }
-        return try await inBackground { [self] in try readContent(expected: expected, unless: known) }
+        return try await paced { [self] in try readContent(expected: expected, unless: known) }
     }
 
-    /// Waits on the watcher's thread for work in the background.
-    private func inBackground<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await work.run { [background] in try background.run(body) }
+    /// Runs long work on the watcher's thread, with pauses.
+    private func paced<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await work.run { [makePace] in try makePace().run(body) }
     }
 
     private func readContent(expected: FileStatus?, unless known: ContentDigest?) throws -> NewContent {

@@ -105,8 +105,7 @@ private final class SettingsRenewal: Sendable {
         return ConfigurationWatcher.Prepared {
             try await self.apply(settings) { mappings in former.withLock { $0 = mappings } }
         } release: {
-            // Mostly the last reference to these rules.
-            _ = former.withLock { $0.take() }
+            HTTPDNSMappings.free(former.withLock { $0.take() })
         }
     }
 

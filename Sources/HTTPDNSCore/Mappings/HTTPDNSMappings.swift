@@ -80,11 +80,19 @@ public struct HTTPDNSMappings: Sendable {
         in index: RuleIndex
     ) throws(HTTPDNSMapping.Error) {
         let errors = rules.compactMap { key, mapping in
-            HTTPDNSMappings.fault(of: key, mapping, in: index).map {
+            WorkPace.pauseIfDue()
+            return HTTPDNSMappings.fault(of: key, mapping, in: index).map {
                 HTTPDNSMapping.Error(key: key.description, reason: $0, location: mapping.location)
             }
         }
         if let first = errors.min(by: { $0.key < $1.key }) { throw first }
+    }
+
+    /// Frees mappings, mostly the last reference to their rules, rule by rule with the pauses of ``WorkPace``.
+    package static func free(_ mappings: consuming HTTPDNSMappings?) {
+        var rules = mappings?.index.base.indexed ?? []
+        mappings = nil
+        while rules.popLast() != nil { WorkPace.pauseIfDue() }
     }
 
     private static func fault(of key: HTTPDNSMapping.Key, _ mapping: HTTPDNSMapping, in index: RuleIndex) -> String? {

@@ -175,6 +175,7 @@ final class RuleLayer: Sendable {
         }
         for key in hidden { add(key, .hidden) }
         for (key, mapping) in rules {
+            WorkPace.pauseIfDue()
             add(key, .rule(IndexedRule(key, mapping, origin)))
             if case .via = mapping.action { viaKeys.append(key) }
         }
@@ -184,6 +185,12 @@ final class RuleLayer: Sendable {
     }
 
     var isEmpty: Bool { rules.isEmpty && hidden.isEmpty }
+
+    /// The rules in the index, in no order.
+    var indexed: [IndexedRule] {
+        (exact.values + suffixes.values).flatMap { [$0.anyPort] + $0.byPort.values.map(Optional.some) }
+            .compactMap { if case .rule(let rule)? = $0 { rule } else { nil } }
+    }
 
     /// Returns the rule for exactly this name: the one for the port before the one for any port.
     func exactRule(for host: HTTPDNSName, port: UInt16) -> IndexedRule? {

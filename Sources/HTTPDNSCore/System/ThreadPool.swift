@@ -68,9 +68,6 @@ package enum DetachedThread {
     /// Name service plug-ins run on this stack; glibc's own resolver needs less than 100 KiB of it.
     private static let stackBytes = 512 * 1024
 
-    /// `SCHED_IDLE` of <bits/sched.h>, which glibc declares for C programs with `_GNU_SOURCE` alone.
-    package static let idlePolicy: Int32 = 5
-
     private final class Body: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
@@ -100,19 +97,6 @@ package enum DetachedThread {
             return false
         }
         return true
-    }
-
-    /// Runs `body` like ``start(_:)``, on a thread that has a processor only while no other thread needs it.
-    ///
-    /// A thread of the default policy that wakes up would otherwise wait for the end of this one's time slice, up to a tick of
-    /// 4 ms (sched(7), `SCHED_IDLE`). `body` must hold no lock that other threads wait for: on a busy machine it may be suspended
-    /// for seconds. It needs no privilege; where a sandbox refuses it, the thread keeps the default policy.
-    package static func startInBackground(_ body: @escaping @Sendable () -> Void) -> Bool {
-        start {
-            var parameters = sched_param()
-            _ = sched_setscheduler(0, idlePolicy, &parameters)
-            body()
-        }
     }
 
     private static func enter(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {

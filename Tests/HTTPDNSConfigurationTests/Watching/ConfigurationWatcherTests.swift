@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import Glibc
 import HTTPDNSConfiguration
 import HTTPDNSCore
 import HTTPDNSPrimitives
@@ -18,14 +17,11 @@ struct ConfigurationWatcherTests {
         "/nowhere/f: the configuration file cannot be read: No such file or directory "
         + "(check the path; it is as seen from the working directory)"
 
-    /// The scheduling policies of the threads that called a watcher's functions.
-    private final class Policies: Sendable {
+    /// The functions of a watcher that ran, and its pauses.
+    private final class Steps: Sendable {
         private let list = Lock<[String]>([])
 
-        func note(_ function: String) {
-            let policy = sched_getscheduler(0) == DetachedThread.idlePolicy ? "idle" : "default"
-            list.withLock { $0.append("\(function) \(policy)") }
-        }
+        @Sendable func note(_ step: String) { list.withLock { $0.append(step) } }
 
         var noted: [String] { list.withLock { $0 } }
     }
@@ -37,25 +33,31 @@ struct ConfigurationWatcherTests {
     private func watcher(
         isOnDemandOnly: Bool = false,
         clock: (any TimeSource)? = nil,
-        background: YieldingWork = YieldingWork(limit: .seconds(60), startThread: DetachedThread.start),
-        noting policies: Policies = Policies()
+        noting steps: Steps = Steps()
     ) -> ConfigurationWatcher<String> {
-        ConfigurationWatcher(
+        // Each function takes longer than a stretch of work.
+        let time = ManualClock()
+        @Sendable func note(_ step: String) {
+            time.advance(by: .microseconds(250))
+            steps.note(step)
+            WorkPace.pauseIfDue()
+        }
+        return ConfigurationWatcher(
             file,
             events: file,
             clock: clock ?? self.clock,
             reading: file.reading,
             isOnDemandOnly: isOnDemandOnly,
-            background: background,
+            makePace: { WorkPace(time: time, rest: { steps.note("pause") }) },
             prepare: { bytes in
-                policies.note("prepare")
+                note("prepare")
                 let text = String(decoding: bytes, as: UTF8.self)
                 if text.hasPrefix("bad") { throw Refused(description: text) }
                 return ConfigurationWatcher.Prepared {
-                    policies.note("apply")
+                    note("apply")
                     return text
                 } release: {
-                    policies.note("release")
+                    note("release")
                 }
             },
             report: { [reports] in reports.note($0) }
@@ -85,36 +87,15 @@ struct ConfigurationWatcherTests {
         await watcher.end()
     }
 
-    @Test("New content is read and former content freed by a thread that yields to others")
-    func background() async throws {
-        let policies = Policies()
-        // Beside all other tests the thread may get no processor for seconds.
-        let watcher = watcher(background: YieldingWork(limit: .seconds(60)), noting: policies)
+    @Test("New content is read and former content freed with pauses for requests")
+    func pauses() async throws {
+        let steps = Steps()
+        let watcher = watcher(noting: steps)
         watcher.start()
         file.set("two")
         #expect(await reports.next() == ["applied two"])
         await watcher.end()
-        #expect(policies.noted == ["prepare idle", "apply default", "release idle"])
-    }
-
-    /// A start of threads: one that fails, and one whose thread gets no processor.
-    enum Start: CaseIterable { case fails, neverRuns }
-
-    @Test("Without a processor or thread in the background, content is read beside it", arguments: Start.allCases)
-    func busyBackground(_ start: Start) async throws {
-        let policies = Policies()
-        let suspended = Lock<[@Sendable () -> Void]>([])
-        let work = YieldingWork(limit: .milliseconds(20)) { body in
-            guard start == .neverRuns else { return false }
-            suspended.withLock { $0.append(body) }
-            return true
-        }
-        let watcher = watcher(background: work, noting: policies)
-        watcher.start()
-        file.set("two")
-        #expect(await reports.next() == ["applied two"])
-        await watcher.end()
-        #expect(policies.noted == ["prepare default", "apply default", "release default"])
+        #expect(steps.noted == ["prepare", "pause", "apply", "release", "pause"])
     }
 
     @Test("A file moved into place is applied without any wait")

@@ -276,6 +276,27 @@ struct FollowedFileTests {
         #expect("\(try #require(error))".contains("provider \"one\" is shut down"))
     }
 
+    /// A pause that is due at each step shows where the steps are.
+    @Test("Reading and freeing many rules can pause at each of them", arguments: ["hosts", "f.yaml"])
+    func pacedReading(name: String) throws {
+        let pauses = Lock(0)
+        let count = { pauses.withLock { $0 } }
+        let lines = (0..<500).map { name == "hosts" ? "203.0.113.7 n\($0).test" : "  n\($0).test: 203.0.113.7" }
+        let text = (name == "hosts" ? "" : "version: 1\nmappings:\n") + lines.joined(separator: "\n") + "\n"
+        let pace = WorkPace(work: .zero, rest: { pauses.withLock { $0 += 1 } })
+        try pace.run {
+            var mappings: HTTPDNSMappings? = try HTTPDNSMappings(ConfigurationFile.settings(text, name: name).mappings)
+            #expect(count() >= 3 * lines.count)
+            let before = count()
+            HTTPDNSMappings.free(mappings.take())
+            #expect(count() - before >= lines.count)
+        }
+        _ = try ConfigurationFile.settings(text, name: name)
+        let after = count()
+        _ = try ConfigurationFile.settings(text, name: name)
+        #expect(count() == after, "other work goes on without a pause")
+    }
+
     @Test("The kill switch in the file turns everything off and on")
     func switchInFile() async throws {
         try await withClient(Self.mapping("203.0.113.1")) { client, folder in
