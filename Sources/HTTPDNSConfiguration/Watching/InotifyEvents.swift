@@ -21,10 +21,8 @@ package final class InotifyEvents: FileEvents {
     }
 
     /// - Parameter path: An absolute path.
-    /// - Returns: nil when the system has no inotify instance left (`fs.inotify.max_user_instances`), or the file is on a file
-    ///   system that others change without this system's knowledge.
+    /// - Returns: nil when the system has no inotify instance left (`fs.inotify.max_user_instances`).
     package init?(_ path: String) {
-        guard !RemoteFileSystem.holds(path) else { return nil }
         guard let instance = InotifyInstance() else { return nil }
         self.path = path
         self.instance = instance
@@ -54,11 +52,12 @@ package final class InotifyEvents: FileEvents {
             }
             guard isWhole else { return false }
             let again = LinkChain(to: path)
-            if again == chain { return true }
+            if again == chain { break }
+            // Should the path change faster than it can be watched, further events will arrive.
             chain = again
         }
-        // The path changes faster than it can be watched: further events will arrive.
-        return true
+        // A link may have moved to another file system since.
+        return LocalFileSystem.holds(chain)
     }
 
     package func end() {
@@ -156,41 +155,61 @@ final class InotifyInstance: Sendable {
 /// `close` under a name that the method above does not shadow.
 private func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
 
-/// File systems that other machines or programs change without the kernel's knowledge, so that it sends no events.
-enum RemoteFileSystem {
+/// File systems that only this kernel changes, so that it reports all changes: not those of other machines, of a virtual
+/// machine's host, of programs (FUSE), or of the kernel itself (`/proc`).
+package enum LocalFileSystem {
+    /// Unknown types count as remote: their files are checked at an interval.
     private static let types: Set<Substring> = [
-        "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "afs", "lustre", "coda", "ocfs2", "gfs2", "fuse",
+        "ext2", "ext3", "ext4", "xfs", "btrfs", "bcachefs", "f2fs", "zfs", "jfs", "reiserfs", "nilfs2", "tmpfs",
+        "devtmpfs",
+        "ramfs", "rootfs", "overlay", "aufs", "ecryptfs", "ubifs", "jffs2", "squashfs", "erofs", "iso9660", "udf",
+        "vfat",
+        "msdos", "exfat", "ntfs3", "fuseblk", "hfsplus",
     ]
 
-    /// Returns whether the file, or its folder if it is missing, is on one of them.
-    static func holds(_ path: String) -> Bool {
-        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        let devices = [path, folder].compactMap(device)
-        guard let mounts = try? FileContents.reading("/proc/self/mountinfo"), !devices.isEmpty else { return false }
-        return holds(devices: devices, mounts: String(decoding: mounts.bytes, as: UTF8.self))
+    /// Returns whether the file and all names that lead to it are on such file systems.
+    static func holds(_ chain: LinkChain) -> Bool {
+        guard let mounts = try? FileContents.reading("/proc/self/mountinfo") else { return true }
+        let text = String(decoding: mounts.bytes, as: UTF8.self)
+        return (chain.names.keys + [chain.file].compactMap { $0 }).allSatisfy { holds($0, mounts: text) }
     }
 
-    /// Returns whether one of the devices (`8:1`) has such a type in the lines of `/proc/self/mountinfo`, see proc(5).
+    /// Returns whether a path without links is on such a file system, by the lines of `/proc/self/mountinfo`, see proc(5).
     ///
-    /// The third field is the device, the one after the lone dash the type.
-    static func holds(devices: [String], mounts: String) -> Bool {
-        mounts.split(separator: "\n").contains { line in
+    /// The fifth field is the mount point, the one after the lone dash the type. The device is no help: that of a file on btrfs
+    /// is in no line. A path without a mount counts as local.
+    package static func holds(_ path: String, mounts: String) -> Bool {
+        var best: (length: Int, type: Substring)?
+        for line in mounts.split(separator: "\n") {
             let fields = line.split(separator: " ")
-            guard fields.count > 2, devices.contains(String(fields[2])),
-                let dash = fields.firstIndex(of: "-"), fields.indices.contains(dash + 1)
-            else { return false }
-            let type = fields[dash + 1]
-            return types.contains(type) || type.hasPrefix("fuse.")
+            guard fields.count > 4, let dash = fields.firstIndex(of: "-"), fields.indices.contains(dash + 1) else {
+                continue
+            }
+            var point = unescaped(fields[4])
+            if point == "/" { point = "" }
+            guard path == point || path.hasPrefix(point + "/") || point.isEmpty else { continue }
+            // A later mount covers an earlier one at the same point.
+            if point.utf8.count >= best?.length ?? 0 { best = (point.utf8.count, fields[dash + 1]) }
         }
+        return best.map { types.contains($0.type) } ?? true
     }
 
-    private static func device(of path: String) -> String? {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        // As makedev(3) packs them.
-        let number = UInt64(status.st_dev)
-        let major = (number >> 8 & 0xfff) | (number >> 32 & ~0xfff)
-        let minor = (number & 0xff) | (number >> 12 & ~0xff)
-        return "\(major):\(minor)"
+    /// Returns a mount point with its octal escapes decoded: space, tab, line feed and backslash.
+    private static func unescaped(_ field: Substring) -> String {
+        guard field.utf8.contains(UInt8(ascii: "\\")) else { return String(field) }
+        var bytes: [UInt8] = []
+        var rest = field.utf8[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(3)
+            if byte == UInt8(ascii: "\\"), digits.count == 3,
+                let code = UInt8(String(decoding: digits, as: UTF8.self), radix: 8)
+            {
+                bytes.append(code)
+                rest = rest.dropFirst(3)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -47,6 +47,53 @@ struct RealFileTests {
         try await body(folder)
     }
 
+    /// `/proc` stands for a network file system: its changes cause no events.
+    @Test("A link that moves to a file system without events is polled, until it moves back")
+    func movedToRemote() async throws {
+        try await withFolder { folder in
+            try folder.write("0", to: "local.yaml")
+            let link = folder.path("f.yaml")
+            func move(to target: String) throws {
+                #expect(symlink(target, folder.path("next")) == 0)
+                #expect(rename(folder.path("next"), link) == 0)
+            }
+            try move(to: folder.path("local.yaml"))
+            try await withWatcher(link, pace: WatchTiming()) { _ in
+                let version = try String(contentsOfFile: "/proc/version", encoding: .utf8)
+                try move(to: "/proc/version")
+                #expect(await reports.next() == ["polling"])
+                #expect(await reports.next() == ["applied \(version)"])
+                try folder.write("1", to: "local.yaml")
+                try move(to: folder.path("local.yaml"))
+                #expect(await reports.next() == ["applied 1"])
+                try folder.write("2", to: "local.yaml")
+                #expect(await reports.next() == ["applied 2"])
+            }
+        }
+    }
+
+    @Test(
+        "Changes are awaited on known local file systems only",
+        arguments: [
+            ("/etc/f", true), ("/", true), ("", true), ("/mnt/f", false), ("/mnt", false), ("/mntx/f", true),
+            ("/mnt/disk/f", true), ("/shared folder/f", false), ("/new/f", false), ("/over/f", false),
+            ("/block/f", true),
+        ]
+    )
+    func localTypes(path: String, isLocal: Bool) {
+        let mounts = """
+            22 1 0:20 / / rw,relatime shared:1 - btrfs /dev/sda1 rw
+            30 22 0:31 / /mnt rw - nfs4 server:/export rw
+            31 30 8:17 / /mnt/disk rw - ext4 /dev/sdb1 rw
+            32 22 0:40 / /shared\\040folder rw master:1 - prl_fs none rw
+            33 22 0:41 / /new rw - unheardof none rw
+            34 22 8:18 / /over rw - xfs /dev/sdc1 rw
+            35 34 0:42 / /over rw - fuse.sshfs user@host: rw
+            36 22 8:19 / /block rw - fuseblk /dev/sdd1 rw
+            """
+        #expect(LocalFileSystem.holds(path, mounts: mounts) == isLocal)
+    }
+
     @Test("A file that is moved into place is applied every time")
     func renamed() async throws {
         try await withFolder { folder in
