@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import FoundationEssentials
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
+import HTTPDNSTesting
 import ServerRig
 import Testing
 
@@ -132,6 +134,41 @@ struct DoHProviderAgainstBINDTests {
         let rig = try await ServerRig.shared()
         let provider = try provider(rig, url: rig.dohURLByAddress, bootstrap: [])
         #expect(try await ask(provider, "dual.test", .v4).v4 != nil)
+        await provider.shutdown()
+    }
+
+    @Test("A changed file of authorities is used by the provider that runs")
+    func changedAuthority() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        func write(_ source: String) throws {
+            try folder.replace("ca.pem", with: String(contentsOfFile: source, encoding: .utf8))
+        }
+        try write(rig.otherCertificateAuthorityFile)
+        let clock = ManualClock()
+        let roots = HTTPDNSTrust.Roots.file(folder.path("ca.pem"))
+        let provider = try HTTPDNSDoHProvider(
+            HTTPDNSDoHProvider.Configuration(
+                name: "bind",
+                url: rig.dohURL,
+                bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 1)]
+            ),
+            exchange: UpstreamTransportExchange(
+                trustRoots: roots,
+                threadName: "httpdns-doh",
+                maximumBodyOctets: 65_535,
+                time: clock
+            )
+        )
+        await #expect(throws: HTTPDNSProviderError.self) { try await ask(provider, "one.wild.test", .v4) }
+        try write(rig.certificateAuthorityFile)
+        // The file is checked once a second, and the result may be for later queries.
+        var answer: HTTPDNSProviderAnswer?
+        for _ in 0..<50 where answer == nil {
+            clock.advance(by: .seconds(2))
+            answer = try? await ask(provider, "one.wild.test", .v4)
+        }
+        #expect(answer?.v4 == .addresses([Self.wild], timeToLive: .seconds(60), canonicalName: nil))
         await provider.shutdown()
     }
 

@@ -5,9 +5,10 @@ internal import HTTPDNSCurl
 package import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// An exchange over a ``Transport`` that only one provider uses, so that user load cannot starve resolution.
+/// An exchange over a ``TrustedTransport`` that only one provider uses, so that user load cannot starve resolution. A changed file
+/// of authorities is read again.
 package struct UpstreamTransportExchange: UpstreamExchanging {
-    private let transport: Transport
+    private let transport: TrustedTransport
     private let maximumBodyOctets: Int
     private let readsRefusals: Bool
 
@@ -17,16 +18,18 @@ package struct UpstreamTransportExchange: UpstreamExchanging {
     ///   - maximumBodyOctets: The maximum length of a body, after decoding.
     ///   - readsRefusals: Whether bodies are also read at statuses other than 200, for vendors that describe their errors
     ///     there.
+    ///   - time: The clock of the checks for changed files.
     package init(
         trustRoots: HTTPDNSTrust.Roots,
         threadName: String,
         maximumBodyOctets: Int,
-        readsRefusals: Bool = false
+        readsRefusals: Bool = false,
+        time: any TimeSource = SystemTimeSource()
     ) {
         var configuration = TransportConfiguration()
         configuration.trustRoots = trustRoots
         configuration.threadName = threadName
-        transport = Transport(configuration)
+        transport = TrustedTransport(configuration, clock: time)
         self.maximumBodyOctets = maximumBodyOctets
         self.readsRefusals = readsRefusals
     }
