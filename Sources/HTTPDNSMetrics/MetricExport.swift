@@ -12,6 +12,8 @@ actor MetricExport {
     private let handles: MetricHandles
     private var exported = HTTPDNSResolver.Counters()
     private var exportedStatus: [MetricSeries: Double] = [:]
+    /// The series of meters in the last status.
+    private var exportedMeters: Set<MetricSeries> = []
 
     init(_ handles: MetricHandles) { self.handles = handles }
 
@@ -22,8 +24,12 @@ actor MetricExport {
         exported = counters
     }
 
-    /// Exports the status of the resolver; for its counters, the counts since the last time.
+    /// Exports the status of the resolver; for its counters, the counts since the last time. A meter that it no longer has,
+    /// such as that of a provider that a reload removed, becomes 0.
     func add(_ status: HTTPDNSResolver.Status) {
+        let meters = Set(status.readings.map(\.series).filter { $0.name.kind != .counter })
+        for series in exportedMeters.subtracting(meters) { handles.set(CounterReading(series: series, value: 0)) }
+        exportedMeters = meters
         for reading in status.readings {
             guard reading.series.name.kind == .counter else {
                 handles.set(reading)

@@ -79,6 +79,22 @@ struct ResolverMetricsTests {
         #expect(seconds.totalValue == Int64(4 * 3 * ProviderCount.allCases.count))
     }
 
+    @Test("The meter of a provider that a reload removed becomes 0")
+    func removedProvider() async throws {
+        resolver.held.withLock { $0.quarantined = ["old": true, "kept": true] }
+        let work = Task { await metrics.run() }
+        await time.sleepers(atLeast: 1)
+        let old = try backend.expectMeter("httpdns.provider.quarantined", [("httpdns.provider", "old")])
+        let kept = try backend.expectMeter("httpdns.provider.quarantined", [("httpdns.provider", "kept")])
+        #expect(old.lastValue == 1)
+        resolver.held.withLock { $0.quarantined = ["kept": true] }
+        time.advance(by: .seconds(10))
+        await time.sleepers(atLeast: 1)
+        #expect(old.lastValue == 0 && kept.lastValue == 1)
+        resolver.observation.end()
+        await work.value
+    }
+
     /// Never with the host.
     @Test("A lookup's duration is recorded with route, source, provider and failure")
     func durations() async throws {
