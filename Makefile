@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 
 # The folders that the format is checked in, as far as they are there.
-SWIFT_FOLDERS = $(wildcard Package.swift Sources Tests demo Examples Benchmarks Fuzz)
+SWIFT_FOLDERS = $(wildcard Package.swift Sources Tests Simulation demo Examples Benchmarks Fuzz)
 SHELL_SCRIPTS = $(shell grep -rlE '^#!.*bash' Scripts .ci) $(wildcard Scripts/servers/*.sh)
 
 # One heading per step, in bold on a terminal.
@@ -199,6 +199,14 @@ BENCH ?=
 bench: dependencies ## Measure all scenarios in one run, beside libcurl in C, AsyncHTTPClient and others (release build)
 	@Benchmarks/run $(BENCH)
 	@Benchmarks/run --scenario resolver --check
+
+# make simulate SEED=9 TRACE=1 plays one world again; FOR=600 goes on for ten minutes.
+SIMULATE = $(if $(SEED),--seed $(SEED)) $(if $(CALLS),--calls $(CALLS)) $(if $(WORLDS),--worlds $(WORLDS)) $(if $(FOR),--for $(FOR)) $(if $(TRACE),--trace)
+
+.PHONY: simulate
+simulate: build-dependencies ## Play worlds of hostile servers with the real client in virtual time (SEED, CALLS, WORLDS, FOR seconds, TRACE=1)
+	$(BUILD) -c release $(TRAITS) --product httpdns-simulate
+	.build/release/httpdns-simulate $(SIMULATE)
 
 .PHONY: fuzz
 fuzz: build-dependencies ## Feed the parsers with broken input

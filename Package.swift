@@ -300,6 +300,16 @@ let package = Package(
             path: "Benchmarks/Operations",
             swiftSettings: settings
         ),
+        .target(name: "CHTTPDNSSimulation", path: "Simulation/CSimulation"),
+        .executableTarget(
+            name: "httpdns-simulate",
+            dependencies: [
+                "CHTTPDNSSimulation", "HTTPDNS", "HTTPDNSCore", "HTTPDNSPrimitives", "HTTPDNSResponseCache",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            path: "Simulation/Program",
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "httpdns-linkage-probe",
             dependencies: ["HTTPDNS"],

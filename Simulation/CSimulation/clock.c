@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+// Time and random numbers.
+#define _GNU_SOURCE
+#include "model.h"
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t now;
+static uint64_t random_state;
+
+int64_t sim_now(void) { return now; }
+void sim_set_now(int64_t nanoseconds) { now = nanoseconds; }
+void sim_seed(uint64_t seed) { random_state = seed; }
+
+// 2027-01-15, and a machine that started 1,000 s before.
+static const int64_t wall_start = 1800000000000000000, monotonic_start = 1000000000000;
+
+static int64_t clock_value(clockid_t clock) {
+    return now + (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE ? wall_start : monotonic_start);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    if (!sim_is_running()) return (int)syscall(SYS_clock_gettime, clock, time);
+    int64_t value = clock_value(clock);
+    time->tv_sec = value / 1000000000;
+    time->tv_nsec = value % 1000000000;
+    return 0;
+}
+
+int gettimeofday(struct timeval *time, void *zone) {
+    if (!sim_is_running()) return (int)syscall(SYS_gettimeofday, time, zone);
+    int64_t value = clock_value(CLOCK_REALTIME);
+    time->tv_sec = value / 1000000000;
+    time->tv_usec = value % 1000000000 / 1000;
+    return 0;
+}
+
+time_t time(time_t *result) {
+    struct timespec value;
+    clock_gettime(CLOCK_REALTIME, &value);
+    if (result) *result = value.tv_sec;
+    return value.tv_sec;
+}
+
+// SplitMix64, as in the program (Draw.swift).
+static uint64_t next(void) {
+    uint64_t value = random_state += 0x9E3779B97F4A7C15;
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EB;
+    return value ^ (value >> 31);
+}
+
+void swift_stdlib_random(void *buffer, size_t count) {
+    unsigned char *bytes = buffer;
+    if (!sim_is_running()) {
+        while (count) {
+            long got = syscall(SYS_getrandom, bytes, count, 0);
+            if (got <= 0) continue;
+            bytes += got;
+            count -= (size_t)got;
+        }
+        return;
+    }
+    for (size_t i = 0; i < count; i += 8) {
+        uint64_t value = next();
+        for (size_t j = i; j < count && j < i + 8; j++, value >>= 8) bytes[j] = (unsigned char)value;
+    }
+}

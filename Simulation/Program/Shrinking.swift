@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+/// Returns the smallest world found that breaks the same rule: calls and changes are left out as long as it is broken.
+///
+/// Delta debugging: parts of half the size, then of a quarter, and so on to single ones. What a call draws depends on its number
+/// alone, so the others stay as they are.
+func shrink(_ world: World, _ variant: Variant, breaking rule: String, mostPlays: Int = 300) -> World {
+    var smallest = world
+    var plays = 0
+
+    func isBroken(_ candidate: World) -> Bool {
+        plays += 1
+        return play(candidate, variant).violations.contains { $0.rule == rule }
+    }
+
+    func shrink<Element>(_ path: WritableKeyPath<World, [Element]>) {
+        var size = (smallest[keyPath: path].count + 1) / 2
+        while size > 0, plays < mostPlays {
+            var start = 0
+            while start < smallest[keyPath: path].count, plays < mostPlays {
+                var candidate = smallest
+                let end = min(start + size, candidate[keyPath: path].count)
+                candidate[keyPath: path].removeSubrange(start..<end)
+                if isBroken(candidate) { smallest = candidate } else { start = end }
+            }
+            size = size == 1 ? 0 : (size + 1) / 2
+        }
+    }
+
+    shrink(\.events)
+    shrink(\.calls)
+    shrink(\.events)
+    return smallest
+}

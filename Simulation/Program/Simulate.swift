@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import Glibc
+
+struct Arguments {
+    var worlds = 20
+    var calls = 500
+    var seed: UInt64?
+    var seconds: Double?
+    var printsTrace = false
+
+    struct Mistake: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    init(_ words: [String]) throws {
+        var index = 1
+        func value() throws -> Double {
+            index += 1
+            guard index < words.count, let number = Double(words[index]), number >= 0 else {
+                throw Mistake(description: "\(words[index - 1]) takes a number")
+            }
+            return number
+        }
+        while index < words.count {
+            switch words[index] {
+            case "--worlds": worlds = Int(try value())
+            case "--calls": calls = Int(try value())
+            case "--seed": seed = UInt64(try value())
+            case "--for": seconds = try value()
+            case "--trace": printsTrace = true
+            default: throw Mistake(description: "unknown option \(words[index])")
+            }
+            index += 1
+        }
+    }
+}
+
+/// Plays the worlds that the arguments ask for.
+/// - Returns: Whether no rule was broken.
+func simulate(_ arguments: Arguments) -> Bool {
+    let start = ContinuousClock.now
+    var total = Outcome()
+    var calls = 0
+    var different = 0
+    var broken: [(UInt64, Variant, [Violation])] = []
+    let seeds = arguments.seed.map { $0...$0 } ?? 1...UInt64(max(1, arguments.worlds))
+    for seed in seeds {
+        let world = World(seed: seed, calls: arguments.calls)
+        let variants = [
+            Variant(order: .random(1)), Variant(order: .random(2)), Variant(order: .arrival),
+            Variant(order: .random(1), isObserved: true),
+        ]
+        var first: Outcome?
+        for variant in variants {
+            let outcome = play(world, variant, keepsTrace: arguments.printsTrace)
+            calls += world.calls.count
+            total.steps += outcome.steps
+            total.requests += outcome.requests
+            total.queries += outcome.queries
+            total.connections += outcome.connections
+            total.virtualSeconds += outcome.virtualSeconds
+            if !outcome.violations.isEmpty { broken.append((seed, variant, outcome.violations)) }
+            if arguments.printsTrace { outcome.trace.forEach { print($0) } }
+            if let first {
+                for (call, text) in first.calls where outcome.calls[call] != text {
+                    different += 1
+                    if different <= 8 {
+                        print("seed \(seed) (\(variant)): call \(call) \(outcome.calls[call] ?? "-"), else \(text)")
+                    }
+                }
+            } else {
+                first = outcome
+            }
+        }
+        if let seconds = arguments.seconds, (ContinuousClock.now - start) / .seconds(1) > seconds { break }
+    }
+    let took = (ContinuousClock.now - start) / .seconds(1)
+    print(
+        "\(calls) calls, \(total.requests) requests, \(total.connections) connections, \(total.queries) queries,",
+        "\(total.steps) steps, \(Int(total.virtualSeconds)) s of virtual time in \(Int(took * 10)) tenths of a second,",
+        "\(Int(Double(calls) / max(took, 0.001))) calls/s; \(different) outcomes differ between variants"
+    )
+    for (kind, count) in Stage.coverage.sorted(by: { $0.key < $1.key }) { print("  \(kind): \(count)") }
+    var reported: Set<String> = []
+    for (seed, variant, violations) in broken {
+        for violation in violations where reported.insert(violation.rule).inserted {
+            print("seed \(seed) (\(variant)): \(violation.rule): \(violation.facts)")
+            let world = shrink(World(seed: seed, calls: arguments.calls), variant, breaking: violation.rule)
+            print("  with \(world.calls.count) calls and \(world.events.count) changes, \(world.settings):")
+            for line in play(world, variant, keepsTrace: true).trace { print("  \(line)") }
+            print("  again: make simulate SEED=\(seed) CALLS=\(arguments.calls) TRACE=1")
+        }
+    }
+    print(broken.isEmpty ? "no rule was broken" : "\(broken.count) plays broke a rule")
+    return broken.isEmpty
+}

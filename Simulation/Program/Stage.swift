@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import CHTTPDNSSimulation
+internal import HTTPDNSCore
+internal import HTTPDNSPrimitives
+
+/// A broken invariant, with the facts that show it.
+struct Violation: Hashable {
+    var rule: String
+    var facts: String
+}
+
+/// The world while it runs: what its models did, and the rules that they can see broken.
+// Not Sendable by itself: the schedule lets one task or thread of the process run at a time.
+final class Stage {
+    let world: World
+    let seed: UInt64
+    /// The lines of the trace; only kept when somebody reads them.
+    private(set) var trace: [String] = []
+    let keepsTrace: Bool
+    private(set) var traceHash: UInt64 = 0xcbf2_9ce4_8422_2325
+    private(set) var violations: [Violation] = []
+    private var counts: [String: Int] = [:]
+    /// The number of times that each kind of thing happened, over all worlds of the process.
+    nonisolated(unsafe) static var coverage: [String: Int] = [:]
+
+    /// The owners of addresses, for the check of each request.
+    let owners: [HTTPDNSAddress: Int]
+    private let hostNumbers: [String: Int]
+    /// The latest time at which an answer for the name may still be used, by name and address.
+    var usableUntil: [Int: [HTTPDNSAddress: Int64]] = [:]
+    var callStarts: [Int: Int64] = [:]
+    /// Addresses that the policy refuses, with the time from which calls that start must keep to it.
+    var denied: [HTTPDNSAddress: Int64] = [:]
+    /// The target of the mapping of a name, with the time from which calls that start must keep to it.
+    var mapped: [Int: (address: HTTPDNSAddress, since: Int64)] = [:]
+    /// The time at which the switch was turned off; nil while it is on.
+    var switchedOff: Int64?
+    /// The time at which it was last turned on again.
+    var switchedOn: Int64 = -1
+    /// The calls that may get the stray bytes of a connection: they came after the request had left.
+    private(set) var strayCalls: Set<Int> = []
+    var staleLimit: Duration
+
+    struct Peer {
+        var address: HTTPDNSAddress
+        var buffer: [UInt8] = []
+        var requests = 0
+        var isOver = false
+        /// The arrival of bytes that no request asked for.
+        var strayAt: Int64?
+        /// Whether such bytes arrived after a request had left: over HTTP/1.1 no client can tell them from its response.
+        var isShifted = false
+    }
+
+    private var peers: [Int: Peer] = [:]
+    /// The connections on which bytes of a request that must not be repeated arrived, by its target.
+    private var postConnections: [String: Set<Int>] = [:]
+    var requestCount = 0
+    var queryCount = 0
+    var connectCount = 0
+
+    init(_ world: World, keepsTrace: Bool) {
+        self.world = world
+        seed = world.seed
+        self.keepsTrace = keepsTrace
+        staleLimit = world.settings.staleLimit
+        var owners: [HTTPDNSAddress: Int] = [:]
+        var hostNumbers: [String: Int] = [:]
+        for (index, name) in world.names.enumerated() {
+            hostNumbers[name.host] = index
+            for address in name.addresses { owners[address] = index }
+        }
+        self.owners = owners
+        self.hostNumbers = hostNumbers
+    }
+
+    // MARK: - Notes
+
+    func note(_ text: @autoclosure () -> String) {
+        let line = "\(schedule.elapsed) \(text())"
+        for byte in line.utf8 { traceHash = (traceHash ^ UInt64(byte)) &* 0x0100_0000_01b3 }
+        if keepsTrace { trace.append(line) }
+    }
+
+    func cover(_ kind: String) { Stage.coverage[kind, default: 0] += 1 }
+
+    func violate(_ rule: String, _ facts: String) {
+        note("VIOLATION \(rule): \(facts)")
+        violations.append(Violation(rule: rule, facts: facts))
+    }
+
+    /// The next number of a thing, from 0.
+    func next(_ thing: String) -> Int {
+        defer { counts[thing, default: 0] += 1 }
+        return counts[thing, default: 0]
+    }
+
+    // MARK: - Answers
+
+    /// Notes that an answer for the name was given now.
+    func answered(_ name: Int, _ addresses: [HTTPDNSAddress], lives: Duration) {
+        let until = schedule.elapsed &+ min(lives, .seconds(3600)).nanoseconds
+        for address in addresses {
+            usableUntil[name, default: [:]][address] = max(until, usableUntil[name]?[address] ?? 0)
+        }
+    }
+
+    // MARK: - Connections
+
+    func connecting(_ number: Int, _ address: HTTPDNSAddress?, port: Int) -> sim_connection_fate {
+        connectCount += 1
+        guard let address, let owner = owners[address] else {
+            violate("an address that no name has is never dialed", "\(String(describing: address)):\(port)")
+            return sim_connection_fate(fate: Int32(SIM_REFUSE), delay: 1000)
+        }
+        peers[number] = Peer(address: address)
+        let attempt = next("connect \(address)")
+        var draw = Draw(seed, "connect \(address) \(attempt)")
+        // An address is well or bad for some seconds, and then again.
+        var weather = Draw(seed, "weather \(address) \(schedule.elapsed / 3_000_000_000)")
+        let kind = weather.below(100)
+        var fate = SIM_ACCEPT
+        if kind < 8 { fate = SIM_REFUSE } else if kind < 14 { fate = SIM_DROP }
+        if draw.happens(2) { fate = SIM_REFUSE }
+        if draw.happens(2) { fate = SIM_DROP }
+        cover("connect \(["accepted", "refused", "dropped"][Int(fate)])")
+        note("connect \(number) to \(address) of n\(owner): \(fate)")
+        return sim_connection_fate(
+            fate: Int32(fate),
+            delay: draw.time(.microseconds(100), .milliseconds(8)).nanoseconds
+        )
+    }
+
+    func closed(_ number: Int) {
+        note("closed \(number)")
+        peers[number] = nil
+    }
+
+    func received(_ number: Int, _ bytes: UnsafeBufferPointer<UInt8>) {
+        guard var peer = peers[number] else { return }
+        peer.buffer += bytes
+        while let end = peer.buffer.firstRange(of: Array("\r\n\r\n".utf8)) {
+            let head = String(decoding: peer.buffer[..<end.lowerBound], as: UTF8.self)
+            let request = ReceivedRequest(head)
+            noteBytes(of: request, on: number)
+            guard peer.buffer.count - end.upperBound >= request.length else { break }
+            peer.buffer.removeFirst(end.upperBound + request.length)
+            peer.requests += 1
+            peers[number] = peer
+            serve(request, on: number)
+            peer = peers[number] ?? peer
+        }
+        peers[number] = peer
+    }
+
+    /// Notes the connection that the first bytes of a request arrived on.
+    private func noteBytes(of request: ReceivedRequest, on number: Int) {
+        guard request.method == "POST" else { return }
+        let (isNew, _) = postConnections[request.target, default: []].insert(number)
+        if isNew, postConnections[request.target, default: []].count > 1 {
+            violate("a POST that may have been sent is never sent again", "\(request.target) on connection \(number)")
+        }
+    }
+
+    private func serve(_ request: ReceivedRequest, on number: Int) {
+        guard let peer = peers[number] else { return }
+        // The client took such bytes for a response, and from then on each response for that of the next request.
+        if let strayAt = peer.strayAt, strayAt > sim_now() { peers[number]?.isShifted = true }
+        if peers[number]?.isShifted == true, let call = request.call { strayCalls.insert(call) }
+        guard !peer.isOver else { return }
+        requestCount += 1
+        note("request \(number) \(request.method) \(request.target) at \(peer.address)")
+        check(request, at: peer.address)
+        respond(to: request, on: number)
+    }
+
+    private func check(_ request: ReceivedRequest, at address: HTTPDNSAddress) {
+        guard let name = hostNumbers[request.host], let call = request.call else {
+            violate("each request is one of a call", "\(request.target) \(request.host)")
+            return
+        }
+        let facts = "call \(call) n\(name) at \(address), \(schedule.elapsed)"
+        let start = callStarts[call] ?? 0
+        if owners[address] != name {
+            violate("a request goes to an address of its name", facts)
+        }
+        if let since = denied[address], start > since {
+            violate("an address that the policy refuses gets no request", facts)
+        }
+        if let rule = mapped[name], start > max(rule.since, switchedOn), switchedOff == nil, rule.address != address {
+            violate("a call after a change of a mapping keeps to it", "\(facts), mapped to \(rule.address)")
+        }
+        if mapped[name]?.address != address, world.names[name].hasRoute {
+            let limit = (usableUntil[name]?[address] ?? -1)
+            let slack = max(staleLimit, .zero) + world.settings.stickiness + .seconds(1)
+            // A call may have got its answer at its start.
+            if limit < 0 || start > limit + slack.nanoseconds {
+                violate("an answer is not used after its life and the stale limit", "\(facts), usable until \(limit)")
+            }
+        }
+        if let secret = request.authorization, secret != "Bearer secret-\(name)" {
+            violate("a secret goes to its own origin only", "\(facts), \(secret)")
+        }
+        for cookie in request.cookies where cookie != "c\(name)=1" {
+            violate("a cookie goes to its own host only", "\(facts), \(cookie)")
+        }
+    }
+
+    // MARK: - Responses
+
+    private func respond(to request: ReceivedRequest, on number: Int) {
+        let attempt = next("response \(request.target)")
+        var draw = Draw(seed, "response \(request.target) \(attempt)")
+        var at = sim_now() + draw.time(.microseconds(100), .milliseconds(15)).nanoseconds
+        let body = "body of \(request.target)"
+        func push(_ text: String, kind: Int = SIM_BYTES) {
+            var text = text
+            text.withUTF8 { utf8 in
+                utf8.withMemoryRebound(to: CChar.self) {
+                    sim_push(Int32(number), at, $0.baseAddress, $0.count, Int32(kind))
+                }
+            }
+            at += draw.time(.microseconds(10), .microseconds(400)).nanoseconds
+        }
+        func end(_ kind: Int) {
+            push("", kind: kind)
+            peers[number]?.isOver = true
+        }
+        var fields = "Content-Type: text/plain\r\n"
+        if draw.happens(20), let name = hostNumbers[request.host] { fields += "Set-Cookie: c\(name)=1; Max-Age=5\r\n" }
+        if draw.happens(20) {
+            fields += draw.pick([
+                "Cache-Control: max-age=1\r\n", "Cache-Control: no-store\r\n", "Cache-Control: private\r\n",
+            ])
+        }
+        let fate = draw.below(1000)
+        switch fate {
+        case ..<12:
+            cover("response reset")
+            end(SIM_RESET)
+        case ..<20:
+            cover("response never")
+        case ..<30:
+            cover("response half a head")
+            push("HTTP/1.1 200 OK\r\nContent-Le")
+            end(draw.happens(50) ? SIM_END : SIM_RESET)
+        case ..<42:
+            cover("response cut")
+            push("HTTP/1.1 200 OK\r\n\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body.prefix(5))")
+            end(draw.happens(50) ? SIM_END : SIM_RESET)
+        case ..<50:
+            cover("response closed without one")
+            end(SIM_END)
+        case ..<90:
+            let status = draw.pick([
+                "503 Service Unavailable", "429 Too Many Requests", "502 Bad Gateway", "500 Internal Server Error",
+            ])
+            cover("response \(status.prefix(3))")
+            if draw.happens(30) { fields += "Retry-After: \(draw.below(2))\r\n" }
+            push("HTTP/1.1 \(status)\r\n\(fields)Content-Length: 5\r\n\r\nsorry")
+        case ..<150:
+            let status = draw.pick(["302 Found", "307 Temporary Redirect", "303 See Other"])
+            cover("response \(status.prefix(3))")
+            let target = "http://\(world.names[draw.below(world.names.count)].host)\(request.path)/\(request.depth + 1)"
+            push("HTTP/1.1 \(status)\r\n\(fields)Location: \(target)\r\nContent-Length: 0\r\n\r\n")
+        case ..<200:
+            cover("response chunked")
+            push("HTTP/1.1 200 OK\r\n\(fields)Transfer-Encoding: chunked\r\n\r\n")
+            for part in [body.prefix(4), body.dropFirst(4)] {
+                push("\(String(part.utf8.count, radix: 16))\r\n\(part)\r\n")
+                if draw.happens(10) { at += draw.time(.milliseconds(1), .seconds(2)).nanoseconds }
+            }
+            push("0\r\n\r\n")
+        case ..<240:
+            cover("response until the end")
+            push("HTTP/1.1 200 OK\r\n\(fields)Connection: close\r\n\r\n\(body)")
+            end(SIM_END)
+        case ..<260:
+            cover("response late")
+            at += draw.time(.milliseconds(100), .seconds(3)).nanoseconds
+            push("HTTP/1.1 200 OK\r\n\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        default:
+            cover("response 200")
+            push("HTTP/1.1 200 OK\r\n\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+            if draw.happens(5) {
+                cover("connection closed while idle")
+                at += draw.time(.zero, .milliseconds(50)).nanoseconds
+                end(SIM_END)
+            } else if draw.happens(1) {
+                cover("stray bytes")
+                at += draw.time(.zero, .milliseconds(5)).nanoseconds
+                peers[number]?.strayAt = at
+                push("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray")
+            }
+        }
+    }
+}
+
+/// A request as a server reads it.
+struct ReceivedRequest {
+    var method = ""
+    var target = ""
+    var host = ""
+    var length = 0
+    var authorization: String?
+    var cookies: [String] = []
+
+    init(_ head: String) {
+        let lines = head.split(separator: "\r\n", omittingEmptySubsequences: false)
+        let words = (lines.first ?? "").split(separator: " ")
+        if words.count == 3 {
+            method = String(words[0])
+            target = String(words[1])
+        }
+        for line in lines.dropFirst() {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            let value = line[line.index(after: colon)...].drop { $0 == " " }
+            switch line[..<colon].lowercased() {
+            case "host": host = String(value)
+            case "content-length": length = Int(value) ?? 0
+            case "authorization": authorization = String(value)
+            case "cookie": cookies += value.split(separator: ";").map { String($0.drop { $0 == " " }) }
+            default: break
+            }
+        }
+    }
+
+    private var parts: [Substring] { target.split(separator: "/") }
+    /// The number of the call, from a target such as `/a17/2`.
+    var call: Int? { parts.first.flatMap { Int($0.dropFirst()) } }
+    /// The number of redirects before this request.
+    var depth: Int { parts.count > 1 ? Int(parts[1]) ?? 0 : 0 }
+    /// The target without that number.
+    var path: String { "/" + (parts.first ?? "") }
+}

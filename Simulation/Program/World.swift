@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSPrimitives
+
+/// Everything that a seed decides before a world begins. What it leaves out, such as the response to a call, is drawn when it happens.
+struct World {
+    /// A name of the world, and the addresses that belong to it and to no other name.
+    struct Name {
+        var host: String
+        var addresses: [HTTPDNSAddress]
+        /// Whether providers know it; else it is in the system's name service alone.
+        var hasRoute: Bool
+    }
+
+    struct Call {
+        var number: Int
+        var start: Duration
+        var name: Int
+        var isPost: Bool
+        var hasSecret: Bool
+        var timeout: Duration?
+        var cancelAfter: Duration?
+    }
+
+    /// A change from outside while calls run.
+    enum Change {
+        case map(name: Int, address: Int)
+        case unmap(name: Int)
+        case switchOff
+        case switchOn
+        /// The policy refuses one address of a name from now on.
+        case deny(name: Int, address: Int)
+        case staleLimit(Duration)
+        case retireConnections
+    }
+
+    struct Event {
+        var at: Duration
+        var change: Change
+    }
+
+    struct Settings {
+        var loops = 1
+        var retries = false
+        var networkWait: Duration = .zero
+        var hedges = false
+        var ejects = false
+        var merges = false
+        var keepsCookies = false
+        var maximumPerHost: Int?
+        var staleLimit: Duration = .seconds(3600)
+        var stickiness: Duration = .seconds(30)
+        var systemFallback = false
+        var hasIPv6 = true
+        var cachesResponses = false
+    }
+
+    let seed: UInt64
+    var settings = Settings()
+    var names: [Name] = []
+    var calls: [Call] = []
+    var events: [Event] = []
+
+    init(seed: UInt64, calls callCount: Int) {
+        self.seed = seed
+        var draw = Draw(seed, "world")
+        settings.loops = draw.pick([1, 1, 2, 4])
+        settings.retries = draw.happens(60)
+        settings.networkWait = draw.happens(15) ? .seconds(2) : .zero
+        settings.hedges = draw.happens(30)
+        settings.ejects = draw.happens(30)
+        settings.merges = draw.happens(25)
+        settings.keepsCookies = draw.happens(40)
+        settings.maximumPerHost = draw.happens(40) ? 1 + draw.below(6) : nil
+        settings.staleLimit = draw.pick([.zero, .seconds(2), .seconds(3600)])
+        settings.stickiness = draw.pick([.zero, .seconds(1), .seconds(30)])
+        settings.systemFallback = draw.happens(50)
+        settings.hasIPv6 = draw.happens(50)
+        settings.cachesResponses = draw.happens(25)
+
+        let nameCount = 2 + draw.below(14)
+        for index in 0..<nameCount {
+            var addresses: [HTTPDNSAddress] = []
+            for last in 0..<4 {
+                addresses.append(
+                    draw.happens(25)
+                        ? v6Address(name: index, last: last)
+                        : HTTPDNSAddress(v4: 203, 0, 113, UInt8(index * 4 + last + 1))
+                )
+            }
+            names.append(Name(host: "n\(index).test", addresses: addresses, hasRoute: draw.happens(85)))
+        }
+        // Some worlds are busy, some have long pauses in which answers and connections get old.
+        let spacing: Duration = draw.pick([.microseconds(200), .milliseconds(2), .milliseconds(40), .milliseconds(400)])
+        var at = Duration.zero
+        for number in 0..<callCount {
+            var own = Draw(seed, "call \(number)")
+            at += own.time(.zero, spacing * 2)
+            calls.append(
+                Call(
+                    number: number,
+                    start: at,
+                    name: own.below(nameCount),
+                    isPost: own.happens(20),
+                    hasSecret: own.happens(30),
+                    timeout: own.happens(40) ? own.time(.milliseconds(2), .milliseconds(900)) : nil,
+                    cancelAfter: own.happens(6) ? own.time(.microseconds(50), .milliseconds(80)) : nil
+                )
+            )
+        }
+        for number in 0..<draw.below(8) {
+            var own = Draw(seed, "event \(number)")
+            let moment = own.time(.zero, at)
+            let name = own.below(nameCount)
+            let address = own.below(4)
+            switch own.below(7) {
+            case 0: events.append(Event(at: moment, change: .map(name: name, address: address)))
+            case 1:
+                events.append(Event(at: moment, change: .map(name: name, address: address)))
+                events.append(Event(at: moment + own.time(.zero, at), change: .unmap(name: name)))
+            case 2:
+                events.append(Event(at: moment, change: .switchOff))
+                events.append(Event(at: moment + own.time(.zero, at / 4), change: .switchOn))
+            case 3: events.append(Event(at: moment, change: .deny(name: name, address: address)))
+            case 4:
+                events.append(Event(at: moment, change: .staleLimit(own.pick([.zero, .seconds(5), .seconds(7200)]))))
+            default: events.append(Event(at: moment, change: .retireConnections))
+            }
+        }
+        events.sort { $0.at < $1.at }
+    }
+}
+
+/// A public address of the family 6.
+private func v6Address(name: Int, last: Int) -> HTTPDNSAddress {
+    let bytes: [UInt8] = [0x24, 0, 0xcb, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(name), 0, UInt8(last + 1)]
+    return HTTPDNSAddress(bytes: bytes) ?? .init(v4: 203, 0, 113, UInt8(name * 4 + last + 1))
+}

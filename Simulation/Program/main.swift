@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+// Plays worlds of hostile origins, providers and operators with the real client in virtual time, and looks for broken rules.
+//
+// usage: httpdns-simulate [--worlds N] [--calls N] [--seed N] [--for SECONDS] [--trace]
+
+internal import CHTTPDNSSimulation
+internal import Glibc
+@_spi(ExperimentalCustomExecutors) internal import _Concurrency
+
+_createExecutors(factory: ScheduleFactory.self)
+
+sim_fix_process(CommandLine.unsafeArgv)
+do {
+    exit(simulate(try Arguments(CommandLine.arguments)) ? 0 : 1)
+} catch {
+    let line = Array("httpdns-simulate: \(error)\n".utf8)
+    write(STDERR_FILENO, line, line.count)
+    exit(2)
+}
