@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCore
 internal import HTTPDNSCurl
 public import HTTPDNSPrimitives
 internal import HTTPTypes
@@ -396,7 +397,6 @@ enum BodyLength: Sendable {
         if decodes, let coding = fields[.contentEncoding], coding.lowercased() != "identity" { return nil }
         // Content-Length is ignored beside Transfer-Encoding (RFC 9112 section 6.3).
         guard !fields.contains(.transferEncoding) else { return nil }
-        // Repeated equal values count as one (RFC 9110 section 8.6).
-        return fields[values: .contentLength].first.flatMap { Int64($0) }
+        return fields.singleton(.contentLength).flatMap { Int64($0.value) }
     }
 }

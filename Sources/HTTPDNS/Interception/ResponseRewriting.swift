@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCore
 internal import HTTPTypes
 
 extension HTTPDNSClient {
@@ -63,7 +64,7 @@ extension HTTPDNSClient.Response {
     ) rethrows -> Bool {
         var fields = headerFields
         if let coding = fields[.contentEncoding], coding.lowercased() != "identity", !body.isDecoded { return false }
-        let hasContent = body.declaredLength != 0 || fields[.contentLength] == "0"
+        let hasContent = body.declaredLength != 0 || fields.singleton(.contentLength)?.value == "0"
         if hasContent { body = try change(body) }
         fields[.contentEncoding] = nil
         for name in HTTPField.Name.digests { fields[name] = nil }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCore
 public import HTTPDNSPrimitives
 internal import HTTPTypes
 
@@ -41,7 +42,7 @@ enum Charset: Hashable, Sendable {
 
     /// - Throws: ``HTTPDNSClientError`` with code `decodingFailed` for another charset.
     init(of fields: HTTPFields) throws(HTTPDNSClientError) {
-        guard let type = fields[.contentType], let name = MediaTypeText(type).charset else {
+        guard let type = fields.singleton(.contentType), let name = MediaTypeText(type.value).charset else {
             self = .utf8
             return
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
@@ -73,7 +74,7 @@ private enum ResponseExpectation {
             )
         }
         guard !types.isEmpty, !isEmpty, status != 204, status != 205, status != 304 else { return }
-        let found = fields[.contentType]
+        let found = fields.singleton(.contentType)?.value
         if let found, types.contains(where: { MediaTypeText(found).fits($0) }) { return }
         throw error(
             .unexpectedType,

@@ -309,7 +309,9 @@ final class ClockOffset: Sendable {
     /// - Returns: Whether a request signed now has another time than the refused one.
     func learn(from reply: UpstreamReply, signedAt: Int64) -> Bool {
         let now = clock.now() / 1000
-        guard let time = reply.headerFields[.date].flatMap({ HTTPDate.seconds($0, now: now) }) else { return false }
+        guard let date = reply.headerFields.singleton(.date), let time = HTTPDate.seconds(date.value, now: now) else {
+            return false
+        }
         let difference = time - now
         offset.withLock { $0 = abs(difference) < Self.tolerance ? 0 : difference }
         return abs(seconds() - signedAt) >= Self.tolerance

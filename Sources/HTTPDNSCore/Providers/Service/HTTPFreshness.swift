@@ -17,7 +17,7 @@ struct HTTPFreshness: Hashable {
     /// Reads `Age` and `Cache-Control`. An age that is not a number of seconds is ignored (RFC 9111 section 5.1). The first of
     /// several ages and the least of several `max-age` count.
     init(_ fields: HTTPFields) {
-        let firstAge = fields[.age]?.split(separator: ",", omittingEmptySubsequences: false).first
+        let firstAge = fields.singleton(.age)?.value.split(separator: ",", omittingEmptySubsequences: false).first
         age = firstAge.flatMap { Self.seconds(Self.trimmed($0.utf8)) } ?? 0
         maximumAge = Self.directives(in: fields[.cacheControl] ?? "")
             .compactMap(Self.maximumAge(in:))

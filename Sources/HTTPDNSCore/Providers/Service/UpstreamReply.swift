@@ -165,7 +165,8 @@ extension UpstreamReply {
 
     /// The media type without its parameters, in lower case; `nil` without a Content-Type.
     var mediaType: String? {
-        headerFields[.contentType].map { field -> String in
+        headerFields.singleton(.contentType).map { field -> String in
+            let field = field.value
             if Self.namedMediaTypes.contains(field) { return field }
             return field.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
         }
