@@ -133,8 +133,8 @@ extension HTTPDNSClient.Request {
         public var timeout = HTTPDNSClient.TimeLimit.inherited
         /// The allowed address families; nil means the client's.
         public var families: HTTPDNSAddress.Families?
-        /// The value of the Host field instead of the URL's own: a host with an optional port. It does not follow a
-        /// redirect.
+        /// The value of the Host field instead of the URL's own: a host with an optional port. A redirect within
+        /// the origin keeps it, as in curl; one to another origin does not.
         public var hostHeader: String?
         /// The fields of ``HTTPDNSClient/Configuration/headers`` and of the computed ones that are left out of this
         /// request. With `Accept` in it, the `Accept: */*` of requests without such a field is left out, too.

@@ -17,7 +17,7 @@ struct RedirectedRequest {
     /// - Parameters:
     ///   - request: The redirected request.
     ///   - base: The URL of the response.
-    ///   - location: The value of the field.
+    ///   - location: The value of the field as a URI reference.
     /// - Throws: ``HTTPDNSClientError`` with code `redirectRefused`, or `invalidURL` for user information that cannot be
     ///   sent.
     init(
@@ -84,8 +84,8 @@ struct RedirectedRequest {
         // The credential is for the origin of the request's URL.
         if changesOrigin, !next.options.credential.isNever { next.options.credential = .inherited }
         next.removePropertiesOfHop()
-        // It names the virtual host of one hop.
-        next.options.hostHeader = nil
+        // It names a virtual host of the origin.
+        if changesOrigin { next.options.hostHeader = nil }
         if let targets = next.options.addresses.targets, !RedirectedRequest.holds(targets, from: base, to: target) {
             next.options.addresses = .automatic
         }
