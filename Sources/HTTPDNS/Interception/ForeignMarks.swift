@@ -112,18 +112,18 @@ extension HTTPDNSClient.ForeignMarks {
 
         private static func remove(_ element: String, from name: HTTPField.Name, of fields: inout HTTPFields) -> Bool {
             var isFound = false
-            var values: [String] = []
-            for value in fields[values: name] {
-                let elements = value.listElements
+            var kept: [HTTPField] = []
+            for field in fields[fields: name] {
+                let elements = field.value.listElements
                 let others = elements.filter { $0.lowercased() != element }
                 isFound = isFound || others.count < elements.count
                 if others.count == elements.count {
-                    values.append(value)
+                    kept.append(field)
                 } else if !others.isEmpty {
-                    values.append(others.joined(separator: ", "))
+                    kept.append(HTTPField(name: field.name, value: others.joined(separator: ", ")))
                 }
             }
-            if isFound { fields[values: name] = values }
+            if isFound { fields[fields: name] = kept }
             return isFound
         }
     }

@@ -121,15 +121,14 @@ extension Pipeline {
         return response
     }
 
-    /// Returns the value of the `Location` field. Fields with the same value count as one.
+    /// Returns the value of the `Location` field as a URI reference.
     private func soleLocation(
         of response: HTTPDNSClient.Response,
         _ status: RedirectStatus,
         at base: ParsedURL
     ) throws(HTTPDNSClientError) -> String? {
-        let values = response.headerFields[values: .location]
-        guard values.allSatisfy({ $0 == values.first }) else { throw .differingLocations(base, status) }
-        return values.first
+        guard !response.headerFields.contradicts(.location) else { throw .differingLocations(base, status) }
+        return response.headerFields.singleton(.location)?.uriReference
     }
 
     /// Returns the URL of the response: a network interceptor may have sent another request than it received.

@@ -55,8 +55,10 @@ enum ResponseHeadParser {
                 if isSpace(line[line.startIndex]) {
                     // An obsolete folded line continues the value before it (RFC 9112 section 5.2).
                     guard let last = fields.indices.last else { continue }
-                    let value = fields[last].value + " " + text(trimmed(line))
-                    fields[last] = HTTPField(name: fields[last].name, value: value)
+                    var value = fields[last].withUnsafeBytesOfValue { Array($0) }
+                    value.append(UInt8(ascii: " "))
+                    value += trimmed(line)
+                    fields[last] = HTTPField(name: fields[last].name, lenientValue: value)
                     continue
                 }
                 guard let colon = line.firstIndex(of: UInt8(ascii: ":")), let name = FieldNames.name(line[..<colon])

@@ -50,10 +50,13 @@ struct ResponseHeadParserTests {
 
     @Test("Bytes outside ASCII in a value survive")
     func latin() throws {
-        let bytes = Array("HTTP/1.1 200 OK\r\nX-Name: ".utf8) + [0xe9] + Array("\r\n\r\n".utf8)
+        let bytes =
+            Array("HTTP/1.1 200 OK\r\nX-Folded: ".utf8) + [0xe4] + Array("\r\n ".utf8) + [0xf6]
+            + Array("\r\nX-Name: ".utf8) + [0xe9] + Array("\r\n\r\n".utf8)
         let (head, _) = try ResponseHead.received(bytes)
         let field = try #require(head.headerFields.first { $0.name.canonicalName == "x-name" })
         #expect(field.withUnsafeBytesOfValue { Array($0) } == [0xe9])
+        #expect(head.headerFields.first?.withUnsafeBytesOfValue { Array($0) } == [0xe4, 0x20, 0xf6])
     }
 
     @Test(

@@ -45,6 +45,30 @@ struct RedirectLimitsTests {
         }
     }
 
+    @Test(
+        "A Location leads to the resource that its bytes name",
+        arguments: [
+            ("/caf\u{e9}?x=\u{e4}", "https://one.test/caf%E9?x=%E4"),
+            ("https://one.test/\u{ff}", "https://one.test/%FF"),
+            ("b\u{c3}", "https://one.test/b%C3"), ("/\u{c3}\u{a9}\u{e9}", "https://one.test/%C3%A9%E9"),
+            ("https://k\u{f6}ln.test/", nil),
+        ]
+    )
+    func bytes(latin1: String, url: String?) async throws {
+        let wire = ScriptedWire { request, number in
+            guard number == 0 else { return .ok(from: request) }
+            var answer = HopAnswer.redirect(302, to: "/", from: request)
+            let bytes = latin1.unicodeScalars.map { UInt8($0.value) }
+            answer.head.headerFields[fields: .location] = [HTTPField(name: .location, lenientValue: bytes)]
+            return answer
+        }
+        let rig = try Rig(wire: wire)
+        let error = await clientError { try await rig.client.get("https://one.test/") }
+        #expect(error?.code == (url == nil ? .redirectRefused : nil))
+        let targets = rig.wire.requests.dropFirst().map { $0.url.description.uppercased() }
+        #expect(targets == (url.map { [$0.uppercased()] } ?? []))
+    }
+
     @Test("A redirect to a request of the same call is a loop, whatever its fragment")
     func loop() async throws {
         let wire = ScriptedWire { request, number in
