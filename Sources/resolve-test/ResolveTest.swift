@@ -12,11 +12,15 @@ struct ResolveTest {
         // libcurl leaves SIGPIPE to the program (CURLOPT_NOSIGNAL): a server that closes a connection must not end it.
         _ = Interruption.inheritsIgnoredBrokenPipe
         let interruption = Interruption()
-        let arguments = Array(CommandLine.arguments.dropFirst())
-        var invocation = Invocation(arguments: arguments, console: console, interruption: interruption)
-        invocation.unreadable = (1..<max(1, Int(CommandLine.argc))).first { index in
-            CommandLine.unsafeArgv[index].map { String(validatingCString: $0) == nil } ?? false
-        }
+        let given = RawText.arguments(
+            (1..<max(1, Int(CommandLine.argc))).map { index in
+                CommandLine.unsafeArgv[index].map {
+                    UnsafeBufferPointer(start: $0, count: strlen($0)).map { UInt8(bitPattern: $0) }
+                } ?? []
+            }
+        )
+        var invocation = Invocation(arguments: given.texts, console: console, interruption: interruption)
+        invocation.unreadable = given.unreadable
         let work = Task { [invocation] in await invocation.run() }
         interruption.cancelOnSignal(work)
         let status = await work.value

@@ -85,13 +85,15 @@ extension CurlOptions {
 
     private func addFields(to request: inout HTTPDNSClient.Request) {
         func add(_ name: HTTPField.Name, _ value: String) {
-            if !request.headerFields.contains(name) { request.headerFields[name] = value }
+            if !request.headerFields.contains(name) {
+                request.headerFields.append(HTTPField(name: name, value: RawText.bytes(value)))
+            }
         }
         // An empty value means no such field, which the client sends in no case.
         if let userAgent, !userAgent.isEmpty { add(.userAgent, userAgent) }
         if let referer, !referer.isEmpty { add(.referer, referer) }
         if !cookies.isEmpty {
-            request.headerFields.append(HTTPField(name: .cookie, value: cookies.joined(separator: "; ")))
+            request.headerFields.append(HTTPField(name: .cookie, value: RawText.bytes(cookies.joined(separator: "; "))))
         }
         // As in curl: a number alone is the first byte.
         if let range { add(.range, "bytes=\(range)\(range.allSatisfy(\.isNumber) ? "-" : "")") }

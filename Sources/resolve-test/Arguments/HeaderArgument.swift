@@ -19,7 +19,9 @@ struct HeaderArgument: Sendable {
                 try add(text)
                 continue
             }
-            let lines = try InputFile.text(text.dropFirst(), option: "-H @").split(whereSeparator: \.isNewline)
+            let lines = RawText.text(try InputFile.bytes(text.dropFirst(), option: "-H @")).split(
+                whereSeparator: \.isNewline
+            )
             for line in lines { try add(String(line)) }
         }
     }
@@ -60,7 +62,7 @@ struct HeaderArgument: Sendable {
             return
         }
         guard name.canonicalName == "host" else {
-            fields.append(HTTPField(name: name, value: value))
+            fields.append(HTTPField(name: name, value: RawText.bytes(value)))
             return
         }
         guard hostHeader == nil, !value.isEmpty else {

@@ -3,6 +3,7 @@
 
 internal import ArgumentParser
 internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 internal import HTTPDNSResponseCache
 internal import HTTPDNSTrafficMonitor
@@ -243,7 +244,7 @@ struct FetchCommand: Subcommand {
             throw error
         }
         try write(heads: call.exchanges.earlierHeads.joined() + HeadText.text(response), of: call, on: console)
-        let length = response.headerFields[.contentLength].flatMap { Int($0) }
+        let length = response.headerFields.singleton(.contentLength).flatMap { Int($0.value) }
         var progress = DownloadProgress(
             on: console.standardError,
             expected: length,
@@ -251,10 +252,10 @@ struct FetchCommand: Subcommand {
                 && console.movesCursor(on: console.standardError)
         )
         let status = response.status.code
-        let isRefused = curl.refusal(of: status, location: response.headerFields[.location]) != nil
+        let isRefused = curl.refusal(of: status, location: response.headerFields.singleton(.location)?.value) != nil
         let isWritten =
             !curl.isHead && !isRefused && writes(status)
-            && call.body.takes(status, contentRange: response.headerFields[.contentRange])
+            && call.body.takes(status, contentRange: response.headerFields.singleton(.contentRange)?.value)
         func note(_ total: Duration) {
             outcome.take(response, received: received, total: total, call.request, call.exchanges, call.settings)
             noteRecord()
@@ -286,12 +287,12 @@ struct FetchCommand: Subcommand {
 
     /// Writes status and header fields to the places of `-D` and `-i`.
     private func write(heads: String, of call: Call, on console: Console) throws(CommandFailure) {
-        try call.heads?.write(Array(heads.utf8))
+        try call.heads?.write(RawText.bytes(heads))
         guard showsHead, !common.output.isJSON else { return }
         if call.body.path == nil {
             try console.standardOutput.write(heads)
         } else {
-            try call.destination.write(Array(heads.utf8))
+            try call.destination.write(RawText.bytes(heads))
         }
     }
 

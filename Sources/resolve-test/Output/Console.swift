@@ -74,9 +74,10 @@ struct StandardStream: Sendable {
         return isTerminal && ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 ? size : nil
     }
 
-    /// Writes text, with the same errors as for bytes.
+    /// Writes text, with the same errors as for bytes. A terminal gets no bytes that are not UTF-8: it might obey them.
     func write(_ text: String) throws(CommandFailure) {
-        try write(Array(text.utf8))
+        let bytes = RawText.bytes(text)
+        try write(RawText.isRaw(text) && isTerminal ? Array(String(decoding: bytes, as: UTF8.self).utf8) : bytes)
     }
 
     /// Writes text about the run to standard error; failures are ignored, because there is no other output for them.

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
@@ -122,7 +123,7 @@ extension WriteOut.Values {
         self["http_code"] = .status(record.status)
         self["response_code"] = .status(record.status)
         self["http_version"] = .text(Self.text(record.version))
-        self["content_type"] = .text(record.headerFields[.contentType])
+        self["content_type"] = .text(record.headerFields.singleton(.contentType).map { RawText.text($0) })
         self["num_headers"] = .integer(record.headerFields.count)
         self["num_redirects"] = .integer(recorder.redirectCount)
         self["num_connects"] = .integer(recorder.connectionCount)
@@ -136,8 +137,8 @@ extension WriteOut.Values {
         self["remote_port"] = .integer(Int(exchange.remote.port))
         let trust = settings.configuration.trust(forHost: exchange.request.serverName ?? "")
         self["ssl_verify_result"] = .integer(exchange.tls == nil || trust.verification == .chainAndName ? 0 : 1)
-        if (301...308).contains(record.status), let location = record.headerFields[.location],
-            let target = try? ParsedURL(url).following(location)
+        if (301...308).contains(record.status), let location = record.headerFields.singleton(.location),
+            let target = try? ParsedURL(url).following(location.uriReference)
         {
             self["redirect_url"] = .text(target.description)
         }

@@ -86,7 +86,8 @@ struct WriteOut: Sendable {
             switch piece {
             case .text(let own): text = own
             case .header(let name):
-                text = values.headerFields.first { $0.name == name.lowercased() }?.values.first ?? ""
+                let field = values.headerFields.first { $0.name == name.lowercased() }?.values.first
+                text = field.map { RawText.text($0) } ?? ""
             case .variable("stderr"), .variable("stdout"):
                 if case .variable(let name) = piece { isError = name == "stderr" }
                 text = ""
@@ -130,7 +131,7 @@ extension WriteOut {
 
         private(set) var values: [String: Value] = [:]
         /// The header fields, with their names in lower case, in the order of their first appearance.
-        private(set) var headerFields: [(name: String, values: [String])] = []
+        private(set) var headerFields: [(name: String, values: [HTTPField])] = []
         private(set) var hasFailed = false
 
         /// Creates the values of a call without a response.
@@ -176,9 +177,9 @@ extension WriteOut {
             for field in fields {
                 let name = field.name.canonicalName
                 if let index = headerFields.firstIndex(where: { $0.name == name }) {
-                    headerFields[index].values.append(field.value)
+                    headerFields[index].values.append(field)
                 } else {
-                    headerFields.append((name, [field.value]))
+                    headerFields.append((name, [field]))
                 }
             }
         }
@@ -213,9 +214,16 @@ extension WriteOut {
         }
 
         var headerJSON: JSONValue {
-            .object(
-                Dictionary(uniqueKeysWithValues: headerFields.map { ($0.name, .array($0.values.map(JSONValue.text))) })
-            )
+            var members: [String: JSONValue] = [:]
+            var latin1: [JSONValue] = []
+            for (name, fields) in headerFields {
+                let values = fields.map { RawText.json($0) }
+                members[name] = .array(values.map { .text($0.text) })
+                if values.contains(where: \.isLatin1) { latin1.append(.text(name)) }
+            }
+            // No field has such a name.
+            if !latin1.isEmpty { members[":latin1"] = .array(latin1) }
+            return .object(members)
         }
     }
 }

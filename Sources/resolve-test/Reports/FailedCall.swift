@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
@@ -66,7 +67,10 @@ extension FetchReport.Hop {
         // The first URL is the user's own. The others are those of servers.
         if index > 0 { rewrite.redactURLs() }
         let isLast = index == call.record.hops.count - 1
-        let next = isLast ? details.response?.headerFields[.location] : call.details.hops[index + 1].request.url
+        let next =
+            isLast
+            ? details.response?.headerFields.singleton(.location)?.uriReference
+            : call.details.hops[index + 1].request.url
         let isRedirect = hop.status.map { [301, 302, 303, 307, 308].contains($0.code) } ?? false
         let trust = settings.configuration.trust(forHost: rewrite.serverName ?? rewrite.urlHost)
         let resolve = hop.resolve ?? (rewrite.isUnresolved ? nil : rewrite.resolution.elapsed)
@@ -78,7 +82,7 @@ extension FetchReport.Hop {
             version: hop.version?.description ?? "",
             tls: hop.tls,
             status: hop.status?.code ?? 0,
-            contentType: isLast ? details.response?.headerFields[.contentType] : nil,
+            contentType: isLast ? details.response?.headerFields.singleton(.contentType)?.value : nil,
             location: isRedirect ? next.map(RewriteView.redacted) : nil,
             resolve: resolve,
             timings: hop.timings

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSTrafficMonitor
 internal import HTTPTypes
@@ -44,7 +45,7 @@ struct FetchReport {
     /// From the call until the last byte, resolving included.
     var total: Duration
     /// Header fields, with `--include`.
-    var headerFields: [(name: String, value: String)]?
+    var headerFields: HTTPFields?
     var providerKinds: [String: String]
     /// The status of the response, also of one without a hop.
     var status = 0
@@ -71,7 +72,12 @@ struct FetchReport {
         let common: [String: JSONValue] = [
             "bodyBytes": .integer(bodyBytes), "cache": cache?.json ?? .null, "hops": .array(hops.map(json)),
             "headerFields": headerFields.map { fields in
-                .array(fields.map { .array([.text($0.name), .text($0.value)]) })
+                .array(
+                    fields.map { field in
+                        let (text, isLatin1) = RawText.json(field)
+                        return .array([.text(field.name.rawName), .text(text)] + (isLatin1 ? [.text("latin1")] : []))
+                    }
+                )
             } ?? .null,
         ]
         guard let hop = hops.last else {
@@ -273,7 +279,7 @@ extension FetchReport {
                     version: exchange.version.description,
                     tls: exchange.tls,
                     status: exchange.status.code,
-                    contentType: isLast ? response.headerFields[.contentType] : nil,
+                    contentType: isLast ? response.headerFields.singleton(.contentType)?.value : nil,
                     location: isRedirect ? Self.location(response, index) : nil,
                     droppedFields: exchange.droppedFields.map(\.rawName),
                     resolve: exchange.resolve,
@@ -286,13 +292,16 @@ extension FetchReport {
             bodyBytes: summary?.bodyBytes ?? received,
             wireBytes: summary?.wireBytes ?? received,
             total: total,
-            headerFields: includesHead ? response.headerFields.map { ($0.name.rawName, $0.value) } : nil,
+            headerFields: includesHead ? response.headerFields : nil,
             providerKinds: settings.providerKinds,
             status: response.status.code,
             cache: response.cacheSource.map { source in
-                CacheView(source: source.description, age: response.headerFields[.age].flatMap { Int($0) })
+                CacheView(
+                    source: source.description,
+                    age: response.headerFields.singleton(.age).flatMap { Int($0.value) }
+                )
             },
-            contentRange: response.headerFields[.contentRange]
+            contentRange: response.headerFields.singleton(.contentRange)?.value
         )
     }
 }
@@ -301,7 +310,10 @@ extension FetchReport {
     /// Returns the redirect target of a hop: for all but the last one the URL of the next hop.
     private static func location(_ response: HTTPDNSClient.Response, _ index: Int) -> String? {
         let isLast = index == response.exchanges.count - 1
-        let target = isLast ? response.headerFields[.location] : response.exchanges[index + 1].request.originalURL
+        let target =
+            isLast
+            ? response.headerFields.singleton(.location)?.uriReference
+            : response.exchanges[index + 1].request.originalURL
         return target.map(RewriteView.redacted)
     }
 }
@@ -312,7 +324,7 @@ enum HeadText {
         let phrase = response.version == .http2 ? "" : response.status.reasonPhrase
         let lines =
             ["\(response.version) \(response.status.code) \(phrase)".trimmingTrailingBlanks()]
-            + response.headerFields.map { "\(name($0.name, response.version)): \($0.value)" }
+            + response.headerFields.map { "\(name($0.name, response.version)): \(RawText.text($0))" }
         return lines.map { PrintableText.line($0) + "\n" }.joined() + "\n"
     }
 }

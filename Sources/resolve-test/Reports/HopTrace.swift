@@ -76,7 +76,7 @@ enum HopTrace {
 
     private static func fields(_ fields: HTTPFields, _ hop: HTTPDNSClient.TrafficMonitor.Hop) -> [String] {
         let version: HTTPDNSClient.HTTPVersion = isHTTP2(hop) ? .http2 : .http11
-        return fields.map { "\(HeadText.name($0.name, version)): \($0.value)" }
+        return fields.map { "\(HeadText.name($0.name, version)): \(RawText.text($0))" }
     }
 
     private static func isHTTP2(_ hop: HTTPDNSClient.TrafficMonitor.Hop) -> Bool {
