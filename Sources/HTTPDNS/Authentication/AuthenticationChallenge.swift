@@ -5,14 +5,18 @@ internal import HTTPTypes
 
 /// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110 section 11.3).
 ///
-/// Challenges are untrusted input: their number, and the number of their parameters, are bounded.
+/// Challenges are untrusted input: their number, and the number of their parameters, are bounded. Devices send many that are
+/// not of the grammar. Such text is read as curl reads it: values without quotes may contain spaces, the commas between
+/// parameters and the last quote may be missing, the last of several parameters of a name counts, and a parameter that cannot
+/// be read is left out.
 struct AuthenticationChallenge: Hashable, Sendable {
     /// The scheme in lower case.
     let scheme: String
     /// The text after the scheme in the form token68, such as the token of Negotiate; nil for parameters.
     var token68: String?
-    /// The parameters by their name in lower case, without quotes and escapes.
-    var parameters: [String: String] = [:]
+    /// The bytes of the parameters by their name in lower case, without quotes and escapes. They have no defined charset, and a
+    /// server compares them byte by byte.
+    var parameters: [String: [UInt8]] = [:]
 
     /// The most bytes that are read of all fields together.
     static let maximumBytes = 16 * 1024
@@ -23,13 +27,13 @@ struct AuthenticationChallenge: Hashable, Sendable {
 
     /// Returns the challenges of a response, in their order.
     ///
-    /// A challenge that cannot be read, or that has a parameter twice, is left out, and so is the rest of its field where
-    /// the next challenge cannot be found. Challenges beyond the limits are left out.
+    /// Challenges beyond the limits, and those with more parameters, are left out.
     static func all(in fields: HTTPFields, _ name: HTTPField.Name) -> [AuthenticationChallenge] {
         var left = maximumBytes
         var challenges: [AuthenticationChallenge] = []
-        for value in fields[values: name] {
-            left -= value.utf8.count
+        for field in fields[fields: name] {
+            let value = field.withUnsafeBytesOfValue { Array($0) }
+            left -= value.count
             guard left >= 0, challenges.count < maximumChallenges else { break }
             challenges += all(in: value).prefix(maximumChallenges - challenges.count)
         }
@@ -37,47 +41,49 @@ struct AuthenticationChallenge: Hashable, Sendable {
     }
 
     /// Returns the challenges of one field's value.
-    static func all(in value: String) -> [AuthenticationChallenge] {
-        guard value.utf8.count <= maximumBytes else { return [] }
+    static func all(in value: [UInt8]) -> [AuthenticationChallenge] {
+        guard value.count <= maximumBytes else { return [] }
         var scan = AuthenticationFieldScan(value)
         var challenges: [AuthenticationChallenge] = []
         while scan.skipSeparators(), challenges.count < maximumChallenges {
-            guard let scheme = scan.token() else { return challenges }
-            if let challenge = challenge(of: scheme, &scan) { challenges.append(challenge) }
-            guard !scan.isBroken else { return challenges }
+            // A scheme ends with a space: `a=b` begins no challenge.
+            guard let scheme = scan.token(), scan.skipSpaces() > 0 || scan.isAtSeparator else {
+                scan.skipElement()
+                continue
+            }
+            var challenge = AuthenticationChallenge(scheme: scheme.asciiLowercased)
+            // `realm=` of a Digest challenge is an empty parameter.
+            if challenge.scheme != "digest" { challenge.token68 = scan.token68() }
+            if challenge.token68 == nil {
+                guard let parameters = scan.parameters(upTo: maximumParameters) else { continue }
+                challenge.parameters = parameters
+            }
+            challenges.append(challenge)
         }
         return challenges
     }
 
-    /// Reads what follows a scheme.
-    /// - Returns: Nil for a challenge that must not be used.
-    private static func challenge(of scheme: String, _ scan: inout AuthenticationFieldScan)
-        -> AuthenticationChallenge?
-    {
-        var challenge = AuthenticationChallenge(scheme: scheme.asciiLowercased)
-        guard scan.skipSpaces() > 0 || scan.isAtSeparator else {
-            // A scheme ends with a space: `a=b` begins no challenge.
-            scan.isBroken = true
-            return nil
-        }
-        if let token68 = scan.token68() {
-            challenge.token68 = token68
-            return challenge
-        }
-        guard let parameters = scan.parameters(upTo: maximumParameters) else { return nil }
-        challenge.parameters = parameters
-        return challenge
+    /// Returns the parameters of `Authentication-Info` or `Proxy-Authentication-Info` fields (RFC 9110 section 11.6.3), by
+    /// their names in lower case; none for a text that is not of the grammar: a proof in it would be compared with ours.
+    static func information(in fields: HTTPFields, _ name: HTTPField.Name) -> [String: [UInt8]] {
+        // Without a copy of the fields of nearly all responses.
+        guard fields.contains(name) else { return [:] }
+        let values = fields[fields: name].map { $0.withUnsafeBytesOfValue { Array($0) } }
+        return information(in: Array(values.joined(separator: [UInt8(ascii: ",")])))
     }
 
-    /// Returns the parameters of an `Authentication-Info` or `Proxy-Authentication-Info` field (RFC 9110 section 11.6.3),
-    /// by their names in lower case; none for a field that cannot be read.
-    static func information(in value: String) -> [String: String] {
-        guard value.utf8.count <= maximumBytes else { return [:] }
+    static func information(in value: [UInt8]) -> [String: [UInt8]] {
+        guard value.count <= maximumBytes else { return [:] }
         var scan = AuthenticationFieldScan(value)
-        guard let parameters = scan.parameters(upTo: maximumParameters), !scan.isBroken, !scan.skipSeparators() else {
+        guard let parameters = scan.parameters(upTo: maximumParameters), scan.isStrict, !scan.skipSeparators() else {
             return [:]
         }
         return parameters
+    }
+
+    /// Returns a parameter whose values are words in ASCII, in lower case.
+    func word(_ name: String) -> String? {
+        parameters[name].map { String(decoding: $0, as: UTF8.self).asciiLowercased }
     }
 }
 
@@ -85,10 +91,10 @@ struct AuthenticationChallenge: Hashable, Sendable {
 struct AuthenticationFieldScan {
     private let bytes: [UInt8]
     private var index = 0
-    /// Whether the text from here on cannot be read.
-    var isBroken = false
+    /// Whether all text so far was of the grammar.
+    private(set) var isStrict = true
 
-    init(_ value: String) { bytes = Array(value.utf8) }
+    init(_ value: [UInt8]) { bytes = value }
 
     private var byte: UInt8? { index < bytes.count ? bytes[index] : nil }
 
@@ -109,6 +115,12 @@ struct AuthenticationFieldScan {
     mutating func skipSeparators() -> Bool {
         while let byte, byte == 0x20 || byte == 0x09 || byte == UInt8(ascii: ",") { index += 1 }
         return byte != nil
+    }
+
+    /// Skips text that cannot be read, up to the next comma.
+    mutating func skipElement() {
+        isStrict = false
+        while !isAtSeparator { index += 1 }
     }
 
     /// Reads a token (RFC 9110 section 5.6.2).
@@ -134,60 +146,78 @@ struct AuthenticationFieldScan {
     }
 
     /// Reads parameters up to the next challenge, or to the end.
-    /// - Returns: Nil when a name occurs twice, when there are too many, or when the text is broken.
-    mutating func parameters(upTo limit: Int) -> [String: String]? {
-        var parameters: [String: String] = [:]
+    /// - Returns: Nil when there are too many.
+    mutating func parameters(upTo limit: Int) -> [String: [UInt8]]? {
+        var parameters: [String: [UInt8]] = [:]
         var isUsable = true
         while true {
             let restart = index
             guard skipSeparators() else { break }
             guard let name = token() else {
-                isBroken = true
-                return nil
+                skipElement()
+                continue
             }
-            skipSpaces()
+            let hasSpace = skipSpaces() > 0
             guard byte == UInt8(ascii: "=") else {
+                guard hasSpace || isAtSeparator else {
+                    skipElement()
+                    continue
+                }
                 // A name without a value is the next challenge's scheme.
                 index = restart
                 break
             }
             index += 1
             skipSpaces()
-            guard let value = byte == UInt8(ascii: "\"") ? quotedString() : token() else {
-                isBroken = true
-                return nil
+            guard let value = byte == UInt8(ascii: "\"") ? quotedText() : unquotedText() else {
+                skipElement()
+                continue
             }
             skipSpaces()
-            guard isAtSeparator else {
-                isBroken = true
-                return nil
-            }
-            if parameters.updateValue(value, forKey: name.asciiLowercased) != nil || parameters.count > limit {
+            if !isAtSeparator { isStrict = false }
+            if parameters.updateValue(value, forKey: name.asciiLowercased) != nil { isStrict = false }
+            if parameters.count > limit {
                 isUsable = false
+                parameters.removeAll()
             }
-            if parameters.count > limit { parameters.removeAll() }
         }
         return isUsable ? parameters : nil
     }
 
-    /// Reads a quoted string without its quotes and escapes (RFC 9110 section 5.6.4).
-    /// - Returns: Nil without a closing quote, and for a control character.
-    private mutating func quotedString() -> String? {
+    /// Reads a value without quotes, up to the next comma, without the spaces at its end.
+    /// - Returns: Nil for a value with a control character.
+    private mutating func unquotedText() -> [UInt8]? {
+        var text: [UInt8] = []
+        while !isAtSeparator, let byte {
+            guard Self.isText(byte) else { return nil }
+            text.append(byte)
+            index += 1
+        }
+        while let last = text.last, last == 0x20 || last == 0x09 { text.removeLast() }
+        if text.isEmpty || !text.allSatisfy(Self.isTokenByte) { isStrict = false }
+        return text
+    }
+
+    /// Reads a quoted string (RFC 9110 section 5.6.4), up to the end of the field where the last quote is missing.
+    /// - Returns: Nil for a text with a control character.
+    private mutating func quotedText() -> [UInt8]? {
         index += 1
         var text: [UInt8] = []
         while var byte {
             index += 1
-            if byte == UInt8(ascii: "\"") { return String(validating: text, as: UTF8.self) }
-            if byte == UInt8(ascii: "\\") {
-                guard let escaped = self.byte else { return nil }
+            if byte == UInt8(ascii: "\"") { return text }
+            if byte == UInt8(ascii: "\\"), let escaped = self.byte {
                 index += 1
                 byte = escaped
             }
-            guard byte >= 0x20 && byte != 0x7f || byte == 0x09 else { return nil }
+            guard Self.isText(byte) else { return nil }
             text.append(byte)
         }
-        return nil
+        isStrict = false
+        return text
     }
+
+    private static func isText(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7f || byte == 0x09 }
 
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         isAlphanumeric(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)

@@ -49,17 +49,17 @@ final class AuthenticationMemory: Sendable {
     }
 
     /// Replaces a nonce with the next one of the server. Nothing changes when it is no longer in force.
-    func replace(_ nonce: String, with next: String) { state.withLock { $0.replace(nonce, with: next) } }
+    func replace(_ nonce: [UInt8], with next: [UInt8]) { state.withLock { $0.replace(nonce, with: next) } }
 
     /// Forgets a nonce that was refused.
-    func forget(_ nonce: String) { state.withLock { $0.forget(nonce) } }
+    func forget(_ nonce: [UInt8]) { state.withLock { $0.forget(nonce) } }
 }
 
 /// The state of ``AuthenticationMemory``, as a value.
 struct AuthenticationMemoryState {
     /// The uses of a nonce so far.
     private struct Count {
-        let nonce: String
+        let nonce: [UInt8]
         /// The client's nonce of the first use, which the session key contains (RFC 7616 section 3.4.2).
         let clientNonce: String
         var uses: UInt32 = 0
@@ -106,13 +106,13 @@ struct AuthenticationMemoryState {
         use(answer.challenge, answer.challenge.isSession ? answer.clientNonce : clientNonce, from: answer.count)
     }
 
-    mutating func replace(_ nonce: String, with next: String) {
+    mutating func replace(_ nonce: [UInt8], with next: [UInt8]) {
         // The session key belongs to the first nonce.
         guard let challenge, challenge.nonce == nonce, !challenge.isSession else { return }
         if let changed = challenge.with(nonce: next) { self.challenge = changed }
     }
 
-    mutating func forget(_ nonce: String) {
+    mutating func forget(_ nonce: [UInt8]) {
         if challenge?.nonce == nonce { challenge = nil }
     }
 

@@ -23,7 +23,10 @@ protocol AuthorizationRun {
     /// Takes what the server says with any other response.
     /// - Parameter information: The parameters of `Authentication-Info`.
     /// - Throws: ``HTTPDNSClientError`` with code `authenticationFailed` for a wrong proof of the server.
-    mutating func accept(_ information: [String: String]) throws
+    mutating func accept(_ information: [String: [UInt8]]) throws
+
+    /// Returns the reason why none of several challenges can be answered; nil when one can, whatever the server decides.
+    func refusal(of challenges: [AuthenticationChallenge]) -> String?
 }
 
 /// The use of a Basic credential.
@@ -60,7 +63,8 @@ struct BasicRun: AuthorizationRun {
             memory.forgetPaths()
             return false
         }
-        isChallenged = challenges.contains { $0.scheme == "basic" && $0.token68 == nil }
+        // Nothing of the challenge is in the answer.
+        isChallenged = challenges.contains { $0.scheme == "basic" }
         guard mayRepeat else {
             if isChallenged { memory.accept(target.path) }
             return false
@@ -69,8 +73,12 @@ struct BasicRun: AuthorizationRun {
         return isChallenged
     }
 
-    mutating func accept(_ information: [String: String]) {
+    mutating func accept(_ information: [String: [UInt8]]) {
         if isChallenged { memory.accept(target.path) }
+    }
+
+    func refusal(of challenges: [AuthenticationChallenge]) -> String? {
+        challenges.contains { $0.scheme == "basic" } ? nil : "none of them is a Basic challenge"
     }
 }
 
@@ -158,10 +166,17 @@ struct DigestRun: AuthorizationRun {
         return use != nil
     }
 
-    mutating func accept(_ information: [String: String]) throws {
+    func refusal(of challenges: [AuthenticationChallenge]) -> String? {
+        DigestChallenge.strongest(of: challenges) == nil ? DigestChallenge.refusal(of: challenges) : nil
+    }
+
+    mutating func accept(_ information: [String: [UInt8]]) throws {
         guard let answer = last?.answer else { return }
-        if let proof = information["rspauth"], (information["qop"] ?? "auth").asciiLowercased == "auth",
-            let expected = answer.expectedServerProof, proof.asciiLowercased != expected
+        func word(_ name: String) -> String? {
+            information[name].map { String(decoding: $0, as: UTF8.self).asciiLowercased }
+        }
+        if let proof = word("rspauth"), word("qop") ?? "auth" == "auth",
+            let expected = answer.expectedServerProof, proof != expected
         {
             memory.forget(answer.challenge.nonce)
             throw HTTPDNSClientError.authenticationFailed(
@@ -212,7 +227,9 @@ struct BearerRun: AuthorizationRun {
         return renewal != nil
     }
 
-    mutating func accept(_ information: [String: String]) {}
+    mutating func accept(_ information: [String: [UInt8]]) {}
+
+    func refusal(of challenges: [AuthenticationChallenge]) -> String? { nil }
 }
 
 /// The use of a Bearer credential whose token another program renews.
@@ -240,7 +257,9 @@ struct FixedTokenRun: AuthorizationRun {
         return text != refused
     }
 
-    mutating func accept(_ information: [String: String]) {}
+    mutating func accept(_ information: [String: [UInt8]]) {}
+
+    func refusal(of challenges: [AuthenticationChallenge]) -> String? { nil }
 
     private func read() async throws -> String {
         let text = try await target.secret(secret)
@@ -256,7 +275,7 @@ extension [AuthenticationChallenge] {
     /// a malformed request, needs no other token (RFC 6750 section 3.1).
     fileprivate var mayMeanToken: Bool {
         guard let challenge = first(where: { $0.scheme == "bearer" }) else { return isEmpty }
-        return !["insufficient_scope", "invalid_request"].contains(challenge.parameters["error"])
+        return !["insufficient_scope", "invalid_request"].contains(challenge.word("error"))
     }
 }
 

@@ -36,13 +36,13 @@ enum BasicCredential {
                 hint: "leave it out of the URL and set an Authorization header field"
             )
         }
-        return .authorization(value(user: credential.user, password: credential.password))
+        return .authorization(value(user: credential.user, password: credential.password).utf8)
     }
 }
 
 extension HTTPField {
     /// Returns a field with a credential, which HTTP/2 must not put into its table (RFC 7541 section 7.1.3).
-    static func authorization(_ value: String, _ name: HTTPField.Name = .authorization) -> HTTPField {
+    static func authorization(_ value: some Collection<UInt8>, _ name: HTTPField.Name = .authorization) -> HTTPField {
         var field = HTTPField(name: name, value: value)
         field.indexingStrategy = .disallow
         return field

@@ -17,8 +17,8 @@ struct DigestAnswer: Sendable {
 
     /// The hash of the credential, H(A1).
     private var credentialHash: String {
-        let base = hash("\(user):\(challenge.realm):\(password)")
-        return challenge.isSession ? hash("\(base):\(challenge.nonce):\(clientNonce)") : base
+        let base = hash(Array("\(user):".utf8) + challenge.realm + Array(":\(password)".utf8))
+        return challenge.isSession ? hash(with(nonce: base, ":\(clientNonce)")) : base
     }
 
     private var countText: String {
@@ -26,7 +26,18 @@ struct DigestAnswer: Sendable {
         return String(repeating: "0", count: 8 - digits.count) + digits
     }
 
-    private func hash(_ text: String) -> String { DigestHash.of(text, challenge.function) }
+    private func hash(_ text: String) -> String { hash(Array(text.utf8)) }
+
+    private func hash(_ text: [UInt8]) -> String {
+        var hash = DigestHash(challenge.function)
+        hash.update(text)
+        return hash.finish()
+    }
+
+    /// Returns the text of a hash that begins with another one and the server's nonce.
+    private func with(nonce first: String, _ rest: String) -> [UInt8] {
+        Array("\(first):".utf8) + challenge.nonce + Array(rest.utf8)
+    }
 
     /// Returns the proof for a method, which is empty for the proof of the server.
     private func proof(method: String, bodyHash: String?) -> String {
@@ -34,10 +45,10 @@ struct DigestAnswer: Sendable {
         if challenge.protection == .authInt { message += ":\(bodyHash ?? "")" }
         let messageHash = hash(message)
         guard let protection = challenge.protection else {
-            return hash("\(credentialHash):\(challenge.nonce):\(messageHash)")
+            return hash(with(nonce: credentialHash, ":\(messageHash)"))
         }
         return hash(
-            "\(credentialHash):\(challenge.nonce):\(countText):\(clientNonce):\(protection.rawValue):\(messageHash)"
+            with(nonce: credentialHash, ":\(countText):\(clientNonce):\(protection.rawValue):\(messageHash)")
         )
     }
 
@@ -50,35 +61,39 @@ struct DigestAnswer: Sendable {
         challenge.protection == .auth ? proof(method: "", bodyHash: nil) : nil
     }
 
-    /// The value of the field.
-    var fieldValue: String {
-        var parts: [String] = []
+    /// The bytes of the field's value. Those of the challenge are sent back as they came.
+    var fieldValue: [UInt8] {
+        var value = Array("Digest ".utf8)
         if challenge.hashesUser {
-            parts += ["username=\"\(hash("\(user):\(challenge.realm)"))\"", "userhash=true"]
-        } else if user.utf8.allSatisfy({ $0 < 0x80 }) {
-            parts.append("username=\(quoted(user))")
-        } else {
+            let userHash = hash(Array("\(user):".utf8) + challenge.realm)
+            value += "username=\"\(userHash)\", userhash=true".utf8
+        } else if challenge.isInUTF8, !user.utf8.allSatisfy({ $0 < 0x80 }) {
             // A quoted string has no encoding (RFC 7616 section 3.4, RFC 8187 section 3.2).
-            parts.append("username*=UTF-8''\(DigestAnswer.percentEncoded(user))")
+            value += "username*=UTF-8''\(DigestAnswer.percentEncoded(user))".utf8
+        } else {
+            // Servers that do not announce UTF-8 know no other form, and compare bytes.
+            value += "username=".utf8 + quoted(Array(user.utf8))
         }
-        parts += ["realm=\(quoted(challenge.realm))", "nonce=\(quoted(challenge.nonce))", "uri=\(quoted(target))"]
-        if let algorithm = challenge.algorithm { parts.append("algorithm=\(algorithm)") }
+        value += ", realm=".utf8 + quoted(challenge.realm)
+        value += ", nonce=".utf8 + quoted(challenge.nonce)
+        value += ", uri=".utf8 + quoted(Array(target.utf8))
+        if let algorithm = challenge.algorithm { value += ", algorithm=\(algorithm)".utf8 }
         if let protection = challenge.protection {
-            parts += ["qop=\(protection.rawValue)", "nc=\(countText)", "cnonce=\"\(clientNonce)\""]
+            value += ", qop=\(protection.rawValue), nc=\(countText), cnonce=\"\(clientNonce)\"".utf8
         }
-        parts.append("response=\"\(response)\"")
-        if let opaque = challenge.opaque { parts.append("opaque=\(quoted(opaque))") }
-        return "Digest " + parts.joined(separator: ", ")
+        value += ", response=\"\(response)\"".utf8
+        if let opaque = challenge.opaque { value += ", opaque=".utf8 + quoted(opaque) }
+        return value
     }
 
     /// Returns a quoted string (RFC 9110 section 5.6.4).
-    private func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            if scalar == "\"" || scalar == "\\" { quoted.unicodeScalars.append("\\") }
-            quoted.unicodeScalars.append(scalar)
+    private func quoted(_ text: [UInt8]) -> [UInt8] {
+        var quoted = [UInt8(ascii: "\"")]
+        for byte in text {
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { quoted.append(UInt8(ascii: "\\")) }
+            quoted.append(byte)
         }
-        return quoted + "\""
+        return quoted + [UInt8(ascii: "\"")]
     }
 
     /// Returns the text of an extended parameter: all bytes but those of `attr-char` are encoded (RFC 8187 section

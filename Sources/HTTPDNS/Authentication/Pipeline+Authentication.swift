@@ -52,7 +52,10 @@ extension Pipeline {
                 }
                 let challenges = AuthenticationChallenge.all(in: response.headerFields, .wwwAuthenticate)
                 let mayRepeat = requests < Pipeline.maximumRequests && !request.body.isSpent && !gate.isClosed
-                guard try await run.learn(from: challenges, mayRepeat: mayRepeat) else { return response }
+                guard try await run.learn(from: challenges, mayRepeat: mayRepeat) else {
+                    logRefusal(run.refusal(of: challenges), by: target.server)
+                    return response
+                }
                 logAnswer(credential, target)
                 // Before the wait for a token: its closure may need the connection.
                 try await response.body.drain()
@@ -148,9 +151,15 @@ extension Pipeline {
         return hash.finish()
     }
 
-    private func information(in response: HTTPDNSClient.Response) -> [String: String] {
-        guard let name = Pipeline.authenticationInfo, let value = response.headerFields[name] else { return [:] }
-        return AuthenticationChallenge.information(in: value)
+    private func information(in response: HTTPDNSClient.Response) -> [String: [UInt8]] {
+        guard let name = Pipeline.authenticationInfo else { return [:] }
+        return AuthenticationChallenge.information(in: response.headerFields, name)
+    }
+
+    /// Logs that a credential was not used, because no challenge of a response can be answered.
+    func logRefusal(_ reason: String?, by server: String) {
+        guard let reason else { return }
+        logger?.notice("challenges not answered", metadata: ["server": "\(server)", "reason": "\(reason)"])
     }
 
     private func logAnswer(_ credential: HTTPDNSClient.Credential, _ target: AuthorizationTarget) {

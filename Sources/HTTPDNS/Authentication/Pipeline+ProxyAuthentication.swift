@@ -47,14 +47,15 @@ extension Pipeline {
             let fields = answer.head.headerFields
             guard answer.head.status.code == 407 else {
                 let name = Pipeline.proxyAuthenticationInfo
-                if let value = name.flatMap({ fields[$0] }) {
-                    try run?.accept(AuthenticationChallenge.information(in: value))
-                }
+                if let name { try run?.accept(AuthenticationChallenge.information(in: fields, name)) }
                 return answer
             }
             let challenges = AuthenticationChallenge.all(in: fields, .proxyAuthenticate)
             let mayRepeat = requests < Pipeline.maximumProxyRequests && !request.body.isSpent
-            guard try await run?.learn(from: challenges, mayRepeat: mayRepeat) == true else { return answer }
+            guard try await run?.learn(from: challenges, mayRepeat: mayRepeat) == true else {
+                logRefusal(run?.refusal(of: challenges), by: "the proxy")
+                return answer
+            }
             context.frame?.noteSent()
             let length = BodyLength(declaredBy: answer.head, to: request.method, decodes: fixed.isDecoded)
             try await HTTPDNSClient.Response.Body(answer.body, of: hop, length: length).drain()

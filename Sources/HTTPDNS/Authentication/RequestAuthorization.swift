@@ -8,7 +8,7 @@ internal import HTTPTypes
 final class RequestAuthorization: Sendable {
     private struct State {
         /// The value of the last field.
-        var value: String?
+        var value: [UInt8]?
         /// The Digest answer in the last field.
         var answer: DigestAnswer?
         var isUsed = false
@@ -24,7 +24,7 @@ final class RequestAuthorization: Sendable {
     init(_ value: String, at origin: HTTPDNSClient.Origin) {
         self.origin = origin
         memory = nil
-        state = Lock(State(value: value))
+        state = Lock(State(value: Array(value.utf8)))
     }
 
     /// Creates an authorization whose later tries count further uses of the answer's nonce.
@@ -57,7 +57,8 @@ final class RequestAuthorization: Sendable {
 
     /// Whether a field is that of the last try.
     func isField(_ field: HTTPField) -> Bool {
-        field.name == .authorization && state.withLock { $0.value == field.value }
+        guard field.name == .authorization, let value = state.withLock({ $0.value }) else { return false }
+        return field.withUnsafeBytesOfValue { $0.elementsEqual(value) }
     }
 }
 

@@ -9,7 +9,7 @@ import Testing
 struct AuthenticationMemoryTests {
     private func challenge(_ nonce: String, _ rest: String = "qop=auth") throws -> DigestChallenge {
         let text = "Digest realm=a, nonce=\(nonce), \(rest)"
-        return try #require(DigestChallenge.strongest(of: AuthenticationChallenge.all(in: text)))
+        return try #require(DigestChallenge.strongest(of: AuthenticationChallenge.all(in: Array(text.utf8))))
     }
 
     private func origin(_ text: String = "https://one.test") throws -> HTTPDNSClient.Origin {
@@ -50,13 +50,13 @@ struct AuthenticationMemoryTests {
     func nextNonce() throws {
         let (memory, origin) = (AuthenticationMemory(), try origin())
         _ = memory.take(try challenge("n"))
-        memory.replace("other", with: "bad")
-        memory.replace("n", with: "m")
+        memory.replace(Array("other".utf8), with: Array("bad".utf8))
+        memory.replace(Array("n".utf8), with: Array("m".utf8))
         let use = memory.next(for: "/", at: origin)
-        #expect(use?.challenge.nonce == "m" && use?.count == 1)
-        memory.forget("n")
+        #expect(use?.challenge.nonce == Array("m".utf8) && use?.count == 1)
+        memory.forget(Array("n".utf8))
         #expect(memory.next(for: "/", at: origin)?.count == 2)
-        memory.forget("m")
+        memory.forget(Array("m".utf8))
         #expect(memory.next(for: "/", at: origin) == nil)
     }
 
@@ -64,9 +64,10 @@ struct AuthenticationMemoryTests {
     func session() throws {
         let (memory, origin) = (AuthenticationMemory(), try origin())
         let first = memory.take(try challenge("n", "qop=auth, algorithm=MD5-sess"))
-        memory.replace("n", with: "m")
+        memory.replace(Array("n".utf8), with: Array("m".utf8))
         let second = memory.next(for: "/", at: origin)
-        #expect(first?.clientNonce == second?.clientNonce && second?.challenge.nonce == "n" && second?.count == 2)
+        #expect(first?.clientNonce == second?.clientNonce && second?.challenge.nonce == Array("n".utf8))
+        #expect(second?.count == 2)
     }
 
     @Test(

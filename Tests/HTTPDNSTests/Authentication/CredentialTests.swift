@@ -6,6 +6,7 @@ import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPTypes
+import Logging
 import ServerRig
 import Testing
 
@@ -60,6 +61,44 @@ struct CredentialTests {
         #expect(sent(rig) == [nil, Self.field, Self.field, nil, Self.field])
         let strategies = rig.wire.requests.flatMap { $0.headerFields.filter { $0.name == .authorization } }
         #expect(strategies.allSatisfy { $0.indexingStrategy == .disallow })
+    }
+
+    @Test(
+        "A Basic challenge is answered whatever follows its scheme",
+        arguments: [
+            "Basic", "basic realm=\"a", "Basic realm=a b", "Basic realm=\"a\" charset=\"UTF-8\"", "Basic \"a\"",
+            "Basic realm=a, realm=b", "Basic realm=", "Basic realm", "Basic, realm=\"a\"", "Basic YWJj",
+            "Basic realm=\"a\"; charset=x", "Basic =", "Digest realm=\"a\"b, nonce=\"c, Basic\", Basic realm=a",
+            "Negotiate, Basic realm=a", "x=\"y\", BASIC realm=\"a\\",
+        ]
+    )
+    func basicForms(challenge: String) async throws {
+        let wire = ScriptedWire { request, _ in
+            request.headerFields[.authorization] == Self.field
+                ? .ok(from: request)
+                : .ok(from: request, status: .unauthorized, fields: [.wwwAuthenticate: challenge])
+        }
+        let rig = try rig([Self.origin("https://map.test"): Self.me], wire: wire)
+        #expect(try await rig.client.get("https://map.test/").status == .ok)
+    }
+
+    @Test("Challenges that cannot be answered are named in the log, without their text")
+    func unanswered() async throws {
+        for (credential, challenge, isNamed) in [
+            (Self.me, "Negotiate canary, Digest nonce=canary", true), (Self.me, "Basic realm=a", false),
+        ] {
+            let wire = ScriptedWire { request, _ in
+                .ok(from: request, status: .unauthorized, fields: [.wwwAuthenticate: challenge])
+            }
+            let log = RecordedLog()
+            let rig = try rig([Self.origin("https://map.test"): credential], wire: wire) {
+                $0.logger = log.logger(.info)
+            }
+            #expect(try await rig.client.get("https://map.test/").status == .unauthorized)
+            let lines = log.lines.filter { $0.contains("challenges not answered") }
+            #expect(lines.count == (isNamed ? 1 : 0), "\(log.lines)")
+            #expect(lines.allSatisfy { $0.contains("https://map.test") && !$0.contains("canary") })
+        }
     }
 
     @Test("A preemptive credential is sent with the first request")

@@ -44,8 +44,8 @@ struct DigestCredentialTests {
         _ name: HTTPField.Name = .authorization
     ) -> [String: String] {
         AuthenticationChallenge.information(
-            in: String(request.headerFields[name]?.dropFirst("Digest ".count) ?? "")
-        )
+            in: Array((request.headerFields[name] ?? "").utf8.dropFirst("Digest ".count))
+        ).mapValues { String(decoding: $0, as: UTF8.self) }
     }
 
     @Test("Later requests count the uses of a nonce, without another challenge")

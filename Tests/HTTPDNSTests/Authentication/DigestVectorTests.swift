@@ -10,7 +10,7 @@ import Testing
 @Suite("Digest answers")
 struct DigestVectorTests {
     private static func challenge(_ text: String) throws -> DigestChallenge {
-        try #require(DigestChallenge.strongest(of: AuthenticationChallenge.all(in: text)))
+        try #require(DigestChallenge.strongest(of: AuthenticationChallenge.all(in: Array(text.utf8))))
     }
 
     /// RFC 7616 section 3.9.1.
@@ -54,7 +54,7 @@ struct DigestVectorTests {
         let answer = try Self.answer(Self.example(algorithm, qop: qop))
         #expect(answer.response == response)
         #expect(
-            answer.fieldValue
+            answer.fieldText
                 == "Digest username=\"Mufasa\", realm=\"http-auth@example.org\", "
                 + "nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", uri=\"/dir/index.html\", "
                 + "algorithm=\(algorithm), qop=\(qop), nc=00000001, "
@@ -80,7 +80,7 @@ struct DigestVectorTests {
             clientNonce: "0a4f113b"
         )
         #expect(answer.response == "6629fae49393a05397450978507c4ef1")
-        #expect(!answer.fieldValue.contains("algorithm"))
+        #expect(!answer.fieldText.contains("algorithm"))
     }
 
     /// RFC 2069 section 2.4, with its erratum 749.
@@ -91,7 +91,7 @@ struct DigestVectorTests {
             password: "CircleOfLife"
         )
         #expect(answer.response == "1949323746fe6a43ef61f9606e7febea" && answer.expectedServerProof == nil)
-        for part in ["qop", "nc=", "cnonce"] { #expect(!answer.fieldValue.contains(part)) }
+        for part in ["qop", "nc=", "cnonce"] { #expect(!answer.fieldText.contains(part)) }
     }
 
     @Test("The server's proof has an empty method, and none with auth-int")
@@ -105,23 +105,47 @@ struct DigestVectorTests {
     }
 
     /// The user of RFC 7616 section 3.9.2, whose algorithm is not supported.
-    @Test("A user outside ASCII is encoded, or hashed where the server asks")
+    @Test("A user outside ASCII is sent as bytes, encoded or hashed, as the server asks")
     func users() throws {
         let user = "J\u{e4}s\u{f8}n Doe"
-        let plain = try Self.answer("Digest realm=\"api@example.org\", nonce=n, qop=auth", user: user).fieldValue
-        #expect(plain.hasPrefix("Digest username*=UTF-8''J%C3%A4s%C3%B8n%20Doe, realm="))
+        let plain = try Self.answer("Digest realm=\"api@example.org\", nonce=n, qop=auth", user: user).fieldText
+        #expect(plain.hasPrefix("Digest username=\"\(user)\", realm="))
+        let encoded = try Self.answer("Digest realm=a, nonce=n, qop=auth, charset=Utf-8", user: user).fieldText
+        #expect(encoded.hasPrefix("Digest username*=UTF-8''J%C3%A4s%C3%B8n%20Doe, realm="))
         let hashed = try Self.answer(
             "Digest realm=\"api@example.org\", nonce=n, qop=auth, algorithm=SHA-256, userhash=true",
             user: user
-        ).fieldValue
+        ).fieldText
         let hash = "5a1a8a47df5c298551b9b42ba9b05835174a5bd7d511ff7fe9191d8e946fc4e7"
         #expect(hashed.hasPrefix("Digest username=\"\(hash)\", userhash=true, realm="))
     }
 
     @Test("Quotes and backslashes of a server's texts are escaped again")
     func escapes() throws {
-        let value = try Self.answer("Digest realm=\"a\\\"b\\\\c\", nonce=\"n\", qop=auth").fieldValue
+        let value = try Self.answer("Digest realm=\"a\\\"b\\\\c\", nonce=\"n\", qop=auth").fieldText
         #expect(value.contains("realm=\"a\\\"b\\\\c\", nonce=\"n\""))
+    }
+
+    /// Computed with Python's hashlib.
+    @Test("The bytes of a challenge are hashed and sent back unchanged")
+    func bytes() throws {
+        let field =
+            Array("Digest realm=\"K".utf8) + [0xf6] + Array("ln\", nonce=\"n".utf8) + [0xe9]
+            + Array("\", opaque=\"".utf8) + [0xff] + Array("\", qop=auth".utf8)
+        let challenge = try #require(DigestChallenge.strongest(of: AuthenticationChallenge.all(in: field)))
+        let answer = DigestAnswer(
+            challenge: challenge,
+            user: "u",
+            password: "p",
+            method: "GET",
+            target: "/",
+            count: 1,
+            clientNonce: "c"
+        )
+        #expect(answer.response == "4eb6f77b3df2a83a73027d8457900cbf")
+        for part in [Array("\"K".utf8) + [0xf6] + Array("ln\"".utf8), Array("\"n".utf8) + [0xe9], [0x22, 0xff, 0x22]] {
+            #expect(answer.fieldValue.firstRange(of: part) != nil)
+        }
     }
 
     @Test("The strongest challenge is answered, and unusable ones are skipped")
@@ -130,11 +154,18 @@ struct DigestVectorTests {
         #expect(try Self.challenge(both).function == .sha256)
         #expect(try Self.challenge(Self.example("MD5") + ", " + Self.example("MD5-sess")).isSession == false)
         #expect(try Self.challenge(Self.example("MD5", qop: "auth-conf,auth-int")).protection == .authInt)
-        for text in [
-            Self.example("SHA-512-256"), Self.example("MD5", qop: "auth-conf"), "Digest realm=a", "Digest nonce=a",
-            "Digest realm=a, nonce=b, algorithm=MD5-sess", "Basic realm=a", "Digest realm=a, nonce=b, qop=\"\"",
+        // As in curl, a protection that is not known is none, and a realm that is missing is empty.
+        for text in [Self.example("MD5", qop: "auth-conf"), "Digest nonce=a", "Digest realm=a, nonce=b, qop=\"\""] {
+            #expect(try Self.challenge(text).protection == nil, "\(text)")
+        }
+        for (text, reason) in [
+            (Self.example("SHA-512-256"), "algorithm"), ("Digest realm=a, nonce=b, algorithm=MD5-sess", "algorithm"),
+            ("Digest realm=a", "no nonce"), ("Digest realm=\"a\"; nonce=b", "no nonce"),
+            ("Basic realm=a", "none of them"), ("", "none of them"),
         ] {
-            #expect(DigestChallenge.strongest(of: AuthenticationChallenge.all(in: text)) == nil, "\(text)")
+            let challenges = AuthenticationChallenge.all(in: Array(text.utf8))
+            #expect(DigestChallenge.strongest(of: challenges) == nil, "\(text)")
+            #expect(DigestChallenge.refusal(of: challenges).contains(reason), "\(text)")
         }
     }
 
@@ -143,5 +174,9 @@ struct DigestVectorTests {
         let nonces = Set((0..<100).map { _ in DigestAnswer.newClientNonce() })
         #expect(nonces.count == 100 && nonces.allSatisfy { $0.utf8.count == 32 })
     }
+}
+
+extension DigestAnswer {
+    fileprivate var fieldText: String { String(decoding: fieldValue, as: UTF8.self) }
 }
 #endif
