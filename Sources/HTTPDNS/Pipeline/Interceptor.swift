@@ -141,6 +141,8 @@ extension HTTPDNSClient {
         var addedFields: HTTPFields?
         /// The credential that the client adds to each try of the hop; nil for none.
         var authorization: RequestAuthorization?
+        /// Whether the request has cookies of the client's jar.
+        var hasJarCookies = false
         /// The index of the hop's sending in the log of an observed call.
         var sending = 0
         /// Whether the body of the response stays as received, for the response cache.

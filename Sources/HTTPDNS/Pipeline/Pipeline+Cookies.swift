@@ -17,7 +17,7 @@ extension Pipeline {
         guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed else {
             return try await sendSettled(request, context)
         }
-        var request = request
+        var (request, context) = (request, context)
         // A request has one Cookie field at most (RFC 6265bis section 5.8), and its own one is the caller's intention.
         if !request.headerFields.contains(.cookie),
             let value = jar.field(
@@ -31,6 +31,7 @@ extension Pipeline {
             // The mark of a secret, for interceptors that log fields.
             field.indexingStrategy = .disallow
             request.headerFields.append(field)
+            context.hasJarCookies = true
         }
         let response = try await sendSettled(request, context)
         store(response, answering: url, in: jar, context)
@@ -60,13 +61,12 @@ extension Pipeline {
             && response.headerFields.contains(.setCookie) && !response.hasStoredCookies
     }
 
-    /// Returns the request that a network interceptor passes on, without any cookies if it is for another host, or in clear
-    /// text in place of https. A field that the interceptor has changed may still contain those of the jar.
+    /// Returns a request with cookies of the jar that a network interceptor passes on, without any cookies if it is for another
+    /// host, or in clear text in place of https. A field that the interceptor has changed may still contain those of the jar.
     func withoutForeignCookies(
         _ next: HTTPDNSClient.Request,
         in given: HTTPDNSClient.Request
     ) -> HTTPDNSClient.Request {
-        guard cookies != nil, next.url != given.url, given.headerFields.contains(.cookie) else { return next }
         if let old = try? HTTPDNSRewriter.Canonicalizer.canonicalize(given.url).parsed,
             let new = try? HTTPDNSRewriter.Canonicalizer.canonicalize(next.url).parsed,
             old.host == new.host, old.scheme == new.scheme || new.scheme == .https

@@ -99,12 +99,15 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext,
         _ frame: CallFrame
     ) async throws -> HTTPDNSClient.Response {
-        let (entry, authorization) = (frame.chain.network[place], context.authorization)
+        let (entry, authorization, hasJarCookies) = (
+            frame.chain.network[place], context.authorization, context.hasJarCookies
+        )
         do {
             let response = try await entry.interceptor.intercept(request, context: context) { next, context in
                 guard next.url == request.url else {
-                    let next = self.withoutForeignCredential(next, in: request, authorization)
-                    return try await self.hop(place + 1, self.withoutForeignCookies(next, in: request), context)
+                    var next = self.withoutForeignCredential(next, in: request, authorization)
+                    if hasJarCookies { next = self.withoutForeignCookies(next, in: request) }
+                    return try await self.hop(place + 1, next, context)
                 }
                 return try await self.hop(place + 1, next, context)
             }

@@ -217,6 +217,19 @@ struct CookiePipelineTests {
         #expect(sent(rig) == [nil])
     }
 
+    @Test("An interceptor that sends to another host takes the caller's own Cookie along", arguments: [true, false])
+    func ownCookie(usesCookies: Bool) async throws {
+        let jar = Self.jar()
+        try jar.store("a=1", from: "https://one.test/")
+        let rig = try rig(jar) {
+            $0.networkInterceptors = [try HTTPDNSClient.URLRewriting(["https://one.test/": "https://two.test/"])]
+        }
+        var request = HTTPDNSClient.Request(url: "https://one.test/", headerFields: [.cookie: "own=1"])
+        request.options.usesCookies = usesCookies
+        _ = try await rig.client.execute(request)
+        #expect(sent(rig) == ["own=1"])
+    }
+
     @Test("An interceptor that changes only the path keeps the cookies")
     func otherPath() async throws {
         let jar = Self.jar()
