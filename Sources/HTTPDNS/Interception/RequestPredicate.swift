@@ -232,8 +232,9 @@ extension HTTPDNSClient.RequestPredicate {
     /// Returns the condition that the whole path matches a regular expression in the syntax of Swift's `Regex`.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration` for a text that is no regular expression.
     public static func path(regex: String) throws(HTTPDNSClientError) -> HTTPDNSClient.RequestPredicate {
+        let expression: CompiledExpression
         do {
-            _ = try Regex(regex)
+            expression = CompiledExpression(try Regex(regex))
         } catch {
             throw .configuration(
                 "\"\(regex)\" is no regular expression",
@@ -241,11 +242,7 @@ extension HTTPDNSClient.RequestPredicate {
                 underlying: error
             )
         }
-        // A Regex is not Sendable, so it is made again for each request.
-        return url("path regex \"\(regex)\"") { url in
-            guard let expression = try? Regex(regex) else { return false }
-            return (try? expression.wholeMatch(in: url.path)) != nil
-        }
+        return url("path regex \"\(regex)\"") { expression.matches($0.path) }
     }
 
     /// Returns the condition that the query contains this item.
@@ -381,4 +378,17 @@ package enum FormItems {
         }
         return UInt8(Substring(digits), radix: 16)
     }
+}
+
+/// A regular expression of a text, compiled once for all requests.
+///
+/// A `Regex` is not Sendable because one that is built in code may have closures of any kind. That of a text has none: its
+/// content is constant but for the compiled program, which the standard library stores atomically at the first match.
+private final class CompiledExpression: @unchecked Sendable {
+    private let expression: Regex<AnyRegexOutput>
+
+    init(_ expression: Regex<AnyRegexOutput>) { self.expression = expression }
+
+    /// Whether the whole text matches.
+    func matches(_ text: String) -> Bool { (try? expression.wholeMatch(in: text)) != nil }
 }
