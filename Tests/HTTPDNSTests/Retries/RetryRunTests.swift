@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPTypes
 import Testing
@@ -121,13 +122,18 @@ struct RetryRunTests {
     }
 
     @Test(
-        "Retry-After is seconds or a date by the server's own clock, and nothing else",
+        "Retry-After is seconds, rounded up, or a date by the server's own clock",
         arguments: [
             ("0", nil, Duration.zero), ("120", nil, .seconds(120)),
             ("99999999999999999999", nil, .seconds(4_294_967_295)),
             ("Sun, 06 Nov 1994 08:49:47 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", .seconds(10)),
             ("Sun, 06 Nov 1994 08:49:40 GMT", nil, .seconds(3)), ("Sun, 06 Nov 1994 08:49:30 GMT", nil, .zero),
-            ("-1", nil, nil), ("soon", nil, nil), ("", nil, nil), ("1.5", nil, nil),
+            ("9223372036854775807.5", nil, .seconds(4_294_967_295)), ("1.5", nil, .seconds(2)),
+            ("2.0", nil, .seconds(2)),
+            ("0.001", nil, .seconds(1)), ("2;x", nil, .seconds(2)), ("2s", nil, .seconds(2)),
+            (" 30 Seconds ; a=b", nil, .seconds(30)), ("1, 3, 2", nil, .seconds(3)), ("1, soon", nil, .seconds(1)),
+            ("-1", nil, nil), ("+1", nil, nil), ("soon", nil, nil), ("", nil, nil), ("1e1", nil, nil), (".5", nil, nil),
+            ("2 minutes", nil, nil), ("Sun, 06 Foo 1994 08:49:40 GMT", nil, nil),
         ] as [(String, String?, Duration?)]
     )
     func parsing(value: String, date: String?, expected: Duration?) {
@@ -135,6 +141,14 @@ struct RetryRunTests {
         if let date { fields[.date] = date }
         // 784,111,777 is 1994-11-06 08:49:37 UTC, the example of RFC 9110 section 5.6.7.
         #expect(RetryAfter.wait(in: fields, now: 784_111_777) == expected)
+    }
+
+    @Test("The longest of several Retry-After fields counts")
+    func several() {
+        for values in [["1", "2"], ["2", "1"], ["2", "2"], ["soon", "2"], ["Sun, 06 Nov 1994 08:49:39 GMT", "1"]] {
+            let fields = HTTPFields(values.map { HTTPField(name: .retryAfter, value: $0) })
+            #expect(RetryAfter.wait(in: fields, now: 784_111_777) == .seconds(2), "\(values)")
+        }
     }
 }
 
