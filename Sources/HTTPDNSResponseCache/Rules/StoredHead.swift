@@ -99,13 +99,15 @@ struct HeadFacts: Hashable, Sendable {
 
     /// - Parameter time: Milliseconds since 1970; they complete a year of two digits.
     init(_ fields: HTTPFields, receivedAt time: Int64) {
-        func milliseconds(_ date: String) -> Int64? { HTTPDate.seconds(date, now: time / 1000).map { $0 * 1000 } }
+        func milliseconds(_ date: HTTPField) -> Int64? {
+            HTTPDate.seconds(date.value, now: time / 1000).map { $0 * 1000 }
+        }
         control = CacheControl(fields)
         isPragmaNoCache = control.isPragmaNoCache(fields)
-        date = fields[.date].flatMap(milliseconds)
-        lastModified = fields[.lastModified].flatMap(milliseconds)
-        expires = fields[.expires].map { milliseconds($0) ?? 0 }
-        let first = fields[.age].flatMap { ListElements($0).first { _ in true } }
+        date = fields.singleton(.date).flatMap(milliseconds)
+        lastModified = fields.singleton(.lastModified).flatMap(milliseconds)
+        expires = fields.singleton(.expires).map { milliseconds($0) ?? 0 }
+        let first = fields.singleton(.age).flatMap { ListElements($0.value).first { _ in true } }
         age = (first.flatMap(CacheControl.seconds) ?? 0) * 1000
         isForOneUser = control.isPrivate || StorableFields.haveCookies(fields)
     }

@@ -14,7 +14,11 @@ enum Validation {
                 fields.append(HTTPField(name: .ifNoneMatch, lenientValue: Array(bytes)))
             }
         }
-        if let modified = head.fields[.lastModified] { fields[.ifModifiedSince] = modified }
+        if let modified = head.fields.singleton(.lastModified) {
+            modified.withUnsafeBytesOfValue { bytes in
+                fields.append(HTTPField(name: .ifModifiedSince, lenientValue: Array(bytes)))
+            }
+        }
         return fields
     }
 
@@ -73,7 +77,7 @@ enum Validation {
             guard let own = head.fields.entityTag else { return false }
             return tags.contains { isSameTag($0, own.text) }
         }
-        guard let since = fields[.ifModifiedSince] else { return false }
+        guard let since = fields.singleton(.ifModifiedSince)?.value else { return false }
         guard let date = HTTPDate.seconds(since, now: now / 1000) else { return false }
         if head.fields.contains(.lastModified) { return head.facts.lastModified.map { $0 <= date * 1000 } ?? false }
         return (head.facts.date ?? head.responseTime) <= date * 1000
@@ -82,7 +86,7 @@ enum Validation {
     /// Returns the URLs besides its own that the response to an unsafe request invalidates (RFC 9111 section 4.4). The caller
     /// compares their origins.
     static func invalidatedReferences(in fields: HTTPFields) -> [String] {
-        [HTTPField.Name.location, .contentLocation].compactMap { fields[$0] }
+        [HTTPField.Name.location, .contentLocation].compactMap { fields.singleton($0)?.uriReference }
     }
 
     /// Whether a response to a request with this method invalidates stored ones.
@@ -114,10 +118,11 @@ enum StoredRange: Hashable, Sendable {
 
     /// Whether the stored response is the one that `If-Range` means, by strong comparison.
     private static func conditionHolds(_ fields: HTTPFields, _ head: StoredHead) -> Bool {
-        guard let condition = fields[.ifRange] else { return true }
-        if condition.hasPrefix("\"") { return fields[fields: .ifRange].first?.text == head.fields.entityTag?.text }
+        guard fields.contains(.ifRange) else { return true }
+        guard let condition = fields.singleton(.ifRange)?.text else { return false }
+        if condition.hasPrefix("\"") { return condition == head.fields.entityTag?.text }
         if condition.hasPrefix("W/") { return false }
-        return condition == head.fields[.lastModified]
+        return condition == head.fields.singleton(.lastModified)?.value
     }
 
     /// Returns the part of a range of bytes; nil for an invalid range, another unit, or several ranges, which are ignored.
@@ -151,11 +156,8 @@ extension HTTPField {
 }
 
 extension HTTPFields {
-    /// The `ETag` field; nil when there are several, since they do not identify one representation.
-    var entityTag: HTTPField? {
-        let tags = self[fields: .eTag]
-        return tags.count == 1 ? tags[0] : nil
-    }
+    /// The `ETag` field; nil when there are differing ones, since they do not identify one representation.
+    var entityTag: HTTPField? { singleton(.eTag) }
 }
 
 extension CacheControl {
