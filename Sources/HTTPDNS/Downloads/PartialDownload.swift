@@ -38,11 +38,8 @@ struct PartialDownload: Hashable, Sendable, Codable {
     /// Returns the strong validator of a response (RFC 9110 section 8.8): a strong entity tag, else a date that is at least
     /// one second older than the response.
     static func validator(in fields: HTTPFields) -> String? {
-        let tags = fields[values: .eTag]
-        if let tag = tags.first {
-            return tags.count == 1 && isStrong(tag) ? tag : nil
-        }
-        guard let modified = fields[.lastModified], let date = fields[.date],
+        if fields.contains(.eTag) { return fields.singleton(.eTag).flatMap { isStrong($0.value) ? $0.value : nil } }
+        guard let modified = fields.singleton(.lastModified)?.value, let date = fields.singleton(.date)?.value,
             let changed = HTTPDate.seconds(modified, now: 0), let sent = HTTPDate.seconds(date, now: 0),
             sent - changed >= 1
         else { return nil }

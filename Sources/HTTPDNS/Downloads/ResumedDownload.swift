@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
@@ -118,15 +119,17 @@ struct ResumedDownload: Sendable {
     /// Returns the range of a response that continues a part; nil for one that does not belong to it.
     private func range(of response: HTTPDNSClient.Response, continuing part: Part) -> ContentRange? {
         let fields = response.headerFields
-        guard let text = fields[.contentRange], let range = ContentRange(text), range.first == part.length else {
+        guard let text = fields.singleton(.contentRange)?.value, let range = ContentRange(text),
+            range.first == part.length
+        else {
             return nil
         }
         if let total = range.total, let known = part.state.total, total != known { return nil }
         if let declared = response.body.declaredLength, declared != range.last - range.first + 1 { return nil }
         // A server that ignores If-Range sends a part of another resource.
         if fields.contains(.eTag) || part.state.validator.utf8.first == UInt8(ascii: "\"") {
-            guard fields[.eTag] == part.state.validator else { return nil }
-        } else if let modified = fields[.lastModified], modified != part.state.validator {
+            guard fields.singleton(.eTag)?.value == part.state.validator else { return nil }
+        } else if let modified = fields.singleton(.lastModified)?.value, modified != part.state.validator {
             return nil
         }
         return range

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPTypes
 
 // The entries of a HAR file, see http://www.softwareishard.com/blog/har-12-spec/.
@@ -60,7 +61,7 @@ extension HTTPArchive.Entry {
         _ record: HTTPDNSClient.TrafficMonitor.Record
     ) -> HTTPArchive.Response {
         let size = isLast ? record.bodyBytes : hop.bytes.decodedBody ?? hop.bytes.responseBody ?? 0
-        var content = HTTPArchive.Content(size: size, mimeType: hop.responseFields[.contentType] ?? "")
+        var content = HTTPArchive.Content(size: size, mimeType: hop.responseFields.singleton(.contentType)?.value ?? "")
         if isLast, let body = record.responseBody {
             content.text = body.text ?? body.base64
             content.encoding = body.base64 == nil ? nil : "base64"
@@ -73,7 +74,7 @@ extension HTTPArchive.Entry {
             httpVersion: hop.version ?? "",
             headers: pairs(hop.responseFields),
             content: content,
-            redirectURL: hop.responseFields[.location] ?? "",
+            redirectURL: hop.responseFields.singleton(.location)?.uriReference ?? "",
             bodySize: hop.bytes.responseBody ?? -1
         )
         response.headersSize = hop.bytes.responseHead ?? -1

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
@@ -174,7 +175,7 @@ struct RecordMaker: Sendable {
             // Another monitor of the same client may ask for more.
             start: Array(details.bodyStart.prefix(settings.responseBodyLimit.bytes)),
             length: call.isBodyComplete ? call.bodyBytes : nil,
-            mediaType: response.headerFields[.contentType],
+            mediaType: response.headerFields.singleton(.contentType)?.value,
             isCoded: coding != "identity" && !(details.hops.last?.request.isDecoded ?? true)
         ).body(isWithheld: isWithheld, redactor)
     }
