@@ -8,7 +8,7 @@ internal import HTTPDNSPrimitives
 ///
 /// Three rules keep bad names from making a good provider unavailable:
 ///
-/// - A server failure or a refusal counts against the name first. It counts against the provider once different names failed
+/// - A server failure, a refusal or a failure of a part of the query counts against the name first. It counts against the provider once different names failed
 ///   without an answer in between: at least three, and as many as had an answer among the last 32 outcomes, up to 16. Otherwise
 ///   an attacker who chooses three names could make the provider unavailable for all others.
 /// - A time-out counts against the name, if the provider answered another query meanwhile.
@@ -135,12 +135,14 @@ struct MemberHealth: Sendable {
 
     /// Records the failure of a query.
     /// - Parameters:
+    ///   - isPartial: Whether the provider answered another part of the query.
     ///   - limit: The time limit of the query.
     ///   - jitter: A random number in 0..<``jitterSteps``.
     mutating func failed(
         _ query: UInt64,
         _ error: HTTPDNSProviderError,
         about host: HTTPDNSName,
+        isPartial: Bool = false,
         sentAt: MonotonicTime,
         limit: Duration,
         jitter: UInt64,
@@ -157,7 +159,8 @@ struct MemberHealth: Sendable {
         case .rateLimited:
             let wish = min(max(error.retryAfter ?? .zero, MemberHealth.shortestRest), MemberHealth.longestWish)
             rest(since: now, for: wish, error, isRequested: true)
-        case .serverFailure where error.retryAfter == nil, .refused where error.retryAfter == nil:
+        case .serverFailure where error.retryAfter == nil, .refused where error.retryAfter == nil,
+            _ where isPartial && error.retryAfter == nil:
             if !failedHosts.contains(host) {
                 failedHosts.append(host)
                 outcomes <<= 1

@@ -69,6 +69,17 @@ struct PoolQuery: Sendable {
         case canceled
     }
 
+    /// Returns whether the provider answered a part of a query that failed as a whole: then the failure is about the name.
+    static func isPartial(_ result: Result) -> Bool {
+        guard case .answered(let answer) = result else { return false }
+        return [answer.v4, answer.v6].contains { outcome in
+            switch outcome {
+            case .noData, .nameError: true
+            case .addresses, .failed, nil: false
+            }
+        }
+    }
+
     /// Evaluates a result.
     func verdict(_ result: Result) -> Verdict {
         switch result {
@@ -102,9 +113,12 @@ extension AnswerReading {
 }
 
 extension HTTPDNSProviderAnswer {
-    /// Returns the failure for an answer without a definite result, with the code of the failed family.
+    /// Returns the failure for an answer without a definite result, with the code of the failed query.
     fileprivate func failure(saying text: String) -> HTTPDNSProviderError {
         for case .failed(let error)? in [v4, v6] {
+            return HTTPDNSProviderError(code: error.code, message: text, retryAfter: error.retryAfter)
+        }
+        if case .failed(let error) = httpsRecords {
             return HTTPDNSProviderError(code: error.code, message: text, retryAfter: error.retryAfter)
         }
         return HTTPDNSProviderError(code: .badResponse, message: text)

@@ -209,6 +209,7 @@ struct PoolSelector: Sendable {
                 id,
                 error,
                 about: query.question.host,
+                isPartial: PoolQuery.isPartial(result),
                 sentAt: sentAt,
                 limit: query.limit(attemptLimit),
                 jitter: jitter,

@@ -47,8 +47,10 @@ enum AnswerReading: Equatable, Sendable {
     ///
     /// - IPv4 addresses precede IPv6 ones. The transport decides in which order they are tried.
     /// - Addresses of one family suffice. When the other family failed, `missing` has its error.
-    /// - Without an address, a failed family makes the result indefinite, unless the other family reported that the name does
-    ///   not exist: that holds for all families (RFC 8020). A family with "no data" proves that the name exists.
+    /// - Without an address, a query of the answer that failed makes the result indefinite, whatever the others report: an
+    ///   outcome decides for no other one. So "no such name" for one family is no answer while the other family, or the HTTPS
+    ///   records of the name, could not be queried.
+    /// - Without a failure, a family with "no data" proves that the name exists.
     init(_ answer: HTTPDNSProviderAnswer, families: HTTPDNSAddress.Families) {
         let outcomes = [(HTTPDNSAddress.Family.v4, answer.v4), (.v6, answer.v6)]
             .filter { families.contains($0.0) }
@@ -80,9 +82,11 @@ enum AnswerReading: Equatable, Sendable {
 
         if let life = lives.min() {
             self = .addresses(addresses, timeToLive: life, canonicalName: canonicalName, missing: failure?.error)
-        } else if let failure, !isKnownToBeMissing || isKnownToExist {
-            let onlyOne = outcomes.count > 1 && isKnownToExist
+        } else if let failure {
+            let onlyOne = outcomes.count > 1 && (isKnownToExist || isKnownToBeMissing)
             self = .failed(onlyOne ? "\(failure.family.recordType): \(failure.error)" : failure.error.message)
+        } else if case .failed(let error) = answer.httpsRecords {
+            self = .failed("HTTPS records: \(error.message)")
         } else if isKnownToBeMissing, !isKnownToExist {
             self = .noSuchName(timeToLive: emptyLives.min())
         } else {

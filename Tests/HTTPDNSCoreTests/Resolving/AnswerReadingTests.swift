@@ -51,7 +51,9 @@ struct AnswerReadingTests {
             (.noData(timeToLive: .seconds(9)), .noData(timeToLive: .seconds(7)), .noAddresses(timeToLive: .seconds(7))),
             (.noData(timeToLive: nil), .noData(timeToLive: nil), .noAddresses(timeToLive: nil)),
             (.nameError(timeToLive: .seconds(9)), .nameError(timeToLive: nil), .noSuchName(timeToLive: .seconds(9))),
-            (.nameError(timeToLive: .seconds(9)), failed, .noSuchName(timeToLive: .seconds(9))),
+            (.nameError(timeToLive: .seconds(9)), failed, .failed("AAAA: SERVFAIL")),
+            (failed, .nameError(timeToLive: .seconds(9)), .failed("A: SERVFAIL")),
+            (failed, .noData(timeToLive: .seconds(9)), .failed("A: SERVFAIL")),
             (.nameError(timeToLive: nil), .noData(timeToLive: .seconds(3)), .noAddresses(timeToLive: .seconds(3))),
             (.noData(timeToLive: .seconds(9)), failed, .failed("AAAA: SERVFAIL")),
             (failed, failed, .failed("SERVFAIL")),
@@ -68,6 +70,17 @@ struct AnswerReadingTests {
     )
     func combines(v4: HTTPDNSProviderAnswer.Family?, v6: HTTPDNSProviderAnswer.Family?, expected: AnswerReading) {
         #expect(AnswerReading(HTTPDNSProviderAnswer(v4: v4, v6: v6), families: .both) == expected)
+    }
+
+    @Test(
+        "Failed HTTPS records leave addresses as they are, and a negative answer indefinite",
+        arguments: [HTTPDNSProviderAnswer.Family.nameError(timeToLive: .seconds(9)), .noData(timeToLive: nil), found4]
+    )
+    func failedHTTPSRecords(outcome: HTTPDNSProviderAnswer.Family) {
+        var answer = HTTPDNSProviderAnswer(v4: outcome)
+        answer.httpsRecords = .failed(HTTPDNSProviderError(code: .timedOut, message: "late"))
+        let reading = AnswerReading(answer, families: .v4)
+        #expect(outcome == Self.found4 ? !reading.isNegative : reading == .failed("HTTPS records: late"))
     }
 
     @Test("A family that was not asked for is ignored")
