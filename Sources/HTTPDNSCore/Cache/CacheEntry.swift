@@ -48,15 +48,47 @@ struct CacheEntry: Sendable {
     /// Adds a definite answer, which ends a series of failures.
     ///
     /// An answer that was requested before the present one is dropped. An answer that may not be cached, because its lifetime
-    /// is over, still removes the answer that it contradicts. A family that failed this time keeps its previous addresses.
+    /// is over, still removes the answer that it contradicts. A family that failed this time, or is missing for the first time,
+    /// keeps its previous addresses. A negative answer is installed only if it is not doubted (``doubts(_:at:)``).
     /// - Returns: The answer as it is served to its waiters.
     @discardableResult
     mutating func install(_ new: KnownAnswer, at now: MonotonicTime) -> KnownAnswer {
         if let answer, answer.sentAt > new.sentAt { return new }
-        let merged = answer.map { new.keepingFailedFamilies(of: $0, at: now) } ?? new
+        let merged =
+            answer.map { new.doubtingLostFamilies(of: $0, at: now).keepingFailedFamilies(of: $0, at: now) } ?? new
         failure = nil
         answer = now < merged.expiresAt ? merged : nil
         return merged
+    }
+
+    /// Returns whether a negative answer does not remove the addresses yet: they are its own source's and may still be served,
+    /// and neither a second provider nor an earlier lookup had the same result.
+    ///
+    /// A zone that is empty for a moment, or a provider that lost its data, must not cost the addresses of a name in use.
+    func doubts(_ new: KnownAnswer, at now: MonotonicTime) -> Bool {
+        guard case .nothing = new.content, !new.isConfirmed, let answer, answer.sentAt <= new.sentAt,
+            answer.mayServe(at: now), answer.origin.source == new.origin.source
+        else { return false }
+        return failure?.deniedAt.map { new.sentAt < $0 + Lifetimes.confirmation } ?? true
+    }
+
+    /// Records a negative answer that is doubted. The addresses stay, and the next lookup decides.
+    /// - Parameter jitter: A number in 0...1.
+    /// - Returns: The reason that the lookup has no result.
+    mutating func recordDenial(
+        _ error: HTTPDNSResolver.Error,
+        sentAt: MonotonicTime,
+        jitter: Double = 0,
+        at now: MonotonicTime
+    ) -> HTTPDNSResolver.Error {
+        let deniedAt = failure?.deniedAt ?? sentAt
+        recordFailure(error, sentAt: sentAt, jitter: jitter, at: now)
+        failure?.deniedAt = deniedAt
+        failure?.retryAt = max(now, deniedAt + Lifetimes.confirmation * (1 + Lifetimes.backoffJitter * jitter))
+        var reason = error
+        reason.hint = "its known addresses stay in use until another lookup has the same result"
+        failure?.error = reason
+        return reason
     }
 
     /// Adds the result of a lookup of the missing families alone, while the answer without them is in use.
@@ -69,11 +101,16 @@ struct CacheEntry: Sendable {
     mutating func complete(with new: KnownAnswer?, at now: MonotonicTime, chance: Double) -> KnownAnswer? {
         guard var whole = answer, now < whole.expiresAt, case .addresses(let known) = whole.content else { return nil }
         if let new, new.origin.providerScope == whole.origin.providerScope {
-            whole.failedFamilies = new.failedFamilies
+            // The result replaces the addresses that a family kept from an older answer.
+            let answered = whole.failedFamilies.subtracting(new.failedFamilies)
+            var both = known.filter { !answered.contains($0.family) }
             if case .addresses(let added) = new.content {
-                let both = known + added.filter { !known.contains($0) }
-                whole.content = .addresses(both.filter { $0.family == .v4 } + both.filter { $0.family == .v6 })
+                both += added.filter { !both.contains($0) }
                 whole.life = min(whole.expiresAt, new.expiresAt) - whole.sentAt
+            }
+            whole.failedFamilies = new.failedFamilies
+            if !both.isEmpty {
+                whole.content = .addresses(both.filter { $0.family == .v4 } + both.filter { $0.family == .v6 })
             }
         }
         whole.refreshAt = Lifetimes.refreshMoment(of: whole, chance: chance)
@@ -126,7 +163,8 @@ struct CacheEntry: Sendable {
             error: error,
             failedAt: now,
             retryAt: now + Lifetimes.backoff(afterFailures: count, jitter: jitter),
-            skippedFallback: skippedFallback
+            skippedFallback: skippedFallback,
+            deniedAt: failure?.deniedAt
         )
     }
 }
@@ -203,6 +241,8 @@ package struct AnswerFailure: Sendable {
     package var retryAt: MonotonicTime
     /// Whether the system resolver was not queried, because a stale answer could be served.
     var skippedFallback = false
+    /// The time of the first lookup since the answer that found no address; nil when there was none.
+    var deniedAt: MonotonicTime?
 }
 
 /// The result of a name's HTTPS records for requests to its own port (RFC 9460).
@@ -229,6 +269,8 @@ enum Lifetimes {
     static let negative: ClosedRange<Duration> = .seconds(1) ... .seconds(300)
     /// The lifetime of a negative answer without SOA (RFC 2308 section 5: such answers should not be cached; unbound uses 5 s).
     static let negativeWithoutSOA: Duration = .seconds(5)
+    /// The time after a negative answer of one source from which a second one removes the addresses that it contradicts.
+    static let confirmation: Duration = .seconds(5)
     /// The time after which a family is queried again that failed while the other had addresses.
     ///
     /// It is doubled with each further failure.
@@ -258,7 +300,7 @@ enum Lifetimes {
         .seconds(min(1 << min(max(count - 1, 0), 5), 30)) * (1 + backoffJitter * jitter)
     }
 
-    private static let backoffJitter: Double = 0.1
+    static let backoffJitter: Double = 0.1
 
     /// Returns a positive answer's lifetime, within the limits of the cache. A minimum above zero also raises a time to live of
     /// 0.

@@ -22,8 +22,12 @@ package struct KnownAnswer: Sendable {
     var refreshAt: MonotonicTime
     var canonicalName: HTTPDNSName?
     var failedAttempts: [HTTPDNSResolver.ProviderAttempt] = []
+    /// The families that its source was queried for.
+    var queriedFamilies: HTTPDNSAddress.Families = .both
     /// The queried families that failed: their previous addresses are not contradicted.
     var failedFamilies: HTTPDNSAddress.Families = []
+    /// Whether two providers gave it, where it is negative.
+    package var isConfirmed = false
     /// Whether the query for HTTPS records failed: the previous records are not contradicted.
     package var httpsRecordsFailed = false
     /// Whether queries with any client subnet may use it, although the query had one.
@@ -47,6 +51,12 @@ package struct KnownAnswer: Sendable {
 
     var expiresAt: MonotonicTime { sentAt + life }
 
+    /// Returns whether it has addresses that may be served, within their lifetime or past it.
+    func mayServe(at now: MonotonicTime) -> Bool {
+        guard case .addresses = content, httpsRecords?.unavailable == nil else { return false }
+        return now < expiresAt + origin.staleLimit
+    }
+
     /// Whether the system resolver reported that the name does not exist.
     var isUnknownToSystem: Bool {
         guard origin.source == .system, case .nothing(let error) = content else { return false }
@@ -58,6 +68,25 @@ package struct KnownAnswer: Sendable {
         var answer = self
         answer.life = life
         answer.refreshAt = answer.expiresAt
+        return answer
+    }
+
+    /// Returns the answer that counts a family as failed that it lacks and `older` has: a family that is lost for a moment is
+    /// queried once more. It is missing when that query does not find it either.
+    func doubtingLostFamilies(of older: KnownAnswer, at now: MonotonicTime) -> KnownAnswer {
+        guard older.mayServe(at: now), origin.source == older.origin.source, case .addresses(let own) = content,
+            case .addresses(let known) = older.content, !own.isEmpty
+        else { return self }
+        var lost: HTTPDNSAddress.Families = []
+        for (family, member) in [(HTTPDNSAddress.Family.v4, HTTPDNSAddress.Families.v4), (.v6, .v6)]
+        where known.contains(where: { $0.family == family }) && !own.contains(where: { $0.family == family }) {
+            lost.insert(member)
+        }
+        lost = lost.intersection(queriedFamilies).subtracting(failedFamilies.union(older.failedFamilies))
+        guard !lost.isEmpty else { return self }
+        var answer = self
+        answer.failedFamilies.formUnion(lost)
+        answer.refreshAt = min(refreshAt, sentAt + Lifetimes.partial)
         return answer
     }
 

@@ -225,7 +225,7 @@ extension FlightResult {
 
     fileprivate var failed: Bool { error != nil }
 
-    fileprivate var sentAt: MonotonicTime {
+    var sentAt: MonotonicTime {
         switch self {
         case .answer(let answer), .fallback(let answer, _): answer.sentAt
         case .failure(_, let sentAt, _), .busy(_, let sentAt): sentAt

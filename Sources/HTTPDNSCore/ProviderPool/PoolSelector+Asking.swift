@@ -245,6 +245,7 @@ extension PoolSelector {
         if var answer = ask.tentative {
             answer.failedAttempts = ask.failedAttempts
             answer.isUnconfirmed = isUnconfirmed(ask)
+            answer.isConfirmed = ask.negatives.count > 1
             finish(id, .outcome(.answered(answer)), at: now, &actions)
             return
         }

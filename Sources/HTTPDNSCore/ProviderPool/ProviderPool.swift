@@ -38,6 +38,8 @@ final class ProviderPool: Sendable {
         var failedAttempts: [HTTPDNSResolver.ProviderAttempt]
         /// Whether it is negative, and only one provider among several has given it.
         var isUnconfirmed = false
+        /// Whether it is negative, and two providers have given it.
+        var isConfirmed = false
     }
 
     enum Outcome: Sendable {

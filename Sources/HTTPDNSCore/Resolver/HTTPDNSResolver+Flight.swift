@@ -189,6 +189,8 @@ extension HTTPDNSResolver {
             answer = KnownAnswer(.nothing(error), origin: origin, sentAt: reply.sentAt, life: .zero)
         }
         answer.failedAttempts = reply.failedAttempts
+        answer.isConfirmed = reply.isConfirmed
+        answer.queriedFamilies = inquiry.queried
         answer.holdsForAllClients = reply.answer.holdsForAllClients
         return answer
     }
@@ -233,17 +235,21 @@ extension HTTPDNSResolver {
                 landed.known = result.answer
                 return landed
             }
-            if holdsForAllClients {
+            landed.before = known.answer
+            if case .answer(let answer) = result, !inquiry.completesAnswer, let own = known.answer {
+                landed.isDoubted = CacheEntry(own).doubts(answer, at: now)
+            }
+            if holdsForAllClients, !landed.isDoubted {
+                landed.before = nil
                 _ = state.table.set(nil, for: key, at: now)
                 return landed
             }
-            landed.before = known.answer
             landed.change = state.table.update(key, at: now, epoch: current.epoch) { entry in
                 switch result {
                 case _ where inquiry.completesAnswer:
                     landed.known = entry.complete(with: result.answer, at: now, chance: chance)
                 case .answer(let answer):
-                    landed.known = entry.install(answer, at: now)
+                    landed.take(answer, into: &entry, jitter: jitter, at: now)
                 case .fallback(let answer, let error):
                     landed.known = entry.installFallback(
                         answer,
@@ -266,9 +272,10 @@ extension HTTPDNSResolver {
             return landed
         }
         guard var landed else { return }
-        if holdsForAllClients, landed.isCurrent, let answer = result.answer {
-            keepForAllClients(answer, key.withoutClientSubnet, &landed, by: current, at: now)
+        if holdsForAllClients, landed.isCurrent, !landed.isDoubted, let answer = result.answer {
+            keepForAllClients(answer, key.withoutClientSubnet, &landed, jitter: jitter, by: current, at: now)
         }
+        let result = landed.doubt.map { FlightResult.failure($0, sentAt: result.sentAt, skippedFallback: false) } ?? result
         flightBudget.giveBack(1)
         if case .answer = result, landed.isCurrent { noteUnsaved() }
         report(landed, result, inquiry, isRefresh: isRefresh, at: now)
@@ -281,16 +288,20 @@ extension HTTPDNSResolver {
         _ answer: KnownAnswer,
         _ key: CacheKey,
         _ landed: inout Landed,
+        jitter: Double,
         by settings: ResolvingSettings,
         at now: MonotonicTime
     ) {
-        (landed.known, landed.before, landed.change) = cache.shard(for: key).state.withLock { state in
-            guard let before = state.known(key, by: settings, at: now) else {
-                return (answer, nil, AnswerTable.Change())
+        let own = landed
+        landed = cache.shard(for: key).state.withLock { state in
+            var landed = own
+            landed.known = answer
+            guard let before = state.known(key, by: settings, at: now) else { return landed }
+            landed.before = before.answer
+            landed.change = state.table.update(key, at: now, epoch: settings.epoch) { entry in
+                landed.take(answer, into: &entry, jitter: jitter, at: now)
             }
-            var known = answer
-            let change = state.table.update(key, at: now, epoch: settings.epoch) { known = $0.install(answer, at: now) }
-            return (known, before.answer, change)
+            return landed
         }
     }
 
@@ -316,6 +327,25 @@ extension HTTPDNSResolver {
         var before: CachedAnswer?
         /// The answer as it is served.
         var known: KnownAnswer?
+        /// Whether the answer for the lookup's own key is doubted.
+        var isDoubted = false
+        /// The reason that a negative answer is not used, when it is doubted.
+        var doubt: HTTPDNSResolver.Error?
+
+        /// Caches a definite answer, unless it is doubted.
+        fileprivate mutating func take(
+            _ answer: KnownAnswer,
+            into entry: inout CacheEntry,
+            jitter: Double,
+            at now: MonotonicTime
+        ) {
+            known = nil
+            if case .nothing(let error) = answer.content, entry.doubts(answer, at: now) {
+                doubt = entry.recordDenial(error, sentAt: answer.sentAt, jitter: jitter, at: now)
+            } else {
+                known = entry.install(answer, at: now)
+            }
+        }
     }
 
     /// Returns the result for the waiters: the answer as it was cached, which may have more addresses than the lookup

@@ -101,6 +101,46 @@ struct CacheEntryTests {
         #expect(packed(entry)?.addressCount == 1)
     }
 
+    @Test("A family that an answer lacks is lost when the next one lacks it too")
+    func lostFamily() throws {
+        let v4 = HTTPDNSAddress(v4: 203, 0, 113, 1)
+        let v6 = try #require(HTTPDNSAddress("2001:db8::1"))
+        var entry = CacheEntry()
+        entry.install(.sample([v4, v6], sentAt: at(0), life: .seconds(100), staleLimit: .seconds(60)), at: at(0))
+        let without = KnownAnswer.sample([v6], sentAt: at(90), life: .seconds(3600), staleLimit: .seconds(60))
+        let doubted = entry.install(without, at: at(90))
+        #expect(packed(entry)?.addresses == [v4, v6])
+        #expect(doubted.failedFamilies == .v4 && doubted.expiresAt == at(100) && doubted.refreshAt == at(100))
+        // It is asked for alone.
+        var partial = KnownAnswer.sample([], sentAt: at(95), life: .seconds(3600))
+        partial.content = .nothing(failure)
+        partial.queriedFamilies = .v4
+        var completed = entry
+        _ = completed.complete(with: partial, at: at(95), chance: 0)
+        #expect(packed(completed)?.addresses == [v6] && completed.answer?.failedFamilies == [])
+        // Or the next answer lacks it as well.
+        var second = without
+        second.sentAt = at(99)
+        #expect(entry.install(second, at: at(99)).failedFamilies == [])
+        #expect(packed(entry)?.addresses == [v6])
+        // Past its own life it is not served beside newer addresses, but it is asked for once more.
+        var late = CacheEntry()
+        late.install(.sample([v4, v6], sentAt: at(0), life: .seconds(10), staleLimit: .seconds(600)), at: at(0))
+        let alone = late.install(without, at: at(90))
+        #expect(packed(late)?.addresses == [v6] && alone.failedFamilies == .v4 && alone.refreshAt == at(100))
+    }
+
+    @Test("A family that was not queried is not lost")
+    func familyNotQueried() throws {
+        let v6 = try #require(HTTPDNSAddress("2001:db8::1"))
+        let v4 = HTTPDNSAddress(v4: 203, 0, 113, 1)
+        var entry = CacheEntry()
+        entry.install(.sample([v4, v6], sentAt: at(0), life: .seconds(100)), at: at(0))
+        var only4 = KnownAnswer.sample([v4], sentAt: at(90), life: .seconds(100))
+        only4.queriedFamilies = .v4
+        #expect(entry.install(only4, at: at(90)).failedFamilies == [])
+    }
+
     /// While queries for it fail, it serves without another query.
     @Test("An expired answer is stale up to the limit, then gone")
     func staleness() throws {

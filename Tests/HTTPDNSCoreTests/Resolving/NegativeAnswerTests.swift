@@ -116,7 +116,7 @@ struct NegativeAnswerTests {
         #expect(try await fixture.resolve("img.test").provider == "broken")
     }
 
-    @Test("An unconfirmed denial of a name that had addresses serves for five seconds")
+    @Test("An unconfirmed denial of a name that had addresses counts five seconds later")
     func unconfirmedOfKnownName() async throws {
         let fixture = try ResolverFixture(providers: ["first", "broken"])
         try fixture.say(["203.0.113.1"], about: "known.test")
@@ -131,11 +131,43 @@ struct NegativeAnswerTests {
         )
         fixture.providers[0].answer(.answer(denial), for: host)
         fixture.providers[1].answer(.failure(.unavailable), for: host)
-        await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
+        #expect(try await fixture.resolve("img.test").isStale)
         #expect(queries(fixture, 1) == 1)
+        fixture.time.advance(by: .seconds(5))
+        await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
         try fixture.say(["203.0.113.2"], about: "img.test")
         fixture.time.advance(by: .seconds(5))
         #expect(try await fixture.resolve("img.test").addresses == ["203.0.113.2"])
+    }
+
+    /// The first provider reports that the name does not exist for one family, and cannot say it for the other.
+    @Test("A failed family beside a negative one leads to the next source", arguments: [true, false])
+    func failedFamily(hasSecond: Bool) async throws {
+        let fixture = try ResolverFixture(
+            providers: hasSecond ? ["first", "second"] : ["first"],
+            fallback: hasSecond ? .none : .system
+        )
+        let host = try HTTPDNSName("img.test")
+        let failed = HTTPDNSProviderAnswer.Family.failed(HTTPDNSProviderError(code: .httpStatus, message: "502"))
+        let answer = HTTPDNSProviderAnswer(v4: failed, v6: .nameError(timeToLive: .seconds(300)))
+        fixture.providers[0].answer(.answer(answer), for: host)
+        if hasSecond { try fixture.say(["203.0.113.9"], about: "img.test", at: 1) }
+        fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), for: host)
+        #expect(try await fixture.resolve("img.test").addresses == ["203.0.113.9"])
+        #expect(fixture.resolver.providerHealth[0].state == .healthy, "the failure is about the name")
+    }
+
+    @Test("A failed family beside a negative one of a batch leaves the name to its own query")
+    func failedFamilyInBatch() async throws {
+        let fixture = try ResolverFixture(providers: ["first", "second"], batchLimit: 5)
+        let names = try names(5).map { try HTTPDNSName($0) }
+        let failed = HTTPDNSProviderAnswer.Family.failed(HTTPDNSProviderError(code: .serverFailure, message: "no"))
+        let answer = HTTPDNSProviderAnswer(v4: failed, v6: .nameError(timeToLive: .seconds(300)))
+        for name in names {
+            fixture.providers[0].answer(.answer(answer), for: name)
+            try fixture.say(["203.0.113.1"], about: name.description, at: 1)
+        }
+        #expect(await fixture.resolver.preresolve(names).isEmpty)
     }
 
     @Test("A batch of unknown names costs few further queries, none to its provider", arguments: [false, true])

@@ -201,26 +201,99 @@ struct StaleAnswerTests {
         #expect(!fallback.isStale && fallback.source == .system && fallback.addresses == ["203.0.113.99"])
     }
 
-    @Test(
-        "A definite newer answer removes the stale one, whether it is stored or not",
-        arguments: [
-            HTTPDNSProviderAnswer.Family.nameError(timeToLive: .zero), .noData(timeToLive: nil),
-            .addresses([HTTPDNSAddress(v4: 203, 0, 113, 2)], timeToLive: .zero, canonicalName: nil),
-        ]
-    )
-    func contradicted(outcome: HTTPDNSProviderAnswer.Family) async throws {
+    @Test("Newer addresses remove the stale ones, whether they are stored or not")
+    func contradicted() async throws {
         let fixture = try await warm()
         fixture.time.advance(by: .seconds(10))
-        try fixture.provider.answer(
-            .answer(HTTPDNSProviderAnswer(v4: outcome, v6: outcome)),
-            for: HTTPDNSName("img.test")
-        )
-        _ = try? await fixture.resolve("img.test")
+        try fixture.say(["203.0.113.2"], timeToLive: .zero, about: "img.test")
+        _ = try await fixture.resolve("img.test")
         try fail(fixture)
         fixture.time.advance(by: .seconds(10))
         let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
         #expect(error?.code == .providersFailed)
         #expect(fixture.resolver.counters.staleServed == 0)
+    }
+
+    @Test(
+        "A denial removes known addresses when a lookup 5 s later confirms it",
+        arguments: [HTTPDNSProviderAnswer.Family.nameError(timeToLive: .zero), .noData(timeToLive: nil)]
+    )
+    func denied(outcome: HTTPDNSProviderAnswer.Family) async throws {
+        let fixture = try await warm()
+        fixture.time.advance(by: .seconds(10))
+        let host = try HTTPDNSName("img.test")
+        fixture.provider.answer(.answer(HTTPDNSProviderAnswer(v4: outcome, v6: outcome)), for: host)
+        for _ in 0..<5 {
+            #expect(try await fixture.resolve("img.test").isStale)
+            fixture.time.advance(by: .seconds(1))
+        }
+        #expect(fixture.provider.queries.count == 2)
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
+        #expect(error?.code == (outcome == .noData(timeToLive: nil) ? .noAddresses : .nameNotFound))
+        #expect(fixture.provider.queries.count == 3)
+        try fail(fixture)
+        fixture.time.advance(by: .seconds(10))
+        let later = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
+        #expect(later?.code == .providersFailed)
+    }
+
+    @Test("A zone that is empty for a moment costs no address", arguments: [false, true])
+    func emptyForAMoment(failsBetween: Bool) async throws {
+        let fixture = try await warm()
+        fixture.time.advance(by: .seconds(10))
+        try fixture.provider.answer(nil, for: HTTPDNSName("img.test"))
+        #expect(try await fixture.resolve("img.test").isStale)
+        fixture.time.advance(by: .seconds(6))
+        if failsBetween {
+            try fail(fixture)
+            #expect(try await fixture.resolve("img.test").isStale)
+            fixture.time.advance(by: .seconds(6))
+        }
+        try fixture.say(["203.0.113.1"], timeToLive: .seconds(10), about: "img.test")
+        let again = try await fixture.resolve("img.test")
+        #expect(!again.isStale && again.addresses == ["203.0.113.1"])
+        // The next denial is the first one again.
+        try fixture.provider.answer(nil, for: HTTPDNSName("img.test"))
+        fixture.time.advance(by: .seconds(10))
+        #expect(try await fixture.resolve("img.test").isStale)
+    }
+
+    @Test("Addresses that may not be served past their life are removed by the first denial")
+    func deniedWithoutStale() async throws {
+        let fixture = try await warm { $0.cache.staleLimit = .zero }
+        fixture.time.advance(by: .seconds(10))
+        try fixture.provider.answer(nil, for: HTTPDNSName("img.test"))
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
+        #expect(error?.code == .nameNotFound)
+    }
+
+    /// The failed family and the one that has an outcome in either order.
+    @Test(
+        "A family that failed beside a negative one leaves the name to stale addresses",
+        arguments: [
+            HTTPDNSProviderError.Code.timedOut, .unreachable, .httpStatus, .badResponse, .serverFailure, .refused,
+            .rateLimited,
+        ],
+        [true, false]
+    )
+    func failedFamily(code: HTTPDNSProviderError.Code, isNameError: Bool) async throws {
+        let negative: HTTPDNSProviderAnswer.Family =
+            isNameError ? .nameError(timeToLive: .seconds(300)) : .noData(timeToLive: .seconds(300))
+        let failed = HTTPDNSProviderAnswer.Family.failed(HTTPDNSProviderError(code: code, message: "no"))
+        for answer in [
+            HTTPDNSProviderAnswer(v4: failed, v6: negative), HTTPDNSProviderAnswer(v4: negative, v6: failed),
+        ] {
+            let fixture = try await warm()
+            fixture.time.advance(by: .seconds(10))
+            try fixture.provider.answer(.answer(answer), for: HTTPDNSName("img.test"))
+            for _ in 0..<20 {
+                #expect(try await fixture.resolve("img.test").isStale)
+                fixture.time.advance(by: .seconds(1))
+            }
+            try fixture.say(["203.0.113.1"], about: "img.test")
+            fixture.time.advance(by: .seconds(40))
+            #expect(try await fixture.resolve("img.test").isStale == false)
+        }
     }
 
     @Test(
