@@ -18,8 +18,14 @@ package enum DNSQuery {
 
     /// Returns the message for one question. It has ID 0, so that HTTP caches recognize equal queries (RFC 8484 section 4.1),
     /// recursion desired, and an EDNS record with padding. It is at most 384 octets long.
-    /// - Parameter clientSubnet: The client network (RFC 7871); `nil` sends none.
-    package static func encoded(_ question: DNSQuestion, clientSubnet: DNSClientSubnet? = nil) -> [UInt8] {
+    /// - Parameters:
+    ///   - clientSubnet: The client network (RFC 7871); `nil` sends none.
+    ///   - usesEDNS: Whether the query has an EDNS record. Without it, there is no client network and no padding.
+    package static func encoded(
+        _ question: DNSQuestion,
+        clientSubnet: DNSClientSubnet? = nil,
+        usesEDNS: Bool = true
+    ) -> [UInt8] {
         let options = clientSubnet?.option ?? []
         let unpadded =
             DNSWireFormat.headerOctets + question.name.octets.count + 4 + optionRecordOctets + options.count
@@ -29,11 +35,12 @@ package enum DNSQuery {
         message.reserveCapacity(unpadded + padding)
         message.appendBigEndian(0 as UInt16)
         message.appendBigEndian(DNSWireFormat.Flag.recursionDesired)
-        for count in [1, 0, 0, 1] as [UInt16] { message.appendBigEndian(count) }
+        for count in [1, 0, 0, usesEDNS ? 1 : 0] as [UInt16] { message.appendBigEndian(count) }
 
         message.append(contentsOf: question.name.octets)
         message.appendBigEndian(question.type.number)
         message.appendBigEndian(DNSWireFormat.internetClass)
+        guard usesEDNS else { return message }
 
         message.append(contentsOf: DNSName.root.octets)
         message.appendBigEndian(DNSRecordType.opt.number)

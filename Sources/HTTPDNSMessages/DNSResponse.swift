@@ -168,6 +168,15 @@ package struct DNSResponseCode: Hashable, Sendable, CustomStringConvertible {
     /// NXDOMAIN: the name at the end of the alias chain does not exist (RFC 6604 section 3).
     package static let nameError = DNSResponseCode(number: 3)
     package static let refused = DNSResponseCode(number: 5)
+    /// FORMERR and NOTIMP, the codes of servers without EDNS for a query that uses it (RFC 6891 section 7).
+    package static let withoutEDNS = [DNSResponseCode(number: 1), DNSResponseCode(number: 4)]
+
+    /// Reads the code in the header of a message, without EDNS's upper bits; `nil` for what is no response.
+    package init?(inHeaderOf message: [UInt8]) {
+        var reader = DNSMessageReader(message)
+        guard let header = try? DNSResponseHeader(&reader) else { return nil }
+        self.init(number: header.responseCode)
+    }
 
     /// The mnemonic in the IANA registry for those that resolvers send to clients; `RCODE 23` for others.
     package var description: String {

@@ -5,6 +5,7 @@ import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSMessages
 import HTTPDNSPrimitives
+import HTTPDNSTesting
 import HTTPTypes
 import ServerRig
 import Testing
@@ -31,6 +32,60 @@ struct DoHProviderTests {
         #expect(scripted.exchange.sent.map(\.question.type) == [families == .v4 ? .a : .aaaa])
         #expect((answer.v4 == nil) == (families == .v6))
         #expect((answer.v6 == nil) == (families == .v4))
+    }
+
+    /// FORMERR with the question, and NOTIMP without it.
+    @Test("A service without EDNS is asked without it, for 15 minutes", arguments: [UInt16(1), 4])
+    func withoutEDNS(code: UInt16) async throws {
+        let scripted = try ScriptedDoHService(method: .post) { sent in
+            guard sent.request.body?[11] == 1 else { return .loopback(to: sent) }
+            return .message(to: sent) { builder in
+                builder.responseCode = code
+                if code == 4 { builder.questions = [] }
+            }
+        }
+        func records() -> [Int] { scripted.exchange.sent.map { Int($0.request.body?[11] ?? 9) } }
+        for expected in [[1, 0], [1, 0, 0]] {
+            #expect(try await scripted.resolve("one.test", .v4).v4 != nil)
+            #expect(records() == expected)
+        }
+        let plain = try #require(scripted.exchange.sent.last?.request.body)
+        #expect(plain == DNSQuery.encoded(.a("one.test"), usesEDNS: false) && plain.count == 12 + 10 + 4)
+        scripted.time.advance(by: .seconds(900))
+        _ = try await scripted.resolve("one.test", .v4)
+        #expect(records() == [1, 0, 0, 1, 0])
+    }
+
+    @Test("A service that rejects the client subnet alone keeps EDNS for other queries")
+    func withoutClientSubnet() async throws {
+        let scripted = try ScriptedDoHService(method: .post) { sent in
+            let body = sent.request.body ?? []
+            // The first option's code in the OPT record.
+            let hasSubnet = body.count > 38 && body[37] == 0 && body[38] == 8
+            return hasSubnet ? .message(to: sent) { $0.responseCode = 1 } : .loopback(to: sent)
+        }
+        let subnet = try #require(HTTPDNSAddressBlock("203.0.113.0/24"))
+        for count in [2, 3] {
+            let answer = try await scripted.resolve("one.test", .v4, clientSubnet: subnet)
+            #expect(answer.v4 == .addresses([loopback2], timeToLive: .seconds(60), canonicalName: nil))
+            #expect(!answer.holdsForAllClients)
+            #expect(scripted.exchange.sent.count == count)
+        }
+        _ = try await scripted.resolve("one.test", .v4)
+        #expect(scripted.exchange.sent.last?.request.body?[11] == 1 && scripted.exchange.sent.count == 4)
+    }
+
+    @Test("A query that the service rejects without EDNS as well is a server failure")
+    func rejectedTwice() async throws {
+        let scripted = try ScriptedDoHService(method: .post) { sent in .message(to: sent) { $0.responseCode = 1 } }
+        for count in [2, 4] {
+            let answer = try await scripted.resolve("one.test", .v4)
+            guard case .failed(let error) = answer.v4 else {
+                Issue.record("\(answer)")
+                return
+            }
+            #expect(error.code == .serverFailure && scripted.exchange.sent.count == count)
+        }
     }
 
     @Test("The families are requested concurrently")

@@ -5,6 +5,9 @@ internal import HTTPDNSMessages
 internal import HTTPTypes
 
 extension UpstreamReply {
+    /// The response code in the header of the message; `nil` for another body.
+    var messageCode: DNSResponseCode? { status == 200 ? DNSResponseCode(inHeaderOf: body) : nil }
+
     /// Parses the response to a query for addresses.
     /// - Parameter isSecret: Whether the request's URL may contain a secret. Then no text of the response is quoted, which
     ///   may repeat the request.

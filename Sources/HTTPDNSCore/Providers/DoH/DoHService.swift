@@ -38,9 +38,10 @@ struct DoHService {
     /// Returns the request for `question`, with `clientSubnet`.
     func request(
         for question: DNSQuestion,
-        clientSubnet: DNSClientSubnet?
+        clientSubnet: DNSClientSubnet?,
+        usesEDNS: Bool
     ) throws(HTTPDNSProviderError) -> ServiceRequest {
-        let message = DNSQuery.encoded(question, clientSubnet: clientSubnet)
+        let message = DNSQuery.encoded(question, clientSubnet: clientSubnet, usesEDNS: usesEDNS)
         var fields = HTTPFields()
         fields[.accept] = Self.mediaType
         switch method {

@@ -30,6 +30,11 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     private let configuration: Configuration
     private let channel: UpstreamChannel
     private let time: any TimeSource
+    /// The time until which queries are sent without EDNS, for those with a client subnet (true) and those without.
+    private let plainUntil = Lock<[Bool: MonotonicTime]>([:])
+
+    /// The time for which the provider remembers that the service answers queries without EDNS only.
+    static let plainLife = Duration.seconds(900)
 
     /// Creates the provider. Nothing is sent before the first query.
     /// - Throws: ``HTTPDNSProviderConfigurationError`` when the URL is not an https URL (http is allowed for a loopback
@@ -66,11 +71,14 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     /// Queries every family concurrently, and HTTPS records with them if the query asks for them.
     ///
     /// A family has ``HTTPDNSProviderAnswer/Family/failed(_:)`` in three cases: its message reports that the server failed or
-    /// refused, its request failed while the other's did not, or it has no answer 500 ms after the other's addresses. The
+    /// refused, its request failed while the other's did not, or it has no answer 50 ms after the other's addresses. The
     /// same holds for HTTPS records. The provider waits for them as long again as the addresses took: 50 ms at least, 500 ms
     /// at most.
     ///
     /// A client subnet is cut to 24 bits of IPv4 or 56 of IPv6, and sent to the service with every query (RFC 7871).
+    ///
+    /// A service that rejects EDNS with FORMERR or NOTIMP is queried again without it, and for the next 15 minutes too if it
+    /// answers then (RFC 6891 section 7). Such queries have neither a client subnet nor padding.
     /// - Throws: ``HTTPDNSProviderError`` when no family's request received a message; `CancellationError` when the task is
     ///   canceled.
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
@@ -128,11 +136,27 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
         limit: Duration,
         deadline: MonotonicTime
     ) async throws -> UpstreamReply {
-        let request = try service.request(for: question, clientSubnet: clientSubnet)
-        return try await channel.reply(limit: limit, deadline: deadline) { _ in
-            request
-        } verdict: {
-            $0.verdict(DoHService.words)
+        let send = { [self] (usesEDNS: Bool) async throws -> UpstreamReply in
+            let request = try service.request(for: question, clientSubnet: clientSubnet, usesEDNS: usesEDNS)
+            return try await channel.reply(limit: limit, deadline: deadline) { _ in
+                request
+            } verdict: {
+                $0.verdict(DoHService.words)
+            }
+        }
+        let hasSubnet = clientSubnet != nil
+        if let until = plainUntil.withLock({ $0[hasSubnet] }), time.now() < until { return try await send(false) }
+        let reply = try await send(true)
+        guard let code = reply.messageCode, DNSResponseCode.withoutEDNS.contains(code) else { return reply }
+        do {
+            let plain = try await send(false)
+            if plain.messageCode == .noError || plain.messageCode == .nameError {
+                let until = time.now() + Self.plainLife
+                plainUntil.withLock { $0[hasSubnet] = until }
+            }
+            return plain
+        } catch is HTTPDNSProviderError {
+            return reply
         }
     }
 
