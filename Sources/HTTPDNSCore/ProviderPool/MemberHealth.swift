@@ -107,6 +107,11 @@ struct MemberHealth: Sendable {
     /// Returns the time that an answer has been outstanding without any other answer; nil when none is.
     func silence(at now: MonotonicTime) -> Duration? { silentSince.map { now - $0 } }
 
+    /// Returns whether there was an answer within ``leastPlaceTime``.
+    func isAnswering(at now: MonotonicTime) -> Bool {
+        rest == nil && heardAt.map { now - $0 < MemberHealth.leastPlaceTime } ?? false
+    }
+
     func isResting(at now: MonotonicTime) -> Bool {
         rest.map { now < $0.until } ?? false
     }

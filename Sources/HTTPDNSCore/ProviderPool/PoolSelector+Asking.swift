@@ -112,6 +112,11 @@ extension PoolSelector {
     mutating func send(_ id: PoolQuery.ID, at now: MonotonicTime, _ actions: inout [Action]) {
         guard var query = queries[id] else { return }
         query.sentAt = now
+        if let number = query.ask, let assignment = asks[number]?.assignment, let end = assignment.patientUntil {
+            // The wait for the slot is not the provider's.
+            query.deadline = max(assignment.deadline, min(query.deadline + (now - query.startedAt), end))
+            asks[number]?.assignment.deadline = query.deadline
+        }
         // Several may have waited in the queue of one provider, but one probe at a time is enough.
         query.isProbe = query.isProbe && members[query.member].health.probe == nil
         let limit = query.limit(attemptLimit)

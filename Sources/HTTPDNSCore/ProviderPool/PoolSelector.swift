@@ -96,10 +96,13 @@ struct PoolSelector: Sendable {
     mutating func wake(_ id: PoolRequest.ID, at now: MonotonicTime) -> [Action] {
         guard let ask = asks[id], now >= ask.wakeAt else { return [] }
         var actions: [Action] = []
-        if now >= ask.assignment.deadline {
-            giveUp(id, at: now, &actions)
-        } else {
+        if now < ask.assignment.deadline {
             hedge(id, at: now, &actions)
+        } else if let later = patience(with: ask, at: now) {
+            asks[id]?.assignment.deadline = later
+            if let hedgeAt = ask.hedgeAt, now >= hedgeAt { hedge(id, at: now, &actions) }
+        } else {
+            giveUp(id, at: now, &actions)
         }
         if let ask = asks[id] { actions.append(.wake(id, at: ask.wakeAt)) }
         return actions
@@ -288,7 +291,7 @@ struct PoolSelector: Sendable {
         while let next = members[query.member].free(madeRoom: madeRoom) {
             madeRoom = false
             guard let waiting = queries[next], let ask = waiting.ask else { continue }
-            guard now < waiting.deadline else {
+            guard let deadline = asks[ask]?.assignment.deadline, now < deadline else {
                 giveUp(ask, at: now, &actions)
                 continue
             }
@@ -297,6 +300,18 @@ struct PoolSelector: Sendable {
             if let wakeAt = asks[ask]?.wakeAt { actions.append(.wake(ask, at: wakeAt)) }
             return
         }
+    }
+
+    /// Returns the time until which a request waits past its deadline; nil when it does not.
+    ///
+    /// It waits while its query waits for a slot of a provider that answers others.
+    private func patience(with ask: PoolRequest, at now: MonotonicTime) -> MonotonicTime? {
+        guard let end = ask.assignment.patientUntil, now < end else { return nil }
+        let isQueued = ask.pending.contains { id in
+            guard let query = queries[id], query.sentAt == nil else { return false }
+            return members[query.member].health.isAnswering(at: now)
+        }
+        return isQueued ? min(now + MemberHealth.leastPlaceTime, end) : nil
     }
 
     /// Ends a query that no request needs.

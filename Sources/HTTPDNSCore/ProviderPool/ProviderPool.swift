@@ -25,6 +25,9 @@ final class ProviderPool: Sendable {
         var query: HTTPDNSProviderQuery
         /// The deadline of the answer.
         var deadline: MonotonicTime
+        /// The time until which the request waits for a slot past its deadline while its provider answers others. The time up
+        /// to the deadline then counts from the sending on, because a wait for a slot is no slowness of the provider.
+        var patientUntil: MonotonicTime?
     }
 
     /// A definite answer.

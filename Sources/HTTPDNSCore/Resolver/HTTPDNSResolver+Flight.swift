@@ -46,6 +46,7 @@ extension HTTPDNSResolver {
             let share = systemShare(of: limit, beside: names)
             var own = assignment(inquiry, route, names, until: deadline - share)
             own.hadAddresses = !inquiry.completesAnswer && hasAnswer(inquiry, of: nil, at: started)
+            own.patientUntil = deadline
             return await SystemFallback(
                 resolver: self,
                 inquiry: inquiry,

@@ -10,7 +10,9 @@ internal import HTTPDNSPrimitives
 ///   answer or failure counts for the provider's health.
 /// - The system resolver has its full share of the time even when the providers' share ends late, as on a busy machine or
 ///   after a suspension.
-/// - Providers with overdue answers are waited for no longer than their hedge delay.
+/// - Providers with overdue answers are waited for no longer than their hedge delay, unless an answer arrives meanwhile.
+/// - A query that waits for a slot of a provider that answers others is waited for until the resolver's limit: this process's own
+///   queue is no slowness of the provider.
 /// - While all providers are in back-off, the system resolver is queried immediately, and a provider whose quarantine is over
 ///   gets one query as a probe. The providers are queried only if the system resolver has no address.
 /// - While a stale answer of a provider can be served, the system resolver is not queried.
@@ -135,9 +137,9 @@ struct SystemFallback: Sendable {
     }
 
     private func alarm(at time: MonotonicTime, _ hurry: OneShot<Void>) -> Task<Void, Never> {
-        CallWork.detached { [clock] in
+        CallWork.detached { [clock, team, assignment] in
             guard (try? await clock.sleep(until: time)) != nil else { return }
-            hurry.deliver(())
+            if team.reliance(on: assignment.providers) != .healthy { hurry.deliver(()) }
         }
     }
 

@@ -84,6 +84,64 @@ struct SystemFallbackTests {
         _ = try await first
     }
 
+    /// 100 names at once, 10 queries in flight, and 50 answers a second: the last name waits for 2 s, more than the provider's
+    /// share of the time. Once the provider is silent, the names that are left are the system resolver's.
+    @Test("The own queue does not lead to the system resolver, silence does", arguments: [100, 50])
+    func burst(answered: Int) async throws {
+        let fixture = try ResolverFixture(fallback: .system) {
+            $0.providerLimits["doh"] = HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 10)
+        }
+        let hosts = try (0..<100).map { try HTTPDNSName("n\($0).test") }
+        for host in hosts {
+            fixture.provider.hold(host)
+            try fixture.say(["203.0.113.1"], about: host.description)
+            fixture.system.answer(.success([Self.address]), for: host)
+        }
+        let (sources, feed) = AsyncStream<HTTPDNSResolver.Resolution.Source?>.makeStream()
+        for host in hosts {
+            Task { feed.yield(try? await fixture.resolve(host.description).source) }
+        }
+        var results = sources.makeAsyncIterator()
+        for index in 0..<answered {
+            await fixture.provider.queries(atLeast: min(index + 10, 100))
+            fixture.time.advance(by: .milliseconds(20))
+            fixture.provider.release(fixture.provider.queries[index].host)
+            #expect(await results.next() == .provider)
+        }
+        #expect(fixture.system.questions.isEmpty)
+        while fixture.system.questions.count < 100 - answered, !Task.isCancelled {
+            fixture.time.advance(by: .milliseconds(20))
+            await Task.yield()
+        }
+        for _ in answered..<100 { #expect(await results.next() == .system) }
+        fixture.provider.release()
+    }
+
+    @Test("A provider that answers again while a lookup doubts it keeps the lookup")
+    func suspectAnswers() async throws {
+        let fixture = try fixture()
+        for name in ["a.test", "b.test"] {
+            fixture.provider.hold(try HTTPDNSName(name))
+            try fixture.say(["203.0.113.1"], about: name)
+        }
+        async let first = fixture.resolve("a.test")
+        await fixture.provider.queries(atLeast: 1)
+        await fixture.time.sleepers(atLeast: 2)
+        fixture.time.advance(by: .milliseconds(60))
+        #expect(fixture.resolver.providerHealth[0].state == .suspect)
+        async let second = fixture.resolve("b.test")
+        await fixture.provider.queries(atLeast: 2)
+        await fixture.time.sleepers(atLeast: 5)
+        fixture.provider.release(try HTTPDNSName("a.test"))
+        #expect(try await first.source == .provider)
+        let sleepers = fixture.time.sleeperCount
+        fixture.time.advance(by: .milliseconds(50))
+        while fixture.time.sleeperCount >= sleepers, !Task.isCancelled { await Task.yield() }
+        for _ in 0..<100 { await Task.yield() }
+        fixture.provider.release()
+        #expect(try await second.source == .provider && fixture.system.questions.isEmpty)
+    }
+
     @Test("A call with a shorter limit reaches the system resolver after half of it")
     func shortLimit() async throws {
         let fixture = try fixture()
