@@ -102,7 +102,7 @@ struct CurlRequestsTests {
     @Test(
         "What cannot be sent as it is, is a usage error without a request",
         arguments: [
-            "-d \"$(printf 'a\\377')\"", "-H \"$(printf 'A: \\377')\"", "-F \"$(printf 'a=\\377')\"",
+            "-d \"$(printf 'a\\377')\"", "-u \"$(printf 'a:\\377')\"", "-F \"$(printf 'a=\\377')\"",
             "-A \"$(printf 'a\\nB: c')\"", "-e \"$(printf 'a\\rB: c')\"", "-b \"$(printf 'a=1\\nB: c')\"",
             "--oauth2-bearer \"$(printf 'a\\nB: c')\"", "-b sesame", "-H sesame", "-H 'Content-Length: 9' -d a=1",
             "-H 'Transfer-Encoding: chunked' -d a=1", "-H 'Upgrade: h2c'", "-H 'Connection: Upgrade'",
