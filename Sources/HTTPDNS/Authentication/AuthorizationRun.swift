@@ -51,7 +51,7 @@ struct BasicRun: AuthorizationRun {
 
     mutating func authorization(until deadline: MonotonicTime?) async throws -> RequestAuthorization? {
         guard isSent else { return nil }
-        let password = try await target.secret(login.password)
+        let password = try await target.secret(login.password, until: deadline)
         if let fault = BasicCredential.fault(user: login.user, password: password, in: "the credential") {
             throw HTTPDNSClientError.authenticationFailed(target, fault)
         }
@@ -127,7 +127,7 @@ struct DigestRun: AuthorizationRun {
         let answer = DigestAnswer(
             challenge: use.challenge,
             user: login.user,
-            password: try await target.secret(login.password),
+            password: try await target.secret(login.password, until: deadline),
             method: target.method.rawValue,
             target: target.text,
             count: use.count,
@@ -238,6 +238,7 @@ struct FixedTokenRun: AuthorizationRun {
     let target: AuthorizationTarget
     private var text: String?
     private var isReadAgain = false
+    private var deadline: MonotonicTime?
 
     init(_ secret: HTTPDNSClient.Credential.Secret, target: AuthorizationTarget) {
         self.secret = secret
@@ -245,6 +246,7 @@ struct FixedTokenRun: AuthorizationRun {
     }
 
     mutating func authorization(until deadline: MonotonicTime?) async throws -> RequestAuthorization? {
+        self.deadline = deadline
         if text == nil { text = try await read() }
         return text.map { RequestAuthorization("Bearer \($0)", at: target.origin) }
     }
@@ -262,7 +264,7 @@ struct FixedTokenRun: AuthorizationRun {
     func refusal(of challenges: [AuthenticationChallenge]) -> String? { nil }
 
     private func read() async throws -> String {
-        let text = try await target.secret(secret)
+        let text = try await target.secret(secret, until: deadline)
         guard HTTPDNSClient.Credential.Token.isSendable(text) else {
             throw HTTPDNSClientError.noToken(target, UnsendableToken(), until: nil)
         }
@@ -294,12 +296,13 @@ struct AuthorizationTarget: Sendable {
     var isProxy = false
 
     /// Returns a secret.
-    /// - Throws: ``HTTPDNSClientError`` with code `authenticationFailed`; `CancellationError`.
-    func secret(_ secret: HTTPDNSClient.Credential.Secret) async throws -> String {
+    /// - Throws: ``HTTPDNSClientError`` with code `authenticationFailed`, or `timedOut` at the deadline; `CancellationError`.
+    func secret(_ secret: HTTPDNSClient.Credential.Secret, until deadline: MonotonicTime?) async throws -> String {
         do {
-            return try await secret.value.current()
+            return try await secret.value.current(until: deadline)
         } catch let error as SecretError {
-            throw HTTPDNSClientError.authenticationFailed(self, "\(error)")
+            guard error.isOverdue else { throw HTTPDNSClientError.authenticationFailed(self, "\(error)") }
+            throw HTTPDNSClientError.overdue(error, of: host)
         }
     }
 }
@@ -315,6 +318,19 @@ extension HTTPDNSClientError {
             host: target.host,
             hint: hint
         )
+    }
+
+    /// Returns the error of a call whose time passed while a secret's file was read.
+    static func overdue(_ error: SecretError, of host: String?) -> HTTPDNSClientError {
+        var overdue = HTTPDNSClientError(
+            code: .timedOut,
+            phase: .authentication,
+            message: "the deadline passed: \(error)",
+            host: host,
+            hint: "look at the file system of the secret"
+        )
+        overdue.isCallDeadline = true
+        return overdue
     }
 
     /// Returns the error of a token that cannot be had. The text of the closure's error is not repeated: it may contain a

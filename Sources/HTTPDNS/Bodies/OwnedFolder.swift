@@ -3,6 +3,7 @@
 
 internal import Glibc
 internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
 
 /// A folder of this user alone, which one process has at a time (`flock(2)`). All calls block.
 ///

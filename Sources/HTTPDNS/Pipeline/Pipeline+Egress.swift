@@ -62,7 +62,7 @@ extension Pipeline {
                 host: proxy.transportHost,
                 port: proxy.port,
                 addresses: Set(own.map(\.address)),
-                login: try proxy.login(),
+                login: try await proxy.login(until: deadline),
                 trust: proxyTrust
             )
             if proxy.isTold(rewritten.content.url.host, request.options) {
@@ -240,16 +240,19 @@ extension HTTPDNSClient.Proxy {
         throw error
     }
 
-    fileprivate func login() throws(HTTPDNSClientError) -> ProxyLogin? {
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    fileprivate func login(until deadline: MonotonicTime?) async throws -> ProxyLogin? {
         guard let credential else { return nil }
-        do throws(SecretError) {
+        do {
             return ProxyLogin(
                 user: credential.user,
-                password: try credential.password?.read() ?? "",
+                password: try await credential.password?.current(until: deadline) ?? "",
                 scheme: credential.scheme == .digest ? .digest : .basic
             )
-        } catch {
-            var failure = HTTPDNSClientError.configuration("the password for the proxy \(self): \(error)")
+        } catch let error as SecretError {
+            var failure: HTTPDNSClientError =
+                error.isOverdue
+                ? .overdue(error, of: nil) : .configuration("the password for the proxy \(self): \(error)")
             failure.proxy = description
             throw failure
         }

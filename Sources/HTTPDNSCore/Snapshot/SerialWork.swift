@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 
 /// A serial queue for blocking work, in the order of arrival, on a thread that exists only while there is work.
 package final class SerialWork: Sendable {
     /// A function that runs its argument on a new thread, or returns false.
-    package typealias StartThread = @Sendable (@escaping @Sendable () -> Void) -> Bool
+    package typealias StartThread = ThreadPool.StartThread
 
     /// The system had no thread left.
     package struct NoThread: Error {}

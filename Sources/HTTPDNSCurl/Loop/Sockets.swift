@@ -28,11 +28,6 @@ func textsAreEqual(_ left: UnsafePointer<CChar>, _ right: UnsafePointer<CChar>) 
     strcmp(left, right) == 0
 }
 
-/// Returns the system's text for an error number.
-package func systemErrorText(_ number: Int32) -> String {
-    String(cString: strerror(number))
-}
-
 /// Shuts a connection down in both directions; the descriptor stays open.
 ///
 /// The unread bytes are dropped, and none follow: libcurl considers a connection alive as long as a byte can be read (7.88).

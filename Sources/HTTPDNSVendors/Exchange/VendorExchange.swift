@@ -80,7 +80,7 @@ final class VendorExchange: Sendable {
     /// - Throws: `HTTPDNSProviderError`; `CancellationError` when the task is canceled.
     func answers(to question: VendorQuery, limit: Duration) async throws -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let deadline = time.now() + limit
-        let admission = try await admit()
+        let admission = try await admit(until: deadline)
         let secrets = admission.secrets
         if isDiscovering { addresses.refreshIfDue { [self] in try await discover($0) } }
         guard !addresses.isDisabled else { throw Self.disabled }
@@ -109,9 +109,9 @@ final class VendorExchange: Sendable {
     }
 
     /// Returns the secrets, unless the service has refused the account with them.
-    private func admit() async throws -> Admission {
+    private func admit(until deadline: MonotonicTime) async throws -> Admission {
         try channel.requireRunning()
-        let secrets = try await credential.current()
+        let secrets = try await credential.current(until: deadline, on: time)
         let now = time.now()
         let (isRetry, error): (Bool, HTTPDNSProviderError?) = refusal.withLock { refusal in
             if refusal?.fingerprint != secrets.hashValue { refusal = nil }
@@ -145,11 +145,12 @@ final class VendorExchange: Sendable {
     private static let discoveryLimit = Duration.seconds(15)
 
     private func discover(_ endpoints: [HTTPDNSEndpoint]) async throws -> ServiceDiscovery {
-        let secrets = try await credential.current()
+        let deadline = time.now() + Self.discoveryLimit
+        let secrets = try await credential.current(until: deadline, on: time)
         let reply = try await reply(
             of: endpoints,
             limit: Self.discoveryLimit,
-            deadline: time.now() + Self.discoveryLimit
+            deadline: deadline
         ) { seconds in
             guard let request = try self.vendor.discoveryRequest(secrets: secrets, at: seconds) else {
                 throw HTTPDNSProviderError(code: .notConfigured, message: "the vendor has no discovery")

@@ -70,7 +70,7 @@ struct AlidnsSignature: JSONQuerySigning {
         do {
             word = try await secret.current()
         } catch let error as SecretError {
-            throw HTTPDNSProviderError(code: .notConfigured, message: "\(error)")
+            throw HTTPDNSProviderError(unreadable: error)
         }
         let text = "\(account)\(word)\(seconds)\(host)\(accessKey)"
         let key = Hexadecimal.text(SHA256.hash(data: Array(text.utf8)))

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 public import HTTPDNSCore
+internal import HTTPDNSPrimitives
 
 /// An account at a vendor: its identifier, which is not secret, and the sources of its secrets.
 ///
@@ -53,15 +54,16 @@ public struct VendorCredential: Sendable, CustomStringConvertible {
     }
 
     /// Reads the secrets.
-    /// - Throws: `HTTPDNSProviderError` with code `notConfigured` when one cannot be read; `CancellationError`.
-    func current() async throws -> VendorSecrets {
+    /// - Throws: `HTTPDNSProviderError` with code `notConfigured` when one cannot be read, and `timedOut` when its file was not
+    ///   read in time; `CancellationError`.
+    func current(until deadline: MonotonicTime, on clock: any TimeSource) async throws -> VendorSecrets {
         do {
             return VendorSecrets(
-                secret: try await secret?.current(),
-                encryptionKey: try await encryptionKey?.current()
+                secret: try await secret?.current(until: deadline, on: clock),
+                encryptionKey: try await encryptionKey?.current(until: deadline, on: clock)
             )
         } catch let error as SecretError {
-            throw HTTPDNSProviderError(code: .notConfigured, message: error.description)
+            throw HTTPDNSProviderError(unreadable: error)
         }
     }
 
@@ -75,8 +77,15 @@ public struct VendorCredential: Sendable, CustomStringConvertible {
         do throws(SecretError) {
             return try secret.read()
         } catch {
-            throw HTTPDNSProviderError(code: .notConfigured, message: error.description)
+            throw HTTPDNSProviderError(unreadable: error)
         }
+    }
+}
+
+extension HTTPDNSProviderError {
+    /// Creates the error of a query without its secret.
+    init(unreadable error: SecretError) {
+        self.init(code: error.isOverdue ? .timedOut : .notConfigured, message: error.description)
     }
 }
 

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import Dispatch
+import Glibc
 import HTTPDNSPrimitives
 import Testing
 
@@ -36,7 +37,7 @@ struct ThreadPoolTests {
     @Test("Work starts a thread each up to the limit, and waits beyond it")
     func limit() {
         let threads = Threads(allowed: .max)
-        let pool = ThreadPool(limit: 2, startThread: threads.start)
+        let pool = ThreadPool(limit: 2, rest: .zero, startThread: threads.start)
         let done = Lock<[Int]>([])
         for number in 0..<5 { #expect(pool.start { done.withLock { $0.append(number) } }) }
         #expect(threads.asked == 2 && pool.waitingCount == 5)
@@ -47,10 +48,27 @@ struct ThreadPoolTests {
         #expect(pool.start {} && threads.asked == 3)
     }
 
+    @Test("A thread that has ended its work serves the next one, and no other is started")
+    func kept() async {
+        let started = Lock(0)
+        let pool = ThreadPool(limit: 16, rest: .seconds(600)) { body in
+            started.withLock { $0 += 1 }
+            return DetachedThread.start(body)
+        }
+        for _ in 0..<200 {
+            await withCheckedContinuation { continuation in
+                // The thread waits for work again some microseconds after it has resumed this task.
+                while pool.threadsAtWork > 0 { sched_yield() }
+                _ = pool.start { continuation.resume() }
+            }
+        }
+        #expect(started.withLock { $0 } == 1)
+    }
+
     @Test("A system without threads refuses work only while the pool has none")
     func noThread() {
         let threads = Threads(allowed: 1)
-        let pool = ThreadPool(limit: 2, startThread: threads.start)
+        let pool = ThreadPool(limit: 2, rest: .zero, startThread: threads.start)
         let done = Lock(0)
         #expect(pool.start { done.withLock { $0 += 1 } })
         #expect(pool.start { done.withLock { $0 += 1 } } && threads.asked == 2)

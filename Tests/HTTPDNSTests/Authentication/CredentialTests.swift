@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import Glibc
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
@@ -105,6 +106,42 @@ struct CredentialTests {
     func preemptive() async throws {
         let rig = try rig([Self.origin("https://map.test"): Self.eager])
         #expect(try await rig.client.get("https://map.test/").exchanges.count == 1)
+    }
+
+    private enum Use: CaseIterable { case basic, bearer, proxy }
+
+    /// A FIFO takes the place of a file system that hangs.
+    @Test("The file of a secret delays no request beyond its limits", arguments: Use.allCases)
+    private func hangingSecret(use: Use) async throws {
+        let folder = try TemporaryFolder()
+        try #require(mkfifo(folder.path("secret"), 0o600) == 0)
+        let secret = HTTPDNSSecret.file(folder.path("secret"))
+        let rig = try Rig {
+            let origin = try Self.origin("https://map.test")
+            switch use {
+            case .basic: $0.credentials = [origin: .basic(user: "me", password: secret, preemptive: true)]
+            case .bearer: $0.credentials = [origin: .bearer(secret)]
+            case .proxy:
+                var proxy = try HTTPDNSClient.Proxy("http://192.0.2.1:3128")
+                proxy.credential = HTTPDNSClient.Proxy.Credential(user: "me", password: secret)
+                $0.proxy = .through(proxy)
+            }
+        }
+        var request = HTTPDNSClient.Request(url: "https://map.test/")
+        request.options.timeout = .milliseconds(100)
+        do {
+            _ = try await rig.client.execute(request)
+            Issue.record("a request without its secret")
+        } catch let error as HTTPDNSClientError {
+            #expect(error.code == .timedOut)
+            #expect(error.isCallDeadline)
+            #expect(!error.requestMayHaveBeenSent)
+        }
+        request.options.timeout = .inherited
+        let task = Task { [request] in try await rig.client.execute(request) }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+        #expect(rig.wire.requests.isEmpty)
     }
 
     @Test("A refused credential is returned as 401 with its body, after one answer")

@@ -2,16 +2,13 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import Glibc
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 
 /// A secret that is read from a file, an environment variable or a closure when a request is signed.
 ///
 /// It is read again for each signature, so that the next query uses a changed secret. Its text appears in no description, dump,
 /// error or log of this package.
 public struct HTTPDNSSecret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The maximum size of a secret's file, in bytes; vendors' secrets have about 30.
-    private static let maximumOctets = 4096
-
     /// The identity of a secret, for comparisons.
     private enum Identity: Equatable, Sendable {
         /// The origin identifies the secret.
@@ -31,6 +28,7 @@ public struct HTTPDNSSecret: Sendable, CustomStringConvertible, CustomDebugStrin
     /// The file reader; `nil` for a secret that is in memory.
     private let file: SecretFile?
     private let identity: Identity
+    /// Returns the secret of a source in memory.
     private let text: @Sendable () throws -> String
 
     private init(
@@ -68,15 +66,16 @@ public struct HTTPDNSSecret: Sendable, CustomStringConvertible, CustomDebugStrin
     /// Creates a secret from a file's content, without trailing line ends: at most 4096 bytes of UTF-8.
     ///
     /// A file that is readable by all users, or writable by its group, is rejected. Use `chmod 600`, or 640 with a group that
-    /// only the service has.
+    /// only the service has. While the file system does not answer for a second, the secret that was read last stays in use.
     public static func file(_ path: String) -> HTTPDNSSecret {
-        HTTPDNSSecret(origin: "in the file \(path)", file: SecretFile()) { try contents(of: path) }
+        let file = SecretFile.at(path)
+        return HTTPDNSSecret(origin: "in the file \(path)", file: file) { try file.textNow() }
     }
 
     /// Creates a secret from the value of an environment variable.
     public static func environment(_ name: String) -> HTTPDNSSecret {
         HTTPDNSSecret(origin: "in the environment variable \(name)") {
-            guard let value = getenv(name) else { throw Unreadable(reason: "it is not set") }
+            guard let value = getenv(name) else { throw SmallFile.Unreadable(reason: "it is not set") }
             return String(cString: value)
         }
     }
@@ -89,102 +88,133 @@ public struct HTTPDNSSecret: Sendable, CustomStringConvertible, CustomDebugStrin
     public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// Returns the secret. A file is read on a separate thread: a file system that hangs blocks no thread of Swift's tasks.
+    /// - Parameter deadline: The end of the wait for a file, on `clock`.
     /// - Throws: ``SecretError``; `CancellationError` when the task is canceled.
-    package func current() async throws -> String {
+    package func current(
+        until deadline: MonotonicTime? = nil,
+        on clock: some TimeSource = SystemTimeSource()
+    ) async throws -> String {
         guard let file else { return try read() }
-        return try await file.read { [self] () throws(SecretError) in try read() }
+        do {
+            return try checked(try await file.text(until: deadline, on: clock))
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            throw failure(error)
+        }
     }
 
-    /// Returns the secret, read on the calling thread.
+    /// Returns the secret on the calling thread, which waits for a file for a few seconds at most.
     package func read() throws(SecretError) -> String {
         let value: String
         do {
             value = try text()
         } catch {
-            // The error of a closure may contain the secret.
-            let reason = (error as? Unreadable)?.reason ?? "the closure threw an error"
-            throw SecretError(description: "the secret \(origin) cannot be read: \(reason)")
+            throw failure(error)
         }
+        return try checked(value)
+    }
+
+    private func checked(_ value: String) throws(SecretError) -> String {
         guard !value.isEmpty else { throw SecretError(description: "the secret \(origin) is empty") }
         return value
     }
 
-    private struct Unreadable: Error { let reason: String }
-
-    private static func contents(of path: String) throws -> String {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Unreadable(reason: systemReason(errno)) }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw Unreadable(reason: systemReason(errno)) }
-        guard status.st_mode & S_IFMT != S_IFREG || status.st_mode & (S_IWGRP | S_IRWXO) == 0 else {
-            let mode = String(status.st_mode & 0o777, radix: 8)
-            throw Unreadable(reason: "its mode is \(mode), which lets others at it; chmod 600 it, or 640 for one group")
-        }
-        var octets: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: maximumOctets + 1)
-        while octets.count <= maximumOctets {
-            let count = chunk.withUnsafeMutableBytes { systemRead(descriptor, $0) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw Unreadable(reason: systemReason(errno)) }
-            guard count > 0 else { break }
-            octets += chunk[..<count]
-        }
-        guard octets.count <= maximumOctets else {
-            throw Unreadable(reason: "it has more than \(maximumOctets) bytes")
-        }
-        while let last = octets.last, last == 0x0a || last == 0x0d { octets.removeLast() }
-        guard let text = String(validating: octets, as: UTF8.self) else { throw Unreadable(reason: "it is not UTF-8") }
-        return text
-    }
-
-    private static func systemReason(_ code: Int32) -> String {
-        var text = [CChar](repeating: 0, count: 256)
-        guard strerror_r(code, &text, text.count) == 0 else { return "error \(code)" }
-        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    private func failure(_ error: any Error) -> SecretError {
+        if let error = error as? SecretError { return error }
+        let reason =
+            switch error {
+            case let error as SmallFile.Unreadable: error.reason
+            case let error as SharedReadError: error.description
+            // The error of a closure may contain the secret.
+            default: "the closure threw an error"
+            }
+        return SecretError(
+            description: "the secret \(origin) cannot be read: \(reason)",
+            isOverdue: error as? SharedReadError == .overdue
+        )
     }
 }
 
 /// The reason why a secret cannot be used. It contains no part of the secret.
 package struct SecretError: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
+    /// Whether its file was not read in time.
+    package var isOverdue = false
 }
 
-/// Calls the system's `read`: the functions above hide its own name.
-private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
-    read(descriptor, buffer.baseAddress, buffer.count)
-}
-
-/// A reader of one file on a separate thread, shared by concurrent callers. A file system that hangs blocks one thread, however
-/// many queries need the file.
+/// A file with a secret. All secrets of one path share it: the file is read by one thread at a time.
 final class SecretFile: Sendable {
-    private let waiting = Lock<[OneShot<Result<String, any Error>>]>([])
-
-    /// - Parameter read: Reads the file; it may block.
-    /// - Throws: The error of `read`; `CancellationError` when the task is canceled.
-    func read(_ read: @escaping @Sendable () throws(SecretError) -> String) async throws -> String {
-        let waiter = OneShot<Result<String, any Error>>()
-        let isFirst = waiting.withLock { waiting in
-            waiting.append(waiter)
-            return waiting.count == 1
-        }
-        if isFirst, !DetachedThread.start({ self.end(Result { try read() }) }) {
-            let message = "the system gives no thread to read a secret; check the limit of threads (ulimit -u)"
-            end(.failure(SecretError(description: message)))
-        }
-        let result = await withTaskCancellationHandler {
-            await waiter.value()
-        } onCancel: {
-            waiter.deliver(.failure(CancellationError()))
-        }
-        return try result.get()
+    private final class Reference: Sendable {
+        weak let file: SecretFile?
+        init(_ file: SecretFile) { self.file = file }
     }
 
-    private func end(_ result: Result<String, any Error>) {
-        let waiters = waiting.withLock { waiting in
-            defer { waiting = [] }
-            return waiting
+    /// The maximum size of a secret's file, in bytes; vendors' secrets have about 30.
+    private static let maximumOctets = 4096
+    /// The time for which a caller waits for the file before it takes the secret that was read last.
+    private static let patience = Duration.seconds(1)
+    /// The longest wait of a caller that is not asynchronous.
+    private static let longestBlock = Duration.seconds(5)
+
+    private static let files = Lock<[String: Reference]>([:])
+
+    private let path: String
+    private let reads = SharedRead<String>()
+    /// The text of the last read; `nil` when that failed.
+    private let last = Lock<String?>(nil)
+
+    private init(_ path: String) { self.path = path }
+
+    deinit {
+        // Another one may have taken its place. It is released outside of the lock.
+        let other = SecretFile.files.withLock { files -> SecretFile? in
+            let other = files[path]?.file
+            if other == nil { files[path] = nil }
+            return other
         }
-        for waiter in waiters { waiter.deliver(result) }
+        _ = consume other
+    }
+
+    static func at(_ path: String) -> SecretFile {
+        files.withLock { files in
+            if let file = files[path]?.file { return file }
+            let file = SecretFile(path)
+            files[path] = Reference(file)
+            return file
+        }
+    }
+
+    /// - Throws: `SmallFile.Unreadable`, ``SharedReadError``, `CancellationError`.
+    func text(until deadline: MonotonicTime?, on clock: some TimeSource) async throws -> String {
+        guard let known = last.withLock({ $0 }) else {
+            return try await reads.value(until: deadline, on: clock) { [self] in try read() }.value
+        }
+        let now = SystemTimeSource().now()
+        let end = (reads.startedAt ?? now) + SecretFile.patience
+        if end <= now { return known }
+        do {
+            return try await reads.value(until: end) { [self] in try read() }.value
+        } catch SharedReadError.overdue {
+            return known
+        }
+    }
+
+    /// - Throws: `SmallFile.Unreadable`, ``SharedReadError``.
+    func textNow() throws -> String {
+        try reads.valueNow(within: SecretFile.longestBlock) { [self] in try read() }
+    }
+
+    private func read() throws -> String {
+        let result = Result { () throws(SmallFile.Unreadable) in
+            var octets = try SmallFile.read(path, maximum: SecretFile.maximumOctets, isSecret: true)
+            while let last = octets.last, last == 0x0a || last == 0x0d { octets.removeLast() }
+            guard let text = String(validating: octets, as: UTF8.self) else {
+                throw SmallFile.Unreadable(reason: "it is not UTF-8")
+            }
+            return text
+        }
+        last.withLock { $0 = try? result.get() }
+        return try result.get()
     }
 }

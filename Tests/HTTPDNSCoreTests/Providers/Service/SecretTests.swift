@@ -3,6 +3,7 @@
 
 import Foundation
 import HTTPDNSCore
+import HTTPDNSPrimitives
 import HTTPDNSVendors
 import ServerRig
 import Testing
@@ -75,6 +76,44 @@ struct SecretTests {
         _ = Array(Self.canary.utf8).withUnsafeBytes { write(writer, $0.baseAddress, $0.count) }
         close(writer)
         for task in waiting.dropFirst() { #expect(try await task.value == Self.canary) }
+    }
+
+    @Test("A secret is waited for until the caller's deadline")
+    func deadline() async throws {
+        let path = folder.path("fifo")
+        try #require(mkfifo(path, 0o600) == 0)
+        let deadline = SystemTimeSource().now() + .milliseconds(50)
+        let error = await #expect(throws: SecretError.self) {
+            try await HTTPDNSSecret.file(path).current(until: deadline)
+        }
+        #expect(error?.isOverdue == true && SystemTimeSource().now() >= deadline)
+    }
+
+    /// Of secrets of one path, too.
+    @Test("A secret that was read stays in use while its file system hangs")
+    func staysInUse() async throws {
+        let path = try file(Array(Self.canary.utf8))
+        let (secret, other) = (HTTPDNSSecret.file(path), HTTPDNSSecret.file(path))
+        #expect(try await secret.current() == Self.canary)
+        try FileManager.default.removeItem(atPath: path)
+        try #require(mkfifo(path, 0o600) == 0)
+        for secret in [secret, other, secret] { #expect(try await secret.current() == Self.canary) }
+        // A writer lets the read end. Its text is the next secret.
+        var writer: Int32 = -1
+        while writer < 0 {
+            await Task.yield()
+            writer = open(path, O_WRONLY | O_NONBLOCK)
+        }
+        _ = Array("next".utf8).withUnsafeBytes { write(writer, $0.baseAddress, $0.count) }
+        close(writer)
+        var text = Self.canary
+        while text == Self.canary, !Task.isCancelled {
+            try FileManager.default.removeItem(atPath: path)
+            try Data("next".utf8).write(to: URL(fileURLWithPath: path))
+            try setMode(0o600, path)
+            text = try await secret.current()
+        }
+        #expect(text == "next")
     }
 
     @Test("An environment variable and a closure give their secrets")

@@ -2,13 +2,17 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import Glibc
-internal import HTTPDNSPrimitives
 
-/// A pool for blocking work of many owners on a limited number of threads, which end when no work waits.
+/// A pool for blocking work of many owners on a limited number of threads. A thread without work waits a few seconds for more.
 package final class ThreadPool: Sendable {
+    /// A function that runs its argument on a new thread, or returns false.
+    package typealias StartThread = @Sendable (@escaping @Sendable () -> Void) -> Bool
+
     private struct State: Sendable {
         var waiting: [@Sendable () -> Void] = []
         var threads = 0
+        /// The number of threads that wait for work.
+        var idle = 0
     }
 
     /// The pool for the files of request and response bodies, of all clients of the process.
@@ -18,36 +22,55 @@ package final class ThreadPool: Sendable {
     /// for their tasks.
     @TaskLocal package static var files = ThreadPool(limit: 16)
 
+    /// The pool for the files of settings: secrets, certificates, authorities. Each is read by one thread at a time
+    /// (``SharedRead``), so a file system that hangs takes as many threads as there are files on it.
+    package static let reads = ThreadPool(limit: 64)
+
     private let limit: Int
-    private let state = Lock(State())
-    private let startThread: SerialWork.StartThread
+    private let rest: Duration
+    private let state = Monitor(State())
+    private let startThread: StartThread
 
     /// - Parameters:
     ///   - limit: The maximum number of threads, at least 1.
+    ///   - rest: The time that a thread waits for more work before it ends. Starting one costs as much as a write of 25 KiB.
     ///   - startThread: A function that runs its argument on a new thread, or returns false.
-    package init(limit: Int, startThread: @escaping SerialWork.StartThread = DetachedThread.start) {
+    package init(
+        limit: Int,
+        rest: Duration = .seconds(5),
+        startThread: @escaping StartThread = DetachedThread.start
+    ) {
         self.limit = max(1, limit)
+        self.rest = rest
         self.startThread = startThread
     }
 
     /// The number of pieces of work that wait for a thread.
-    package var waitingCount: Int { state.withLock { $0.waiting.count } }
+    package var waitingCount: Int { state.read { $0.waiting.count } }
+
+    /// The number of threads that do not wait for work.
+    package var threadsAtWork: Int { state.read { $0.threads - $0.idle } }
 
     /// Runs `work` on a thread of the pool, after all earlier work.
     /// - Returns: False when the pool has no thread and the system has none left; `work` does not run then.
     package func start(_ work: @escaping @Sendable () -> Void) -> Bool {
-        state.withLock { state in
+        var isTaken = true
+        state.changeWakingOne { state in
+            // Each piece of work that waits takes one of the idle threads.
+            let hasIdleThread = state.idle > state.waiting.count
             // Under the lock, so that there is always a thread that runs the work. A thread starts in some 20 microseconds.
-            if state.threads < limit {
+            if !hasIdleThread, state.threads < limit {
                 if startThread({ [self] in run() }) {
                     state.threads += 1
                 } else if state.threads == 0 {
+                    isTaken = false
                     return false
                 }
             }
             state.waiting.append(work)
-            return true
+            return hasIdleThread
         }
+        return isTaken
     }
 
     private func run() {
@@ -55,11 +78,21 @@ package final class ThreadPool: Sendable {
     }
 
     private func next() -> (@Sendable () -> Void)? {
-        state.withLock { state in
-            if !state.waiting.isEmpty { return state.waiting.removeFirst() }
-            state.threads -= 1
+        var isIdle = false
+        let work = state.wait(until: SystemTimeSource().now() + rest) { state -> (@Sendable () -> Void)? in
+            guard state.waiting.isEmpty else {
+                if isIdle { state.idle -= 1 }
+                return state.waiting.removeFirst()
+            }
+            if !isIdle { state.idle += 1 }
+            isIdle = true
             return nil
+        } orElse: { state in
+            // Still under the lock: no work can arrive for a thread that ends.
+            state.idle -= 1
+            state.threads -= 1
         }
+        return work
     }
 }
 

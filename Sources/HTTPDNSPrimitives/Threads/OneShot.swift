@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-package import HTTPDNSPrimitives
-
 /// A value that is delivered once, to one waiting task. The first of several deliveries wins.
 package final class OneShot<Value: Sendable>: Sendable {
     private enum State: Sendable {
