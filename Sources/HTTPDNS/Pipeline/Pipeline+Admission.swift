@@ -246,11 +246,16 @@ final class Admission: Sendable {
     // MARK: deadlines
 
     /// One alarm serves all waiting hops. When its reason disappears, it stays and serves later ones.
+    ///
+    /// It belongs to no call: on the thread of a blocking client it would wait for that client's interceptors, and all other
+    /// hops with it. That thread has one besides, for a process whose other threads are all blocked; the first one counts.
     private func wake(at moment: MonotonicTime) {
-        CallWork.detached { [weak self, clock] in
+        let alarm: @Sendable () async -> Void = { [weak self, clock] in
             guard (try? await clock.sleep(until: moment)) != nil else { return }
             self?.expire(at: moment)
         }
+        Task.detached { await alarm() }
+        if CallWork.executor != nil { CallWork.detached(alarm) }
     }
 
     private func expire(at moment: MonotonicTime) {
