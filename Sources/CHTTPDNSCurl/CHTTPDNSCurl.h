@@ -114,6 +114,9 @@ static inline CURLcode ccurl_set_blob(CURL *handle, CURLoption option, const voi
   return curl_easy_setopt(handle, option, &blob);
 }
 
+// A file without a name, whose content is in memory (memfd_create(2)); -1 when the system has none.
+static inline int ccurl_memory_file(const char *name) { return (int)syscall(SYS_memfd_create, name, 1U /* MFD_CLOEXEC */); }
+
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) { return curl_easy_getinfo(handle, info, value); }
 static inline CURLcode ccurl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value) { return curl_easy_getinfo(handle, info, value); }
 static inline CURLcode ccurl_get_socket(CURL *handle, CURLINFO info, curl_socket_t *value) { return curl_easy_getinfo(handle, info, value); }

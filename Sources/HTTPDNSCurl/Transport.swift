@@ -9,8 +9,8 @@ package import Logging
 /// Settings of a transport, fixed for its life.
 package struct TransportConfiguration: Sendable {
     package var trust = HTTPDNSTrust()
-    /// The files of ``trust``, already read and tested; `nil`: the loop reads them.
-    var trustMaterial: TrustMaterial?
+    /// The files of ``trust``, already read; `nil`: the loop reads them.
+    var trustMaterial: Result<TrustMaterial, TransferFailure>?
     package var trustRoots: HTTPDNSTrust.Roots {
         get { trust.roots }
         set { trust.roots = newValue }
@@ -82,8 +82,16 @@ package final class Transport: Sendable {
     let group: LoopGroup?
     private let logger: Logger?
 
-    package init(_ configuration: TransportConfiguration = TransportConfiguration()) {
-        mailbox = LoopMailbox(configuration)
+    package convenience init(_ configuration: TransportConfiguration = TransportConfiguration()) {
+        self.init(configuration, after: nil)
+    }
+
+    /// - Parameter predecessor: The transport whose knowledge of endpoints this one continues with.
+    init(_ configuration: TransportConfiguration, after predecessor: Transport?) {
+        mailbox = LoopMailbox(
+            configuration,
+            shared: SharedLoopState(configuration, after: predecessor?.mailbox.shared)
+        )
         group = configuration.loops > 1 ? LoopGroup(configuration, first: mailbox) : nil
         logger = configuration.logger
     }

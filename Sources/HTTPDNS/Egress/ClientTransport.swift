@@ -44,6 +44,8 @@ final class ClientTransport: HopSending {
             let (ways, cohort) = state.withLock { ($0.ways, $0.cohort) }
             if isStale() { throw StaleSettings() }
             let way = ways[request.url.host]
+            // Its authorities are those of the general settings, whatever the host's are.
+            if request.egressPath?.proxy?.kind == .https { try await request.trustProxy(as: ways.everybody) }
             do {
                 return HopAnswer(try await way.execute(consume request, in: group, cohort: cohort))
             } catch let superseded as TransferGroup.StaleTransportSet {

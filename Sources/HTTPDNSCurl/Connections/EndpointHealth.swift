@@ -161,6 +161,13 @@ struct EndpointHealth {
             .map(\.record)
     }
 
+    /// Returns the health without the results of TLS and of responses, for a transport with other certificates.
+    func withoutTLSResults() -> EndpointHealth {
+        var health = EndpointHealth()
+        for (key, entry) in entries.all where key.host == nil { health.set(entry, for: key) }
+        return health
+    }
+
     private mutating func set(_ entry: Entry, for key: Key) {
         let before = entries[key]?.standing ?? .healthy
         unhealthyCount += (entry.standing == .healthy ? 0 : 1) - (before == .healthy ? 0 : 1)

@@ -35,7 +35,7 @@ extension EasyHandle {
         }
         if proxy.keepsName {
             // The loop's own trust settings do not apply: they may be those of the request's host alone.
-            try proxy.trust.apply(to: curl, besides: (try? loop.trust.get())?.authorityFile, &options)
+            try proxy.trust.apply(to: curl, &options)
         }
         // An address in brackets cannot have an entry. libcurl does not look it up, but calls the resolver callback.
         if pin.proxyName.hasPrefix("[") {
@@ -105,8 +105,7 @@ extension EasyHandle {
             CURLE_SSL_ISSUER_ERROR where proxy.kind == .https && status == 0:
             return failure(.proxyUnreachable, "the proxy's certificate was refused: \(certificateMessage)", .tls)
         case CURLE_SSL_CACERT_BADFILE where proxy.kind == .https && status == 0:
-            let file = (try? proxy.trust.authorityFile()) ?? nil
-            return failure(.trustRootsMissing, "the CA file \(file ?? "") is not PEM", .tls)
+            return failure(.trustRootsMissing, "the CA file \(proxy.trust.authorityFile ?? "") is not PEM", .tls)
         case CURLE_SSL_CIPHER where proxy.kind == .https && status == 0:
             return .tlsSettingsRefused(curlText: curlText ?? "no reason")
         case CURLE_SSL_CONNECT_ERROR where proxy.kind == .https && status == 0:

@@ -119,6 +119,9 @@ extension TransferRequest {
 package struct ProxyTrust: Hashable, Sendable {
     /// The settings without those that are not used with the proxy.
     private let settings: HTTPDNSTrust
+    /// The authorities as they were read and tested; `nil`: the CA file of the settings. Connections that were made with others
+    /// are not used.
+    fileprivate var authorities: Authorities?
 
     /// Creates trust settings like those for servers. The client's own certificate, key pins and curves are not used with the
     /// proxy.
@@ -132,25 +135,28 @@ package struct ProxyTrust: Hashable, Sendable {
         self.settings = used
     }
 
-    /// Returns the CA file; `nil` when no certificate is checked.
-    /// - Throws: ``TransferFailure`` with code `trustRootsMissing`.
-    func authorityFile() throws(TransferFailure) -> String? {
-        settings.verification == .chainAndName ? try CertificateBundle.path(for: settings.roots) : nil
+    package static func == (left: ProxyTrust, right: ProxyTrust) -> Bool {
+        left.settings == right.settings && left.authorities === right.authorities
     }
 
-    /// - Parameter serverAuthorities: The CA file for servers on the same handle; `nil` for none.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(settings)
+        hasher.combine(authorities.map { ObjectIdentifier($0) })
+    }
+
+    /// Returns the CA file, for errors.
+    var authorityFile: String? {
+        authorities?.file ?? (try? CertificateBundle.path(for: settings.roots))
+    }
+
     /// - Throws: ``TransferFailure`` with code `trustRootsMissing` or `trustUnsupported`.
-    func apply(
-        to curl: UnsafeMutableRawPointer,
-        besides serverAuthorities: String?,
-        _ options: inout OptionResults
-    ) throws(TransferFailure) {
+    func apply(to curl: UnsafeMutableRawPointer, _ options: inout OptionResults) throws(TransferFailure) {
         try TLSBackend.check(nil)
-        if let authorityFile = try authorityFile() {
-            options.set(CURLOPT_PROXY_CAINFO, authorityFile, of: curl)
-            if authorityFile != serverAuthorities {
-                // The owner of the servers' file does not check this one for changes.
-                options.set(CURLOPT_CA_CACHE_TIMEOUT, ProxyTrust.secondsPerDay, of: curl)
+        if settings.verification == .chainAndName {
+            if let authorities {
+                authorities.apply(to: curl, path: CURLOPT_PROXY_CAINFO, bytes: CURLOPT_PROXY_CAINFO_BLOB, &options)
+            } else {
+                options.set(CURLOPT_PROXY_CAINFO, try CertificateBundle.path(for: settings.roots), of: curl)
             }
         } else {
             options.set(CURLOPT_PROXY_SSL_VERIFYPEER, 0, of: curl)
@@ -161,9 +167,17 @@ package struct ProxyTrust: Hashable, Sendable {
         if let list = settings.ciphers.optionText { options.set(CURLOPT_PROXY_SSL_CIPHER_LIST, list, of: curl) }
         if let list = settings.ciphersTLS13.optionText { options.set(CURLOPT_PROXY_TLS13_CIPHERS, list, of: curl) }
     }
+}
 
-    /// The default of CURLOPT_CA_CACHE_TIMEOUT in libcurl.
-    private static let secondsPerDay = 86_400
+extension TransferRequest {
+    /// Lets the connections to an HTTPS proxy use the authorities that a transport has read, also on a transport for a host with
+    /// trust settings of its own.
+    /// - Throws: ``TransferFailure``, `CancellationError`.
+    package mutating func trustProxy(as transport: TrustedTransport) async throws {
+        guard let path = egressPath, var proxy = path.proxy, proxy.keepsName else { return }
+        proxy.trust.authorities = try await transport.material(for: limits).authorities
+        egressPath = EgressPath(proxy: proxy, source: path.source)
+    }
 }
 
 /// The login of the client at a proxy. Its texts appear in no description, dump or error.

@@ -14,8 +14,8 @@ final class SharedLoopState: Sendable {
     /// The number of loops.
     let count: Int
     /// The health of endpoints; the loops write it, any thread reads it.
-    let health = Lock(EndpointHealth())
-    let memory = SharedEndpointMemory()
+    let health: Lock<EndpointHealth>
+    let memory: SharedEndpointMemory
     /// The schedule of connections without a request; `nil` for none. Each endpoint is probed by the first loop that is awake
     /// when it is due.
     let probing: SharedProbeSchedule?
@@ -28,7 +28,11 @@ final class SharedLoopState: Sendable {
     /// The number of open connections by origin and loop.
     private let connections = Lock<[LoopOrigin: Int]>([:])
 
-    init(_ configuration: TransportConfiguration) {
+    /// - Parameter predecessor: The state of the transport before a change of certificates. What is known of endpoints does not
+    ///   depend on those, apart from the results of TLS.
+    init(_ configuration: TransportConfiguration, after predecessor: SharedLoopState? = nil) {
+        health = Lock(predecessor?.health.withLock { $0 }.withoutTLSResults() ?? EndpointHealth())
+        memory = predecessor?.memory ?? SharedEndpointMemory()
         count = max(1, configuration.loops)
         probing = configuration.activeProbing.map { SharedProbeSchedule($0) }
         names = configuration.loops > 1 ? SharedPinNames() : nil
@@ -49,7 +53,7 @@ final class SharedLoopState: Sendable {
 
     /// Returns the trust material, which is read once for all loops. It may block during the disk access.
     func trust(of configuration: TransportConfiguration) -> Result<TrustMaterial, TransferFailure> {
-        if let material = configuration.trustMaterial { return .success(material) }
+        if let material = configuration.trustMaterial { return material }
         return trust.withLock { trust in
             if let trust { return trust }
             let read = Result { () throws(TransferFailure) in try TrustMaterial(configuration.trust) }

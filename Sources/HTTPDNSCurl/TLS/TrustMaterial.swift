@@ -10,7 +10,7 @@ internal import HTTPDNSPrimitives
 ///
 /// The certificate and its key are read once and passed as bytes (CURLOPT_SSLCERT_BLOB). libcurl would open files for each
 /// connection, and a certificate that was replaced a moment before its key would fail all connections in between. The
-/// authorities stay a file: libcurl parses bytes again for each connection.
+/// authorities are a private copy of the file.
 ///
 /// Safe to share: nothing in it changes between its init and its deinit.
 final class TrustMaterial: @unchecked Sendable {
@@ -19,22 +19,20 @@ final class TrustMaterial: @unchecked Sendable {
     private static let maximumPassword = 4096
 
     let settings: HTTPDNSTrust
-    /// The CA file; nil when no certificate is checked.
-    let authorityFile: String?
-    /// Whether the creator watches the files for changes. Otherwise libcurl reads the CA file again once a day (its default).
-    private let isWatched: Bool
+    /// The authorities; nil when no certificate is checked.
+    let authorities: Authorities?
     private let certificate: UnsafeMutableRawBufferPointer?
     private let key: UnsafeMutableRawBufferPointer?
     private let password: String
 
     /// Reads the files. It blocks during the disk access.
     /// - Throws: ``TransferFailure`` with code `trustRootsMissing`, `clientCertificateUnusable` or `trustUnsupported`.
-    init(_ settings: HTTPDNSTrust, isWatched: Bool = false) throws(TransferFailure) {
+    init(_ settings: HTTPDNSTrust) throws(TransferFailure) {
         try TLSBackend.check(settings)
         self.settings = settings
-        self.isWatched = isWatched
-        authorityFile =
-            settings.verification == .chainAndName ? try CertificateBundle.path(for: settings.roots) : nil
+        authorities =
+            settings.verification == .chainAndName
+            ? try Authorities.copy(of: CertificateBundle.path(for: settings.roots)) : nil
         guard let own = settings.clientCertificate else {
             (certificate, key, password) = (nil, nil, "")
             return
@@ -121,7 +119,7 @@ final class TrustMaterial: @unchecked Sendable {
         TransferFailure(
             code: .trustRootsMissing,
             phase: .tls,
-            message: "the CA file \(authorityFile ?? "") is not PEM"
+            message: "the CA file \(authorities?.file ?? "") is not PEM"
         )
     }
 
@@ -131,9 +129,8 @@ final class TrustMaterial: @unchecked Sendable {
         withCertificate: Bool = true,
         _ options: inout OptionResults
     ) {
-        if let authorityFile {
-            options.set(CURLOPT_CAINFO, authorityFile, of: curl)
-            if isWatched { options.set(CURLOPT_CA_CACHE_TIMEOUT, -1, of: curl) }
+        if let authorities {
+            authorities.apply(to: curl, path: CURLOPT_CAINFO, bytes: CURLOPT_CAINFO_BLOB, &options)
         } else {
             options.set(CURLOPT_SSL_VERIFYPEER, 0, of: curl)
             options.set(CURLOPT_SSL_VERIFYHOST, 0, of: curl)

@@ -14,43 +14,91 @@ struct TrustRotation {
     typealias Files = [FileSignature?]
 
     enum Finding: Equatable {
+        /// No files were read yet.
+        case first
         case unchanged
         /// The same files were tested before and could not be used.
         case refusedBefore
         case changed
     }
 
+    /// The action of a request before it begins.
+    enum Step: Equatable {
+        /// The files in use are recent enough.
+        case use
+        /// A check begins, and the request does not wait for it: its result is for later requests.
+        case begin
+        /// The check takes too long. The request does not wait for it, and reports it.
+        case report
+        /// The last check is too old: the request waits for the next one, and goes on without it at the given time.
+        case wait(until: MonotonicTime)
+        /// Nothing was read yet: the request waits as long as its own limits allow.
+        case waitForFirst
+    }
+
     /// The minimum interval between checks of the files: a check is a stat(2) for each.
     static let lookInterval: Duration = .seconds(1)
+    /// The age of the last check from which requests wait for the next one. Otherwise a client with a request in an hour would
+    /// use the certificates of an hour ago.
+    static let maximumAge: Duration = .seconds(10)
+    /// The time that a check may delay requests.
+    static let patience: Duration = .seconds(1)
+    /// The time after which a check is reported: its file system does not answer.
+    static let reportAge: Duration = .seconds(5)
 
     private(set) var generation = 1
-    private var files: Files
+    /// `nil` before the first reading.
+    private var files: Files?
     private var refused: Files?
-    private var nextLook: MonotonicTime
+    /// The end of the last check.
+    private var lookedAt: MonotonicTime
+    /// The start of the check in progress.
+    private var lookBegan: MonotonicTime?
+    private var hasReported = false
     /// The requests that are about to be handed to the loop of the newest generation.
     private var executing = 0
     /// The same requests of the older generations, by generation.
     private var executingOnOlder: [Int: Int] = [:]
 
-    init(_ files: Files, at now: MonotonicTime) {
+    /// - Parameter files: `nil` when they were not read yet.
+    init(_ files: Files?, at now: MonotonicTime) {
         self.files = files
-        nextLook = now + TrustRotation.lookInterval
+        lookedAt = now
     }
 
-    /// Returns whether the caller must check the files now.
-    mutating func shouldLook(at now: MonotonicTime) -> Bool {
-        guard now >= nextLook else { return false }
-        nextLook = now + TrustRotation.lookInterval
-        return true
+    /// Returns the action of a request. After `begin`, and after `wait`, the caller must begin a check unless one is in progress,
+    /// and report its end to ``lookEnded(at:)``.
+    mutating func step(at now: MonotonicTime) -> Step {
+        guard let files else { return .waitForFirst }
+        let age = now - lookedAt
+        guard !files.isEmpty, age >= TrustRotation.lookInterval else { return .use }
+        guard let began = lookBegan else {
+            (lookBegan, hasReported) = (now, false)
+            return age >= TrustRotation.maximumAge ? .wait(until: now + TrustRotation.patience) : .begin
+        }
+        if now - began >= TrustRotation.reportAge, !hasReported {
+            hasReported = true
+            return .report
+        }
+        let end = began + TrustRotation.patience
+        return age >= TrustRotation.maximumAge && now < end ? .wait(until: end) : .use
     }
 
-    /// Whether a caller of ``shouldLook(at:)`` would have to check the files now.
-    func isLookDue(at now: MonotonicTime) -> Bool { now >= nextLook }
+    /// Notes the end of a check.
+    mutating func lookEnded(at now: MonotonicTime) {
+        (lookedAt, lookBegan) = (now, nil)
+    }
 
     /// Compares the files that a check has found.
     func compare(with found: Files) -> Finding {
+        guard let files else { return .first }
         if found == files { return .unchanged }
         return found == refused ? .refusedBefore : .changed
+    }
+
+    /// Accepts the files of the first reading.
+    mutating func begin(with files: Files) {
+        self.files = files
     }
 
     /// Begins a request on the newest generation.

@@ -8,6 +8,9 @@ internal import Logging
 ///
 /// When a file behind the settings changes, a new loop takes the new requests. The old one, with its connections and
 /// sessions, ends with its transfers in progress. Files that cannot be used change nothing, and cause one warning.
+///
+/// Files are read on threads of ``SharedRead``, by one at a time. Requests wait for the first reading alone, and for one after a
+/// pause; else a check is for later requests.
 package final class TrustedTransport: Sendable {
     private struct State {
         var rotation: TrustRotation
@@ -15,23 +18,44 @@ package final class TrustedTransport: Sendable {
         var transports: [Int: Transport]
         /// The transport of the newest generation.
         var newest: Transport
+        /// What the newest generation's files have; `nil` before they were read.
+        var material: Result<TrustMaterial, TransferFailure>?
         /// Whether the newest generation's files were tested.
-        var isPrepared = false
+        var isTested = false
         /// Whether the warning about unchecked certificates was logged.
         var hasWarned = false
         var isClosed = false
     }
 
+    /// The maximum time that a caller of ``reload()`` or ``prepare()`` waits for the files.
+    private static let patience = Duration.seconds(30)
+
     private let configuration: TransportConfiguration
     private let state: Lock<State>
     private let clock: any TimeSource
+    /// The checks and readings of the files; each returns its failure.
+    private let reads = SharedRead<TransferFailure?>()
 
     package init(_ configuration: TransportConfiguration, clock: any TimeSource = SystemTimeSource()) {
-        self.configuration = configuration
+        var configuration = configuration
         self.clock = clock
-        let rotation = TrustRotation(configuration.trust.signatures(), at: clock.now())
+        let hasFiles = configuration.trust.verification == .chainAndName || configuration.trust.clientCertificate != nil
+        if !hasFiles {
+            configuration.trustMaterial = Result { () throws(TransferFailure) in try TrustMaterial(configuration.trust)
+            }
+        }
+        self.configuration = configuration
+        let rotation = TrustRotation(hasFiles ? nil : [], at: clock.now())
+        // Until the files were read it gets no request.
         let transport = Transport(configuration)
-        state = Lock(State(rotation: rotation, transports: [rotation.generation: transport], newest: transport))
+        state = Lock(
+            State(
+                rotation: rotation,
+                transports: [rotation.generation: transport],
+                newest: transport,
+                material: configuration.trustMaterial
+            )
+        )
     }
 
     /// The number of loops: one, further ones once that was busy, and those of older files that still have transfers in
@@ -47,8 +71,7 @@ package final class TrustedTransport: Sendable {
         in group: TransferGroup? = nil,
         cohort: Int = 0
     ) async throws -> TransferResponse {
-        let now = clock.now()
-        if state.withLock({ $0.rotation.shouldLook(at: now) }) { await look() }
+        try await look(before: request.limits)
         return try await beginOnNewest(consume request, in: group, cohort: cohort).response()
     }
 
@@ -61,7 +84,15 @@ package final class TrustedTransport: Sendable {
         cohort: Int = 0
     ) throws -> TransferInProgress {
         let now = clock.coarseNow()
-        if state.withLock({ $0.rotation.isLookDue(at: now) }) { throw HopMustWait(request: consume request) }
+        switch state.withLock({ $0.rotation.step(at: now) }) {
+        case .use: break
+        case .begin: beginLook()
+        case .report: reportHang()
+        case .wait:
+            beginLook()
+            throw HopMustWait(request: consume request)
+        case .waitForFirst: throw HopMustWait(request: consume request)
+        }
         return try beginOnNewest(consume request, in: group, cohort: cohort)
     }
 
@@ -80,16 +111,22 @@ package final class TrustedTransport: Sendable {
     /// - Throws: ``TransferFailure`` with code `trustRootsMissing` or `clientCertificateUnusable` when they cannot be used;
     ///   nothing changes then.
     package func reload() async throws(TransferFailure) {
-        try await adopt(evenRefused: true)
+        try await readNow()
     }
 
     /// Tests the files before anything is sent, so that errors appear early.
     /// - Throws: ``TransferFailure`` as ``reload()``.
     package func prepare() async throws(TransferFailure) {
-        if state.withLock({ $0.isPrepared }) { return }
-        _ = try await replace(
-            with: TrustedTransport.onThread { [trust = configuration.trust] in trust.signatures() }
-        )
+        if !state.withLock({ $0.isTested }) { try await readNow() }
+    }
+
+    /// Returns the authorities and settings in use, for a proxy whose connections another transport makes.
+    /// - Parameter limits: The limits of the request.
+    /// - Throws: ``TransferFailure``, `CancellationError`.
+    func material(for limits: TransferLimits) async throws -> TrustMaterial {
+        try await look(before: limits)
+        guard let material = state.withLock({ $0.material }) else { throw TransferFailure.shutDown }
+        return try material.get()
     }
 
     /// Notes that requests use these settings from now on, and logs the warning about unchecked certificates once. A mere
@@ -133,6 +170,7 @@ package final class TrustedTransport: Sendable {
             state.isClosed = true
             return Array(state.transports.values)
         }
+        reads.abandon(with: TransferFailure.shutDown)
         await withTaskGroup(of: Void.self) { tasks in
             for transport in transports { tasks.addTask { await transport.shutdown(drainingFor: duration) } }
         }
@@ -140,84 +178,157 @@ package final class TrustedTransport: Sendable {
 
     // MARK: files
 
-    private func look() async {
-        do throws(TransferFailure) {
-            try await adopt(evenRefused: false)
-        } catch {
+    /// Checks the files as far as a request must wait for it.
+    private func look(before limits: TransferLimits) async throws {
+        let now = clock.now()
+        switch state.withLock({ $0.rotation.step(at: now) }) {
+        case .use: return
+        case .begin: beginLook()
+        case .report: reportHang()
+        case .wait(let end):
+            do {
+                _ = try await reads.value(until: end, on: clock, { [self] in look() })
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch SharedReadError.noThread {
+                endLook()
+            } catch {
+                // The files in use stay in use.
+            }
+        case .waitForFirst:
+            do {
+                let deadline = [limits.deadline, limits.headDeadline].compactMap(\.self).min()
+                let failure = try await reads.value(until: deadline) { [self] in read() }.value
+                // Any other failure is that of requests that need certificates.
+                if let failure, failure.code == .transport { throw failure }
+            } catch SharedReadError.overdue {
+                throw limits.failure(at: SystemTimeSource().now().nanoseconds) ?? .deadlinePassedInQueue(.total)
+            } catch SharedReadError.noThread {
+                throw TrustedTransport.noThread
+            }
+        }
+    }
+
+    private func beginLook() {
+        if !reads.begin({ [self] in look() }) { endLook() }
+    }
+
+    private func endLook() {
+        let now = clock.now()
+        state.withLock { $0.rotation.lookEnded(at: now) }
+    }
+
+    private func reportHang() {
+        configuration.logger?.warning(
+            "the file system of certificates does not answer; previous certificates stay in use",
+            metadata: ["trust": "\(configuration.trust)"]
+        )
+    }
+
+    /// Checks the files for a request. It blocks during the disk access.
+    private func look() -> TransferFailure? {
+        let failure = read()
+        if let failure {
             configuration.logger?.warning(
                 "changed certificates cannot be used; previous certificates stay in use",
-                metadata: ["reason": "\(error.message)"]
+                metadata: ["reason": "\(failure.message)"]
+            )
+        }
+        return failure
+    }
+
+    /// Reads the files for a caller that waits for them, beginning after the call.
+    private func readNow() async throws(TransferFailure) {
+        do {
+            while true {
+                let deadline = SystemTimeSource().now() + TrustedTransport.patience
+                let (failure, isOwn) = try await reads.value(until: deadline) { [self] in read(evenRefused: true) }
+                guard isOwn else { continue }
+                if let failure { throw failure }
+                return
+            }
+        } catch let failure as TransferFailure {
+            throw failure
+        } catch SharedReadError.noThread {
+            throw TrustedTransport.noThread
+        } catch {
+            let reason = error is CancellationError ? "the task was canceled" : "\(error)"
+            throw TransferFailure(
+                code: .transport,
+                phase: .queue,
+                message: "the files of certificates were not read: \(reason)"
             )
         }
     }
 
-    private func adopt(evenRefused: Bool) async throws(TransferFailure) {
-        // No task waits for a disk on a thread of the runtime: a hanging one (NFS) would block the thread.
-        let files = try await TrustedTransport.onThread { [trust = configuration.trust] in trust.signatures() }
-        switch state.withLock({ $0.rotation.compare(with: files) }) {
-        case .unchanged: return
-        case .refusedBefore where !evenRefused: return
-        case .refusedBefore, .changed:
-            guard try await replace(with: files) else { return }
-            configuration.logger?.info("certificates were read; new connections use them")
+    /// Compares the files with those in use, and reads changed ones. It blocks during the disk access.
+    private func read(evenRefused: Bool = false) -> TransferFailure? {
+        defer { endLook() }
+        let files = configuration.trust.signatures()
+        let (finding, isTested) = state.withLock { ($0.rotation.compare(with: files), $0.isTested) }
+        switch finding {
+        case .unchanged where isTested || !evenRefused: return nil
+        case .refusedBefore where !evenRefused: return nil
+        case .first: return replace(with: files, tests: configuration.trust.needsTest, isFirst: true)
+        case .unchanged, .refusedBefore, .changed: return replace(with: files, tests: true, isFirst: false)
         }
     }
 
-    /// - Returns: Whether they are in use now, and were not before.
-    private func replace(with files: TrustRotation.Files) async throws(TransferFailure) -> Bool {
-        let (result, isSettled) = try await TrustedTransport.onThread { [trust = configuration.trust] in
-            let result = Result { () throws(TransferFailure) in
-                let material = try TrustMaterial(trust, isWatched: true)
-                try TrustMaterialCheck.run(material)
-                return material
-            }
-            return (result, trust.signatures() == files)
+    private func replace(with files: TrustRotation.Files, tests: Bool, isFirst: Bool) -> TransferFailure? {
+        let result = Result { () throws(TransferFailure) in
+            let material = try TrustMaterial(configuration.trust)
+            if tests { try TrustMaterialCheck.run(material) }
+            return material
         }
         switch result {
-        case .success(let material):
+        case .success:
             // The files changed during the reading: the next check reads them again.
-            return isSettled && install(material, files)
+            guard isFirst || configuration.trust.signatures() == files else { return nil }
+            if install(result, files, isTested: tests), !isFirst {
+                configuration.logger?.info("certificates were read; new connections use them")
+            }
+            return nil
         case .failure(let failure):
-            if failure.code != .transport { state.withLock { $0.rotation.refuse(files) } }
-            throw failure
+            guard failure.code != .transport else { return failure }
+            if isFirst {
+                // Requests in clear text need no certificates.
+                _ = install(result, files, isTested: false)
+            } else {
+                state.withLock { $0.rotation.refuse(files) }
+            }
+            return failure
         }
     }
 
-    private func install(_ material: TrustMaterial, _ files: TrustRotation.Files) -> Bool {
+    /// - Returns: Whether the files are in use now.
+    private func install(
+        _ material: Result<TrustMaterial, TransferFailure>,
+        _ files: TrustRotation.Files,
+        isTested: Bool
+    ) -> Bool {
         var configuration = configuration
         configuration.trustMaterial = material
-        let fresh = Transport(configuration)
+        let fresh = Transport(configuration, after: state.withLock { $0.newest })
         let (isInstalled, unused) = state.withLock { state -> (Bool, (Int, Transport)?) in
-            // Another task may have installed these files or newer ones meanwhile.
-            let isOld = state.isPrepared && state.rotation.compare(with: files) == .unchanged
-            guard !state.isClosed, !isOld else { return (false, nil) }
-            state.isPrepared = true
-            let before = state.rotation.replace(with: files)
+            guard !state.isClosed else { return (false, nil) }
+            let isFirst = state.material == nil
+            var before: Int?
+            if isFirst { state.rotation.begin(with: files) } else { before = state.rotation.replace(with: files) }
+            state.material = material
+            state.isTested = isTested
             state.transports[state.rotation.generation] = fresh
             state.newest = fresh
             return (true, before.flatMap { number in state.transports[number].map { (number, $0) } })
         }
-        guard isInstalled else { return false }
         if let (number, transport) = unused { close(transport, number) }
-        return true
+        return isInstalled
     }
 
-    /// Runs blocking work on a separate thread.
-    /// - Throws: ``TransferFailure`` with code `transport` when the system creates no thread.
-    private static func onThread<Value: Sendable>(
-        _ work: @escaping @Sendable () -> Value
-    ) async throws(TransferFailure) -> Value {
-        let value: Value? = await withUnsafeContinuation { continuation in
-            let hasThread = LoopThread.start(named: "httpdns-trust") { continuation.resume(returning: work()) }
-            if !hasThread { continuation.resume(returning: nil) }
-        }
-        if let value { return value }
-        throw TransferFailure(
-            code: .transport,
-            phase: .queue,
-            message: "the system refused a thread to read certificates on"
-        )
-    }
+    private static let noThread = TransferFailure(
+        code: .transport,
+        phase: .queue,
+        message: "the system refused a thread to read certificates on"
+    )
 
     // MARK: generations
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import Glibc
 import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTesting
@@ -39,7 +40,7 @@ struct TrustedTransportTests {
     }
 
     /// A change makes new connections, and nothing else does.
-    @Test("Trust files are read by a request once a second at most")
+    @Test("Trust files are checked once a second at most, and after a pause before a request")
     func looks() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
@@ -48,9 +49,8 @@ struct TrustedTransportTests {
         clock.advance(by: .seconds(5))
         #expect(try await !ask(transport) && transport.generation == 1)
         try folder.copy(rig.certificateFile("ca.pem"), to: "ca.pem")
-        clock.advance(by: .milliseconds(999))
         #expect(try await !ask(transport) && transport.generation == 1)
-        clock.advance(by: .milliseconds(1))
+        clock.advance(by: .seconds(10))
         #expect(try await ask(transport) && transport.generation == 2)
         clock.advance(by: .seconds(5))
         #expect(try await !ask(transport) && transport.generation == 2)
@@ -67,7 +67,7 @@ struct TrustedTransportTests {
         for (round, text) in ["half a PEM", "another half"].enumerated() {
             try folder.replace("ca.pem", with: text)
             for _ in 0..<3 {
-                clock.advance(by: .seconds(1))
+                clock.advance(by: .seconds(10))
                 #expect(try await !ask(transport))
             }
             #expect(log.lines.count == round + 1)
@@ -78,8 +78,50 @@ struct TrustedTransportTests {
         // Each caller gets the error; the log already has it.
         #expect(log.lines.count == 2)
         try folder.copy(rig.certificateFile("ca.pem"), to: "ca.pem")
-        clock.advance(by: .seconds(1))
+        clock.advance(by: .seconds(10))
         #expect(try await ask(transport) && transport.generation == 2 && log.lines.count == 2)
+        await transport.shutdown()
+    }
+
+    /// Each loop parses the authorities for itself, when it makes its first connection.
+    @Test("A broken CA file fails no connection of a loop that starts later")
+    func laterLoops() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        try folder.copy(rig.certificateFile("ca.pem"), to: "ca.pem")
+        var configuration = TransportConfiguration()
+        configuration.trust.roots = .file(folder.path("ca.pem"))
+        (configuration.loops, configuration.takesLoopsInTurn) = (4, true)
+        let transport = TrustedTransport(configuration, clock: clock)
+        #expect(try await ask(transport))
+        try folder.replace("ca.pem", with: "junk")
+        clock.advance(by: .seconds(10))
+        for _ in 0..<3 { #expect(try await ask(transport), "a connection of another loop") }
+        await transport.shutdown()
+    }
+
+    /// A FIFO takes the place of a file system that hangs. Nothing is sent to the server.
+    @Test("A file system that hangs ends no request later than its limits", arguments: [false, true])
+    func hangs(isCanceled: Bool) async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        try #require(mkfifo(folder.path("ca.pem"), 0o600) == 0)
+        var configuration = TransportConfiguration()
+        configuration.trust.roots = .file(folder.path("ca.pem"))
+        let transport = TrustedTransport(configuration, clock: clock)
+        var request = TransferRequest(
+            url: try ParsedURL("https://one.test:\(rig.tlsPort)/"),
+            endpoints: [HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)]
+        )
+        if !isCanceled { request.limits.deadline = SystemTimeSource().now() + .milliseconds(50) }
+        let task = Task { [request] in try await transport.execute(request) }
+        if isCanceled {
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        } else {
+            let failure = await #expect(throws: TransferFailure.self) { try await task.value }
+            #expect(failure?.code == .timedOut)
+        }
         await transport.shutdown()
     }
 
@@ -97,7 +139,7 @@ struct TrustedTransportTests {
         let unprepared = try await self.transport(folder, .info)
         #expect(try await ask(unprepared))
         try folder.copy(rig.certificateFile("ca.pem"), to: "ca.pem")
-        clock.advance(by: .seconds(1))
+        clock.advance(by: .seconds(10))
         #expect(try await ask(unprepared) && log.lines.count == 2)
         await unprepared.shutdown()
     }

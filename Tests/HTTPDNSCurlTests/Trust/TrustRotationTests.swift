@@ -12,14 +12,37 @@ struct TrustRotationTests {
     /// Two files that are there, and none.
     private let files: [TrustRotation.Files] = [[FileSignature("/bin/sh")], [FileSignature("/proc/self/exe")], [nil]]
 
-    @Test("Files are due for a look once in each second, however many requests ask")
+    private func steps(_ rotation: inout TrustRotation, _ seconds: [Double]) -> [TrustRotation.Step] {
+        seconds.map { rotation.step(at: start + .milliseconds(Int64($0 * 1000))) }
+    }
+
+    @Test("A check begins once in each second, and no request waits for it")
     func looks() {
         var rotation = TrustRotation(files[0], at: start)
-        let moments: [Duration] = [
-            .zero, .milliseconds(999), .seconds(1), .seconds(1), .seconds(9), .milliseconds(9999),
-        ]
-        let due = moments.map { rotation.shouldLook(at: start + $0) }
-        #expect(due == [false, false, true, false, true, false])
+        #expect(steps(&rotation, [0, 0.999, 1, 1]) == [.use, .use, .begin, .use])
+        rotation.lookEnded(at: start + .seconds(1))
+        #expect(steps(&rotation, [1.9, 2, 2.5]) == [.use, .begin, .use])
+    }
+
+    @Test("Requests wait for the first reading, and a second at most for one after a pause")
+    func waits() {
+        var first = TrustRotation(nil, at: start)
+        #expect(steps(&first, [0, 60]) == [.waitForFirst, .waitForFirst])
+        first.begin(with: files[0])
+        let end = TrustRotation.Step.wait(until: start + .seconds(13))
+        #expect(steps(&first, [12, 12.9, 13, 14]) == [end, end, .use, .use])
+        first.lookEnded(at: start + .seconds(20))
+        #expect(steps(&first, [20.5]) == [.use])
+        var none = TrustRotation([], at: start)
+        #expect(steps(&none, [0, 60]) == [.use, .use], "without files nothing is checked")
+    }
+
+    @Test("A check that hangs begins no other one, and is reported once")
+    func hangs() {
+        var rotation = TrustRotation(files[0], at: start)
+        #expect(steps(&rotation, [1, 5.9, 6, 7, 3600]) == [.begin, .use, .report, .use, .use])
+        rotation.lookEnded(at: start + .seconds(3600))
+        #expect(steps(&rotation, [3601]) == [.begin])
     }
 
     /// One that is gone is a change.
