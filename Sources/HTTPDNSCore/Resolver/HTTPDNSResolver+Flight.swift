@@ -276,11 +276,11 @@ extension HTTPDNSResolver {
         if holdsForAllClients, landed.isCurrent, !landed.isDoubted, let answer = result.answer {
             keepForAllClients(answer, key.withoutClientSubnet, &landed, jitter: jitter, by: current, at: now)
         }
-        let result = landed.doubt.map { FlightResult.failure($0, sentAt: result.sentAt, skippedFallback: false) } ?? result
+        let outcome = landed.doubt.map { FlightResult.failure($0, sentAt: result.sentAt, skippedFallback: false) } ?? result
         flightBudget.giveBack(1)
-        if case .answer = result, landed.isCurrent { noteUnsaved() }
-        report(landed, result, inquiry, isRefresh: isRefresh, at: now)
-        let delivery = delivery(of: result, landed.known, key)
+        if case .answer = outcome, landed.isCurrent { noteUnsaved() }
+        report(landed, outcome, inquiry, isRefresh: isRefresh, at: now)
+        let delivery = delivery(of: outcome, landed.known, key)
         for waiter in landed.waiters { waiter.deliver(delivery) }
     }
 
