@@ -49,6 +49,8 @@ package struct TransportConfiguration: Sendable {
     package var logger: Logger?
     /// The record of closed connections; `nil` for none.
     package var closedConnections: ClosedConnections?
+    /// Makes the descriptors of a loop.
+    var makeWaker: @Sendable () throws(TransferFailure) -> Waker = { () throws(TransferFailure) in try Waker() }
     /// The epoll driver's system call.
     var epollControl: EpollControl = { epoll_ctl($0, $1, $2, $3) }
     /// The system call with which the loop waits; there is one in each turn.

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import CHTTPDNSCurl
+internal import Glibc
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
@@ -216,6 +217,10 @@ extension TransportLoop {
 
     func noteFailure(of handle: EasyHandle, _ error: any Error) {
         guard var failure = error as? TransferFailure else { return }
+        // Reasons of this process and loop: the others may have what this one lacks, such as open connections.
+        if failure.code == .trustRootsMissing || [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(handle.socketError) {
+            mailbox.shared.loopFailed(mailbox.index, isStarted: true)
+        }
         // The request was sent on the earlier connection.
         if handle.isRedialed, handle.phase == .connecting || handle.phase == .securing {
             failure.requestMayHaveBeenSent = false

@@ -50,7 +50,7 @@ final class EpollDriver {
     /// Sockets that the kernel refused to watch.
     private var unwatched: [(descriptor: Int32, error: Int32)] = []
 
-    /// - Throws: ``TransferFailure`` when the system has no free descriptor, or refuses to watch the waker's.
+    /// - Throws: ``TransferFailure`` when the system refuses to watch the waker's descriptor.
     init(
         multi: UnsafeMutableRawPointer,
         waker: Waker,
@@ -59,18 +59,14 @@ final class EpollDriver {
         control: @escaping EpollControl,
         wait: @escaping EpollWait
     ) throws(TransferFailure) {
-        let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
-        guard descriptor >= 0 else { throw TransferFailure.noDescriptor(errno) }
+        descriptor = waker.epoll
         var event = epoll_event()
         // Edge-triggered: each wake-up is reported once, and the descriptor need not be read.
         event.events = EPOLLIN.rawValue | EPOLLET.rawValue
         event.data.fd = waker.descriptor
         guard control(descriptor, EPOLL_CTL_ADD, waker.descriptor, &event) == 0 else {
-            let error = errno
-            close(descriptor)
-            throw TransferFailure.notWatched(error)
+            throw TransferFailure.notWatched(errno)
         }
-        self.descriptor = descriptor
         self.control = control
         waitForEvents = wait
         self.multi = multi
@@ -94,10 +90,7 @@ final class EpollDriver {
         }
     }
 
-    deinit {
-        close(descriptor)
-        events.deallocate()
-    }
+    deinit { events.deallocate() }
 
     /// Whether the kernel has refused to watch sockets since they were last taken.
     var hasUnwatched: Bool { !unwatched.isEmpty }

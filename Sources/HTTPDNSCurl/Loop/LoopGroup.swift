@@ -14,7 +14,8 @@ final class LoopGroup: Sendable {
     private let selection: Lock<LoopSelection>
     /// The number of started loops in the selection.
     private let started = Atomic<Int>(1)
-    private let isSpreading = Atomic<Bool>(false)
+    /// Whether an origin is spread, or a loop rests.
+    private let needsChoice = Atomic<Bool>(false)
     private let takesTurns: Bool
     private let turn = Atomic<Int>(0)
 
@@ -30,10 +31,22 @@ final class LoopGroup: Sendable {
                 own.threadName = "\(configuration.threadName)-\(index)"
                 return LoopMailbox(own, shared: first.shared, index: index)
             }
+        shared.onFailure { [weak self] loop, isStarted in self?.failed(loop, isStarted: isStarted) }
     }
 
     /// The number of loops that get requests.
     var startedLoops: Int { takesTurns ? mailboxes.count : started.load(ordering: .relaxed) }
+
+    /// Notes that a loop cannot serve at present, see ``LoopSelection/failed(_:isStarted:at:)``.
+    func failed(_ loop: Int, isStarted: Bool) {
+        let now = SystemTimeSource().now().nanoseconds
+        let (started, hasResting) = selection.withLock { selection in
+            selection.failed(loop, isStarted: isStarted, at: now)
+            return (selection.started, selection.hasResting)
+        }
+        self.started.store(started, ordering: .relaxed)
+        if hasResting { needsChoice.store(true, ordering: .relaxed) }
+    }
 
     /// Returns the loop for a request. If its permit is a ``LoopBinding``, that decides.
     func mailbox(for origin: RaceOrigin, _ permit: (any AnyObject & Sendable)?) -> LoopMailbox {
@@ -46,11 +59,21 @@ final class LoopGroup: Sendable {
         return mailboxes[mailboxes.indices.contains(bound) ? bound : 0]
     }
 
+    /// Returns a loop that runs, or the first one.
     private func loop(for origin: RaceOrigin, preferring preferred: Int?) -> Int {
+        for _ in mailboxes {
+            let loop = choice(for: origin, preferring: preferred)
+            if loop == 0 || mailboxes[loop].isStarted() { return loop }
+            failed(loop, isStarted: false)
+        }
+        return 0
+    }
+
+    private func choice(for origin: RaceOrigin, preferring preferred: Int?) -> Int {
         if takesTurns { return turn.wrappingAdd(1, ordering: .relaxed).oldValue % mailboxes.count }
         let started = startedLoops
         var hash: UInt64?
-        if !isSpreading.load(ordering: .relaxed) {
+        if !needsChoice.load(ordering: .relaxed) {
             let home: Int
             if let preferred {
                 home = preferred
@@ -65,7 +88,7 @@ final class LoopGroup: Sendable {
         }
         let now = SystemTimeSource().now().nanoseconds
         let own = hash ?? LoopGroup.hash(origin)
-        let (loop, nowStarted, isSpreading) = selection.withLock { selection in
+        let (loop, nowStarted, needsChoice) = selection.withLock { selection in
             let loop = selection.loop(
                 for: own,
                 preferring: preferred,
@@ -73,10 +96,10 @@ final class LoopGroup: Sendable {
                 activity: { mailboxes[$0].load.activity },
                 isConnected: { shared.hasConnection(to: origin, on: $0) }
             )
-            return (loop, selection.started, selection.isSpreading)
+            return (loop, selection.started, selection.isSpreading || selection.hasResting)
         }
         self.started.store(nowStarted, ordering: .relaxed)
-        self.isSpreading.store(isSpreading, ordering: .relaxed)
+        self.needsChoice.store(needsChoice, ordering: .relaxed)
         return loop
     }
 

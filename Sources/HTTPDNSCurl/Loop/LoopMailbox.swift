@@ -45,6 +45,8 @@ final class LoopMailbox: Sendable {
 
     private let state = Lock(State())
     private let isAsleep = Atomic<Bool>(false)
+    /// Whether the thread was started and has not ended. Without a lock, for ``isStarted()``.
+    private let isUp = Atomic<Bool>(false)
     let configuration: TransportConfiguration
     /// The state that the loop shares with the others of its transport.
     let shared: SharedLoopState
@@ -74,7 +76,7 @@ final class LoopMailbox: Sendable {
             }
             if !state.isRunning {
                 do throws(TransferFailure) {
-                    let waker = try Waker()
+                    let waker = try configuration.makeWaker()
                     state.waker = waker
                     state.isRunning = true
                     state.jobs.append(job)
@@ -95,6 +97,21 @@ final class LoopMailbox: Sendable {
         case .refused(let failure):
             LoopMailbox.refuse(job, with: failure)
         }
+    }
+
+    /// Starts the thread unless it runs.
+    /// - Returns: Whether it runs, or refuses new transfers for good.
+    func isStarted() -> Bool {
+        if isUp.load(ordering: .relaxed) { return true }
+        let (waker, isOver) = state.withLock { state -> (Waker?, Bool) in
+            if state.isRunning || state.isClosed { return (nil, true) }
+            guard let waker = try? configuration.makeWaker() else { return (nil, false) }
+            state.waker = waker
+            state.isRunning = true
+            return (waker, false)
+        }
+        guard let waker else { return isOver }
+        return startThread(waker)
     }
 
     private static func refuse(_ job: LoopJob, with failure: TransferFailure) {
@@ -156,7 +173,8 @@ final class LoopMailbox: Sendable {
         isAsleep.store(false, ordering: .relaxed)
     }
 
-    private func startThread(_ waker: Waker) {
+    @discardableResult
+    private func startThread(_ waker: Waker) -> Bool {
         let configuration = configuration
         let started = LoopThread.start(named: configuration.threadName) { [self] in
             do throws(TransferFailure) {
@@ -166,17 +184,23 @@ final class LoopMailbox: Sendable {
                 end(with: error, forGood: false)
             }
         }
-        if started { return }
+        if started {
+            isUp.store(true, ordering: .relaxed)
+            return true
+        }
         let failure = TransferFailure(
             code: .transport,
             phase: .queue,
             message: "the system refused a thread; raise the limit of threads or processes"
         )
         end(with: failure, forGood: false)
+        return false
     }
 
     /// Notes that the loop has ended, or could not start; in the latter case the next transfer tries again.
     private func end(with failure: TransferFailure, forGood: Bool) {
+        isUp.store(false, ordering: .relaxed)
+        if !forGood { shared.loopFailed(index, isStarted: false) }
         let (jobs, waiters) = state.withLock { state in
             defer {
                 state.jobs = []
@@ -199,17 +223,27 @@ extension LoopJob {
     }
 }
 
-/// A descriptor that becomes readable when another thread has work for a sleeping loop.
+/// The descriptors of a loop: one that becomes readable when another thread has work for it, and its epoll instance. Both are
+/// made before the thread: a loop without them is not started.
 ///
-/// Safe to share: the descriptor never changes, and the kernel serializes the writes to it.
+/// Safe to share: the descriptors never change, and the kernel serializes the writes.
 final class Waker: Sendable {
     /// The eventfd that the loop waits on.
     let descriptor: Int32
+    /// The epoll instance of the loop.
+    let epoll: Int32
 
     /// - Throws: ``TransferFailure`` when the system has no free descriptor.
     init() throws(TransferFailure) {
-        descriptor = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
+        let descriptor = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
         guard descriptor >= 0 else { throw TransferFailure.noDescriptor(errno) }
+        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard epoll >= 0 else {
+            let error = errno
+            close(descriptor)
+            throw TransferFailure.noDescriptor(error)
+        }
+        self.descriptor = descriptor
     }
 
     func wake() {
@@ -217,5 +251,8 @@ final class Waker: Sendable {
         _ = write(descriptor, &one, 8)
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        close(epoll)
+        close(descriptor)
+    }
 }

@@ -9,11 +9,16 @@
 ///   a connection to the origin. It returns home once one loop could do the work of all for ``stay``. Without that delay it would
 ///   return as soon as the others have taken half of its work, and all of it would move back and forth.
 /// - A loop starts when all started ones are busy. So a program with little traffic has one loop, however many origins it uses.
+/// - A loop that cannot serve gets nothing for ``rest``: its transfers end at once, and it would have the fewest. Its origins
+///   have a home among the others meanwhile.
 struct LoopSelection {
     /// The time for which an origin stays spread after the last time that one loop could not have done all the work.
     static let stay: Int64 = 1_000_000_000
     /// The maximum number of origins that are spread at a time. Others are spread only while their home is busy.
     static let maximumSpread = 1024
+
+    /// The time for which a loop that failed gets no requests.
+    static let rest: Int64 = 10_000_000_000
 
     /// The number of loops that exist, started or not.
     let count: Int
@@ -25,8 +30,22 @@ struct LoopSelection {
     private var lastEnd = Int64.min
     /// The loop of the last request of a spread origin.
     private var lastSpread = 0
+    /// The end of the rest of each loop that failed.
+    private var restEnds: [Int: Int64] = [:]
 
     init(count: Int) { self.count = max(1, count) }
+
+    /// Whether a loop rests.
+    var hasResting: Bool { !restEnds.isEmpty }
+
+    /// Notes that a loop could not start, or could not make a connection for a reason of its own.
+    /// - Parameter isStarted: Whether its thread runs. Otherwise it does not count as started, if it was the last one.
+    mutating func failed(_ loop: Int, isStarted: Bool, at now: Int64) {
+        // A lone loop, and the first one, are the last resort.
+        guard loop > 0 else { return }
+        restEnds[loop] = now + LoopSelection.rest
+        if !isStarted, loop == started - 1 { started = max(1, loop) }
+    }
 
     /// Whether an origin is spread.
     var isSpreading: Bool { !spreadUntil.isEmpty }
@@ -35,7 +54,11 @@ struct LoopSelection {
     /// takes its share of the origins from all others, and moves no other origin.
     static func home(of origin: UInt64, among loops: Int) -> Int {
         guard loops > 1 else { return 0 }
-        return (0..<loops).max { weight(of: origin, on: $0) < weight(of: origin, on: $1) } ?? 0
+        return home(of: origin, among: 0..<loops)
+    }
+
+    private static func home(of origin: UInt64, among loops: some Sequence<Int>) -> Int {
+        loops.max { weight(of: origin, on: $0) < weight(of: origin, on: $1) } ?? 0
     }
 
     /// Mixes the bits of an origin's hash and a loop's number (SplitMix64).
@@ -59,11 +82,16 @@ struct LoopSelection {
         activity: (Int) -> LoopActivity,
         isConnected: (Int) -> Bool
     ) -> Int {
-        let home = preferred ?? LoopSelection.home(of: origin, among: started)
+        restEnds = restEnds.filter { now < $0.value }
+        let loops = (0..<started).filter { restEnds[$0] == nil }
+        let preferred = preferred.flatMap { restEnds[$0] == nil ? $0 : nil }
+        let home = preferred ?? LoopSelection.home(of: origin, among: loops)
         let isHomeBusy = activity(home).isBusy(at: now)
         guard isSpread(origin, at: now) || isHomeBusy else { return home }
         if preferred != nil, !isHomeBusy { return home }
-        if started < count, (0..<started).allSatisfy({ activity($0).isBusy(at: now) }) { started += 1 }
+        if started < count, restEnds[started] == nil, loops.allSatisfy({ activity($0).isBusy(at: now) }) {
+            started += 1
+        }
         let work = (0..<started).reduce(0) { $0 + activity($1).percent(at: now) }
         if isHomeBusy || work >= LoopActivity.busyPercent { spread(origin, at: now) }
         lastSpread = leastUsed(activity, isConnected)
@@ -72,9 +100,9 @@ struct LoopSelection {
 
     /// Returns the loop with the fewest transfers. Equal ones with a connection to the origin take turns.
     private func leastUsed(_ activity: (Int) -> LoopActivity, _ isConnected: (Int) -> Bool) -> Int {
-        let transfers = (0..<started).map { activity($0).transfers }
-        let least = transfers.min() ?? 0
-        let candidates = (0..<started).filter { transfers[$0] == least }
+        let loops = (0..<started).filter { restEnds[$0] == nil }
+        let least = loops.map { activity($0).transfers }.min() ?? 0
+        let candidates = loops.filter { activity($0).transfers == least }
         guard candidates.count > 1 else { return candidates.first ?? 0 }
         let connected = candidates.filter(isConnected)
         let equal = connected.isEmpty ? candidates : connected

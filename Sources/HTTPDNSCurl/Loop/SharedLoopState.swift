@@ -24,6 +24,7 @@ final class SharedLoopState: Sendable {
     /// The activity of each loop.
     let loads: [LoopLoad]
     private let hedges = Atomic<Int>(0)
+    private let failureHandler = Lock<(@Sendable (_ loop: Int, _ isStarted: Bool) -> Void)?>(nil)
     private let trust = Lock<Result<TrustMaterial, TransferFailure>?>(nil)
     /// The number of open connections by origin and loop.
     private let connections = Lock<[LoopOrigin: Int]>([:])
@@ -49,6 +50,17 @@ final class SharedLoopState: Sendable {
     /// Returns the number of connections that no transfer uses, on all other loops.
     func idleConnections(besides loop: Int) -> Int {
         loads.indices.reduce(0) { $0 + ($1 == loop ? 0 : loads[$1].idleConnections) }
+    }
+
+    /// Sets the function that is called with a loop that cannot serve at present, and whether its thread runs.
+    func onFailure(_ handler: @escaping @Sendable (_ loop: Int, _ isStarted: Bool) -> Void) {
+        failureHandler.withLock { $0 = handler }
+    }
+
+    /// Notes that a loop cannot serve at present.
+    func loopFailed(_ loop: Int, isStarted: Bool) {
+        guard count > 1, loop > 0 else { return }
+        failureHandler.withLock { $0 }?(loop, isStarted)
     }
 
     /// Returns the trust material, which is read once for all loops. It may block during the disk access.

@@ -54,6 +54,47 @@ struct LoopSelectionTests {
         }
     }
 
+    /// Its transfers end at once, so it has the fewest.
+    @Test("A loop that failed gets no requests for 10 s, of spread origins and of its own")
+    func resting() {
+        var loops = Loops(3)
+        for loop in 0..<2 {
+            loops.set(loop, 100, transfers: 50)
+            _ = loops.loop(for: 1)
+        }
+        #expect(loops.selection.started == 3)
+        loops.selection.failed(1, isStarted: true, at: loops.now)
+        #expect(loops.selection.started == 3 && loops.selection.hasResting)
+        loops.set(1, 0, transfers: 0)
+        loops.set(2, 100, transfers: 60)
+        let used = Set((0..<100).map { _ in loops.loop(for: 1) })
+        #expect(used == [0])
+        for loop in 0..<3 { loops.set(loop, 0, transfers: 0) }
+        loops.now += 2 * Self.second
+        let homes = Set(Self.origins(100).map { loops.loop(for: $0) })
+        #expect(homes == [0, 2] && loops.loop(for: 1, preferring: 1) != 1)
+        loops.now += 8 * Self.second
+        let later = Set(Self.origins(100).map { loops.loop(for: $0) })
+        #expect(later == [0, 1, 2] && !loops.selection.hasResting)
+    }
+
+    @Test("A failed start lowers the number of started loops, and is tried again after 10 s")
+    func failedStart() {
+        var loops = Loops(2)
+        loops.set(0, 100, transfers: 50)
+        #expect(loops.loop(for: 1) == 1 && loops.selection.started == 2)
+        loops.selection.failed(1, isStarted: false, at: loops.now)
+        #expect(loops.selection.started == 1)
+        let used = Set((0..<100).map { _ in loops.loop(for: 1) })
+        #expect(used == [0] && loops.selection.started == 1)
+        loops.now += LoopSelection.rest
+        loops.set(0, 100, transfers: 50)
+        #expect(loops.loop(for: 1) == 1 && loops.selection.started == 2)
+        // The first loop is the last resort.
+        loops.selection.failed(0, isStarted: true, at: loops.now)
+        #expect(!loops.selection.hasResting)
+    }
+
     @Test("A busy loop makes the next one start")
     func starts() {
         var loops = Loops(4)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import Glibc
 import HTTPDNSPrimitives
 import HTTPTypes
 import ServerRig
@@ -33,6 +34,31 @@ struct SeveralLoopsTests {
     private func makeBusy(_ load: LoopLoad) {
         load.measured(100, at: SystemTimeSource().now().nanoseconds)
         load.publish(transfers: 64, connections: 0)
+    }
+
+    /// The first loop has all that it needs.
+    @Test("The requests of a loop that cannot start go to one that works", arguments: [false, true])
+    func failedStart(takesTurns: Bool) async throws {
+        let server = try RawServer(.serve("ok"))
+        let made = Lock(0)
+        let transport = transport(3) {
+            $0.takesLoopsInTurn = takesTurns
+            $0.makeWaker = { () throws(TransferFailure) in
+                let isFirst = made.withLock { made in
+                    made += 1
+                    return made == 1
+                }
+                guard isFirst else { throw TransferFailure.noDescriptor(EMFILE) }
+                return try Waker()
+            }
+        }
+        // With turns this is the first loop's.
+        #expect(try await transport.fetch(try request(server.port)).head.status == .ok)
+        if !takesTurns { makeBusy(transport.mailbox.load) }
+        for _ in 0..<8 { #expect(try await transport.fetch(try request(server.port)).head.status == .ok) }
+        #expect(server.connections.count == 1 && made.withLock { $0 } >= 2)
+        if !takesTurns { #expect(transport.startedLoops == 1) }
+        await transport.shutdown()
     }
 
     @Test("An endpoint that failed on one loop is tried last on the others", arguments: [2, 4])
