@@ -9,7 +9,10 @@ internal import HTTPDNSPrimitives
 /// address serves many names. After a failure an endpoint cools down: 1 s, doubled with each failure in a row, 60 s at most. A
 /// slow endpoint is suspect. Both are tried last, and are never excluded: when all cool down, all are tried in order. An
 /// established connection clears everything. After its cool-down an endpoint is probed beside a request
-/// (``takeProbe(of:for:at:)``), which does not wait for it.
+/// (``takeProbe(of:for:from:at:)``), which does not wait for it. An endpoint that no request has asked for since is forgotten
+/// after ``memory``: many of them have left DNS.
+///
+/// The results from one local source say nothing about another one, whose interface or route may be at fault.
 struct EndpointHealth {
     enum Standing: UInt8, Comparable {
         /// `ejected`: it accepts connections, and responds with errors.
@@ -22,6 +25,8 @@ struct EndpointHealth {
         var endpoint: HTTPDNSEndpoint
         /// The host, for results of TLS; `nil` for the endpoint itself.
         var host: ParsedURL.Host?
+        /// The local source of the connections; `nil` for the system's choice.
+        var source: HTTPDNSTransfer.LocalSource?
     }
 
     struct Entry {
@@ -44,26 +49,55 @@ struct EndpointHealth {
     /// The maximum number of endpoints; an entry takes about 150 bytes.
     static let maximumEntries = 4096
 
+    /// The time after the end of its cool-down for which an endpoint is remembered.
+    static let memory = Duration.seconds(300)
+    /// The interval between the removals of forgotten entries.
+    private static let sweepInterval = Duration.seconds(60)
+
     private var entries: RecentTable<Key, Entry>
     /// The number of entries that are not healthy. It is nearly always 0, and then no order changes.
     private(set) var unhealthyCount = 0
+    /// The same number by a few bits of the address, so that hosts without such an endpoint pay a comparison for each endpoint.
+    private var unhealthyByBits = [UInt16](repeating: 0, count: 256)
+    private var nextSweep = MonotonicTime(nanoseconds: .min)
     /// The endpoints that are ejected because of their response statuses.
     private var outliers = OutlierTable()
 
     init(limit: Int = EndpointHealth.maximumEntries) { entries = RecentTable(limit: limit) }
 
-    func standing(of endpoint: HTTPDNSEndpoint, for host: ParsedURL.Host, at now: MonotonicTime) -> Standing {
-        guard unhealthyCount > 0 || !outliers.isEmpty else { return .healthy }
-        let key = Key(endpoint: endpoint, host: host)
-        let own = entries[Key(endpoint: endpoint, host: nil)]?.standing ?? .healthy
+    /// Whether an endpoint may have an entry that is not healthy.
+    func mayBeUnhealthy(_ endpoint: HTTPDNSEndpoint) -> Bool {
+        unhealthyCount > 0 && unhealthyByBits[EndpointHealth.bits(of: endpoint)] > 0 || !outliers.isEmpty
+    }
+
+    private static func bits(of endpoint: HTTPDNSEndpoint) -> Int {
+        Int((endpoint.address.high &+ endpoint.address.low) &* 0x9e37_79b9_7f4a_7c15 >> 56)
+    }
+
+    func standing(
+        of endpoint: HTTPDNSEndpoint,
+        for host: ParsedURL.Host,
+        from source: HTTPDNSTransfer.LocalSource? = nil,
+        at now: MonotonicTime
+    ) -> Standing {
+        guard mayBeUnhealthy(endpoint) else { return .healthy }
+        let key = Key(endpoint: endpoint, host: host, source: source)
+        let own = entries[Key(endpoint: endpoint, host: nil, source: source)]?.standing ?? .healthy
         let standing = max(own, entries[key]?.standing ?? .healthy)
-        return outliers.isEjected(key, at: now) ? max(standing, .ejected) : standing
+        return outliers.isEjected(Key(endpoint: endpoint, host: host), at: now) ? max(standing, .ejected) : standing
     }
 
     /// Returns the endpoints sorted by health: healthy, suspect, ejected, cooling down; otherwise in their order.
-    func ordered(_ endpoints: [HTTPDNSEndpoint], for host: ParsedURL.Host, at now: MonotonicTime) -> [HTTPDNSEndpoint] {
+    mutating func ordered(
+        _ endpoints: [HTTPDNSEndpoint],
+        for host: ParsedURL.Host,
+        from source: HTTPDNSTransfer.LocalSource? = nil,
+        at now: MonotonicTime
+    ) -> [HTTPDNSEndpoint] {
         guard unhealthyCount > 0 || !outliers.isEmpty else { return endpoints }
-        let standings = endpoints.map { standing(of: $0, for: host, at: now) }
+        if now >= nextSweep { sweep(at: now) }
+        guard endpoints.contains(where: { mayBeUnhealthy($0) }) else { return endpoints }
+        let standings = endpoints.map { standing(of: $0, for: host, from: source, at: now) }
         guard let first = standings.first, standings.contains(where: { $0 != first }) else { return endpoints }
         var result: [HTTPDNSEndpoint] = []
         result.reserveCapacity(endpoints.count)
@@ -79,22 +113,27 @@ struct EndpointHealth {
     mutating func connected(
         _ endpoint: HTTPDNSEndpoint,
         for host: ParsedURL.Host,
+        from source: HTTPDNSTransfer.LocalSource? = nil,
         in time: Duration?,
         at now: MonotonicTime
     ) {
+        let key = Key(endpoint: endpoint, host: nil, source: source)
         var entry = Entry()
         entry.connectedAt = now
-        entry.connectTime = time ?? entries[Key(endpoint: endpoint, host: nil)]?.connectTime
-        set(entry, for: Key(endpoint: endpoint, host: nil))
-        guard unhealthyCount > 0 else { return }
-        let key = Key(endpoint: endpoint, host: host)
-        guard let entry = entries.remove(key) else { return }
-        if entry.standing != .healthy { unhealthyCount -= 1 }
+        entry.connectTime = time ?? entries[key]?.connectTime
+        set(entry, for: key)
+        if unhealthyCount > 0 { remove(Key(endpoint: endpoint, host: host, source: source)) }
     }
 
     /// Notes that an endpoint takes too long, or that a kept connection to it became silent.
-    mutating func suspected(_ endpoint: HTTPDNSEndpoint, for host: ParsedURL.Host, inTLS: Bool, at now: MonotonicTime) {
-        let key = Key(endpoint: endpoint, host: inTLS ? host : nil)
+    mutating func suspected(
+        _ endpoint: HTTPDNSEndpoint,
+        for host: ParsedURL.Host,
+        from source: HTTPDNSTransfer.LocalSource? = nil,
+        inTLS: Bool,
+        at now: MonotonicTime
+    ) {
+        let key = Key(endpoint: endpoint, host: inTLS ? host : nil, source: source)
         var entry = entries[key] ?? Entry()
         guard entry.standing == .healthy else { return }
         entry.standing = .suspect
@@ -108,11 +147,12 @@ struct EndpointHealth {
     mutating func failed(
         _ endpoint: HTTPDNSEndpoint,
         for host: ParsedURL.Host,
+        from source: HTTPDNSTransfer.LocalSource? = nil,
         inTLS: Bool,
         at now: MonotonicTime,
         random: Double
     ) {
-        let key = Key(endpoint: endpoint, host: inTLS ? host : nil)
+        let key = Key(endpoint: endpoint, host: inTLS ? host : nil, source: source)
         var entry = entries[key] ?? Entry()
         entry.probedUntil = nil
         if entry.standing != .cooling || now >= entry.until {
@@ -130,9 +170,15 @@ struct EndpointHealth {
     }
 
     /// Returns whether the caller must probe the endpoint now, beside a request to another one.
-    mutating func takeProbe(of endpoint: HTTPDNSEndpoint, for host: ParsedURL.Host, at now: MonotonicTime) -> Bool {
-        guard unhealthyCount > 0 else { return false }
-        for key in [Key(endpoint: endpoint, host: nil), Key(endpoint: endpoint, host: host)] {
+    mutating func takeProbe(
+        of endpoint: HTTPDNSEndpoint,
+        for host: ParsedURL.Host,
+        from source: HTTPDNSTransfer.LocalSource? = nil,
+        at now: MonotonicTime
+    ) -> Bool {
+        guard unhealthyCount > 0, unhealthyByBits[EndpointHealth.bits(of: endpoint)] > 0 else { return false }
+        for host in [nil, host] {
+            let key = Key(endpoint: endpoint, host: host, source: source)
             guard var entry = entries[key], entry.standing != .healthy else { continue }
             guard now >= entry.until, entry.probedUntil.map({ now >= $0 }) ?? true else { return false }
             entry.probedUntil = now + EndpointHealth.probeLimit
@@ -169,9 +215,29 @@ struct EndpointHealth {
     }
 
     private mutating func set(_ entry: Entry, for key: Key) {
-        let before = entries[key]?.standing ?? .healthy
-        unhealthyCount += (entry.standing == .healthy ? 0 : 1) - (before == .healthy ? 0 : 1)
-        if let evicted = entries.set(entry, for: key), evicted.standing != .healthy { unhealthyCount -= 1 }
+        note(entries[key], for: key, -1)
+        if entries[key] == nil, let (key, evicted) = entries.makeRoom() { note(evicted, for: key, -1) }
+        entries.set(entry, for: key)
+        note(entry, for: key, 1)
+    }
+
+    private mutating func remove(_ key: Key) { note(entries.remove(key), for: key, -1) }
+
+    /// Counts an entry that was added or removed.
+    private mutating func note(_ entry: Entry?, for key: Key, _ change: Int) {
+        guard let entry, entry.standing != .healthy else { return }
+        unhealthyCount += change
+        let bits = EndpointHealth.bits(of: key.endpoint)
+        unhealthyByBits[bits] = UInt16(clamping: Int(unhealthyByBits[bits]) + change)
+    }
+
+    /// Removes what is forgotten.
+    private mutating func sweep(at now: MonotonicTime) {
+        nextSweep = now + EndpointHealth.sweepInterval
+        for (key, entry) in entries.all where entry.standing != .healthy && now - entry.until >= EndpointHealth.memory {
+            remove(key)
+        }
+        outliers.forget(before: now, after: EndpointHealth.memory)
     }
 }
 
@@ -185,6 +251,8 @@ struct OutlierTable {
         /// The number of ejections since the last good response that followed one.
         var ejections = 0
         var until: MonotonicTime?
+        /// The time of the last error.
+        var errorAt: MonotonicTime
     }
 
     /// Endpoints whose last response was good have no entry. Many never respond again: their names have other addresses by now.
@@ -206,8 +274,9 @@ struct OutlierTable {
             if !isEmpty, !isEjected(key, at: now) { entries.remove(key) }
             return
         }
-        var entry = entries[key] ?? Entry()
+        var entry = entries[key] ?? Entry(errorAt: now)
         guard entry.until.map({ now >= $0 }) ?? true else { return }
+        entry.errorAt = now
         entry.errors += 1
         if entry.errors >= max(1, settings.consecutive) {
             entry.errors = 0
@@ -215,6 +284,13 @@ struct OutlierTable {
             entry.until = now + OutlierTable.rest(settings, ejections: entry.ejections)
         }
         entries.set(entry, for: key)
+    }
+
+    /// Removes the endpoints whose last error, and the end of whose ejection, is longer ago than `time`.
+    mutating func forget(before now: MonotonicTime, after time: Duration) {
+        for (key, entry) in entries.all where now - max(entry.errorAt, entry.until ?? entry.errorAt) >= time {
+            entries.remove(key)
+        }
     }
 
     static func rest(_ settings: HTTPDNSTransfer.OutlierEjection, ejections: Int) -> Duration {

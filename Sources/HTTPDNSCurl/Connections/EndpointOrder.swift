@@ -147,16 +147,16 @@ extension TransportLoop {
             random: configuration.random
         )
         guard connectsToEndpoints else { return endpoints }
-        return mailbox.health.withLock { [time] in
-            $0.ordered(endpoints, for: transfer.request.url.host, at: time)
+        let healthy = mailbox.health.withLock { [time] in
+            $0.ordered(endpoints, for: transfer.request.url.host, from: transfer.request.egressPath?.source, at: time)
         }
+        return healthy
     }
 
     /// Notes that a request begins with the first of these endpoints.
     func noteUse(of endpoints: [HTTPDNSEndpoint], by transfer: Transfer) {
         memory.begins(endpoints[0], RaceOrigin(transfer), transfer.order, at: now)
-        // A probe would connect directly, without the egress path.
-        guard transfer.request.egressPath == nil else { return }
+        guard transfer.request.connectsToEndpoints else { return }
         probing?.used(endpoints, by: transfer.request, at: now, random: configuration.random)
     }
 
@@ -165,13 +165,13 @@ extension TransportLoop {
     /// Probes an endpoint after its cool-down, beside a request to another one. Until then no request tries it while there are
     /// others. The request does not wait for the probe, and the probe's connection is closed before anything is sent.
     func probe(insteadOf first: HTTPDNSEndpoint, _ endpoints: [HTTPDNSEndpoint], for transfer: Transfer) {
-        guard transfer.request.egressPath == nil else { return }
-        let host = transfer.request.url.host
+        guard transfer.request.connectsToEndpoints else { return }
+        let (host, source) = (transfer.request.url.host, transfer.request.egressPath?.source)
         let due = mailbox.health.withLock { [time] health -> HTTPDNSEndpoint? in
-            guard health.unhealthyCount > 0, health.standing(of: first, for: host, at: time) == .healthy else {
-                return nil
-            }
-            return endpoints.first { health.takeProbe(of: $0, for: host, at: time) }
+            guard health.unhealthyCount > 0, endpoints.contains(where: { health.mayBeUnhealthy($0) }),
+                health.standing(of: first, for: host, from: source, at: time) == .healthy
+            else { return nil }
+            return endpoints.first { health.takeProbe(of: $0, for: host, from: source, at: time) }
         }
         guard let due else { return }
         beginProbe(ProbeTarget(due, for: transfer.request))
@@ -195,6 +195,7 @@ extension TransportLoop {
         )
         request.stopsBeforeSending = true
         request.withholdsCertificate = target.withholdsCertificate
+        request.egressPath = target.egressPath
         let transfer = Transfer(request, mailbox: mailbox)
         transfer.isProbe = true
         begin(transfer, at: target.endpoint, nil, index: -1)

@@ -11,6 +11,8 @@ struct ProbeTarget: Hashable {
     let limits: TransferLimits
     /// Whether the request withholds the client certificate. Its probe then does so too.
     let withholdsCertificate: Bool
+    /// The egress path of the request: an address may be reachable from one source and not from another.
+    let egressPath: EgressPath?
 
     /// - Parameter request: A request that may use the endpoint.
     init(_ endpoint: HTTPDNSEndpoint, for request: TransferRequest) {
@@ -22,6 +24,7 @@ struct ProbeTarget: Hashable {
         limits.tls = request.limits.tls ?? limits.tls
         self.limits = limits
         withholdsCertificate = request.withholdsCertificate
+        egressPath = request.egressPath
     }
 
     /// The properties that all requests on the endpoint's connections share.
@@ -31,7 +34,8 @@ struct ProbeTarget: Hashable {
             port: url.port,
             isSecure: url.scheme == .https,
             endpoint: endpoint,
-            withholdsCertificate: withholdsCertificate
+            withholdsCertificate: withholdsCertificate,
+            egressPath: egressPath
         )
     }
 
@@ -41,6 +45,7 @@ struct ProbeTarget: Hashable {
         var isSecure: Bool
         var endpoint: HTTPDNSEndpoint
         var withholdsCertificate: Bool
+        var egressPath: EgressPath?
     }
 
     static func == (left: ProbeTarget, right: ProbeTarget) -> Bool { left.key == right.key }

@@ -22,6 +22,13 @@ struct RecentTable<Key: Hashable, Value> {
         return entries[slot]?.value
     }
 
+    /// Removes the least recently set entry of a full table.
+    mutating func makeRoom() -> (key: Key, value: Value)? {
+        guard slots.count >= limit, let oldest = order.oldest, let entry = entries[oldest] else { return nil }
+        remove(entry.key)
+        return entry
+    }
+
     /// Sets a value, which becomes the newest.
     /// - Returns: The evicted value.
     @discardableResult

@@ -77,7 +77,9 @@ extension TransportLoop {
         guard !pin.isRetired else { return }
         let key = pin.key
         if key.isConnectedTo {
-            mailbox.health.withLock { [time] in $0.suspected(key.endpoint, for: key.host, inTLS: false, at: time) }
+            mailbox.health.withLock { [time] in
+                $0.suspected(key.endpoint, for: key.host, from: key.egressPath?.source, inTLS: false, at: time)
+            }
         }
         for pin in pins.retire(pin) { shutIdle(pin) }
     }

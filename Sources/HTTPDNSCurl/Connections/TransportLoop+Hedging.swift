@@ -175,7 +175,9 @@ extension TransportLoop {
             run.transfer.handle = nil
             handle.pin?.attempts.insert(handle)
             listWaiters(of: run)
-            let standing = mailbox.health.withLock { [time] in $0.standing(of: key.endpoint, for: key.host, at: time) }
+            let standing = mailbox.health.withLock { [time] in
+                $0.standing(of: key.endpoint, for: key.host, from: key.egressPath?.source, at: time)
+            }
             // Another request has already found out that the endpoint does not respond.
             handle.delayedUntil = moment(standing == .healthy ? configuration.attemptDelay : .zero, after: now)
         }

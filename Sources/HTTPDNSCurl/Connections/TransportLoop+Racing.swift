@@ -173,7 +173,7 @@ extension TransportLoop {
             if pin.key.isConnectedTo {
                 let time = Duration.nanoseconds(max(0, now - connection.openedAt))
                 mailbox.health.withLock { [now = self.time] in
-                    $0.connected(pin.key.endpoint, for: host, in: time, at: now)
+                    $0.connected(pin.key.endpoint, for: host, from: pin.key.egressPath?.source, in: time, at: now)
                 }
             }
             if configuration.keepsPeerCertificates, transfer.request.url.scheme == .https {
@@ -212,7 +212,9 @@ extension TransportLoop {
     private func noteSuspect(_ handle: EasyHandle) {
         guard let key = handle.pin?.key, key.isConnectedTo else { return }
         let inTLS = handle.phase == .securing
-        mailbox.health.withLock { [time] in $0.suspected(key.endpoint, for: key.host, inTLS: inTLS, at: time) }
+        mailbox.health.withLock { [time] in
+            $0.suspected(key.endpoint, for: key.host, from: key.egressPath?.source, inTLS: inTLS, at: time)
+        }
     }
 
     func noteFailure(of handle: EasyHandle, _ error: any Error) {
@@ -232,7 +234,14 @@ extension TransportLoop {
         let random = configuration.random()
         let inTLS = failure.phase == .tls
         mailbox.health.withLock { [time] in
-            $0.failed(key.endpoint, for: key.host, inTLS: inTLS, at: time, random: random)
+            $0.failed(
+                key.endpoint,
+                for: key.host,
+                from: key.egressPath?.source,
+                inTLS: inTLS,
+                at: time,
+                random: random
+            )
         }
     }
 

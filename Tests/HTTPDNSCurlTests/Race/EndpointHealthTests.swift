@@ -94,6 +94,41 @@ struct EndpointHealthTests {
         health.takeProbe(of: one, for: host, at: at(seconds))
     }
 
+    /// It has left DNS, or nobody asks for its host.
+    @Test("An unhealthy endpoint is forgotten minutes after its cool-down")
+    func forgotten() {
+        var health = EndpointHealth()
+        health.failed(one, for: host, inTLS: false, at: at(0), random: 0)
+        health.failed(two, for: host, inTLS: true, at: at(100), random: 0)
+        #expect(health.ordered([one, three], for: host, at: at(300)) == [three, one])
+        #expect(health.ordered([one, three], for: host, at: at(361)) == [one, three] && health.unhealthyCount == 1)
+        #expect(health.ordered([two, three], for: host, at: at(361)) == [three, two])
+        #expect(health.ordered([two, three], for: host, at: at(500)) == [two, three] && health.unhealthyCount == 0)
+        let isForgotten = [one, two].allSatisfy { !health.mayBeUnhealthy($0) }
+        #expect(isForgotten)
+    }
+
+    @Test("A result from one local source says nothing about another one")
+    func sources() {
+        var health = EndpointHealth()
+        let source = HTTPDNSTransfer.LocalSource.interface("dead0")
+        health.failed(one, for: host, from: source, inTLS: false, at: at(0), random: 0)
+        #expect(health.ordered([one, two], for: host, from: source, at: at(0)) == [two, one])
+        #expect(health.ordered([one, two], for: host, at: at(0)) == [one, two])
+        let due = [nil, source].map { health.takeProbe(of: one, for: host, from: $0, at: at(2)) }
+        #expect(due == [false, true])
+    }
+
+    @Test("Another certificate keeps the health of endpoints, and no result of TLS")
+    func handedOver() {
+        var health = EndpointHealth()
+        health.failed(one, for: host, inTLS: false, at: at(0), random: 0)
+        health.failed(two, for: host, inTLS: true, at: at(0), random: 0)
+        var next = health.withoutTLSResults()
+        #expect(next.ordered([one, two, three], for: host, at: at(0)) == [two, three, one])
+        #expect(next.unhealthyCount == 1)
+    }
+
     @Test("The table is bounded, and removed entries no longer count as unhealthy")
     func bound() {
         var health = EndpointHealth(limit: 4)

@@ -107,11 +107,15 @@ struct TransportRaceTests {
         #expect(holder.connections.isEmpty)
     }
 
-    @Test("A recovered endpoint is found beside requests that do not wait for it")
-    func recovery() async throws {
+    @Test(
+        "A recovered endpoint is found beside requests that do not wait for it",
+        arguments: [nil, HTTPDNSTransfer.LocalSource.address(HTTPDNSAddress(v4: 127, 0, 0, 1))]
+    )
+    func recovery(source: HTTPDNSTransfer.LocalSource?) async throws {
         let good = try server("127.0.0.2")
         let transport = transport(delay: .seconds(60))
-        let request = try request([("127.0.0.73", good.port), (good.address, good.port)])
+        var request = try request([("127.0.0.73", good.port), (good.address, good.port)])
+        if let source { request.egressPath = EgressPath(source: source) }
         #expect(try await transport.fetch(request).endpoint == request.endpoints[1])
         let back = try server("127.0.0.73", port: good.port)
         var tries = 0
