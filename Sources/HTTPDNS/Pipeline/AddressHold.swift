@@ -7,7 +7,7 @@ internal import HTTPDNSPrimitives
 /// and times.
 ///
 /// Names of content networks return some of many addresses, others each time. An address that still responds is as good
-/// as it was. Requests stay on it while it is warm, and for a bounded time after the last answer that contained it. A
+/// as it was, unless it says that it does not serve any more (``refusals``). Requests stay on it while it is warm, and for a bounded time after the last answer that contained it. A
 /// single change is not a rotation: an operator has moved the name, and requests follow immediately. They stay from the
 /// second change on, if it comes within the same time after they moved.
 struct AddressHold: Sendable {
@@ -31,10 +31,15 @@ struct AddressHold: Sendable {
         var stays: Bool?
         /// Whether requests now go elsewhere, and none of them has had a response there yet.
         var isLeft = false
+        /// Whether its last response was one of ``refusals``.
+        var refuses = false
         /// The time since when one request makes a connection to the new addresses, while the others stay.
         var leavingSince: MonotonicTime?
     }
 
+    /// The statuses with which drained servers, and those before them, answer. From an address that the newest answer lacks they
+    /// end the stay.
+    static let refusals: Set<Int> = [421, 502, 503, 504]
     /// The time after a response for which an address counts as warm.
     static let warmth = Duration.seconds(5)
     /// The maximum wait for the request that makes the new connection.
@@ -76,6 +81,11 @@ struct AddressHold: Sendable {
             return nil
         }
         if entry.isLeft { return nil }
+        if entry.refuses {
+            entries[origin]?.isLeft = true
+            entries[origin]?.movedAt = now
+            return nil
+        }
         guard now - entry.answeredAt <= AddressHold.warmth else {
             entries[origin] = nil
             return nil
@@ -97,11 +107,13 @@ struct AddressHold: Sendable {
     /// Records the response to a request.
     /// - Parameters:
     ///   - endpoint: The address that responded.
+    ///   - status: The status of the response.
     ///   - held: The address that the request was to stay on.
     ///   - epoch: The value of ``epoch`` when the request was sent: a request from before everything was forgotten is
     ///     no reason to stay.
     mutating func answered(
         by endpoint: HTTPDNSEndpoint,
+        status: Int,
         held: HTTPDNSEndpoint?,
         for origin: HopOrigin,
         _ provenance: Provenance,
@@ -110,14 +122,17 @@ struct AddressHold: Sendable {
     ) {
         guard epoch == self.epoch else { return }
         let before = entries[origin]
+        let refuses = AddressHold.refusals.contains(status)
         if before?.endpoint == endpoint {
             entries[origin]?.answeredAt = now
+            entries[origin]?.refuses = refuses
             return
         }
         // It was in flight when the others moved on.
         if held == endpoint { return }
         if before == nil, entries.count >= AddressHold.maximumEntries { makeRoom(at: now) }
         var entry = Entry(endpoint: endpoint, provenance: provenance, answeredAt: now, listedAt: now)
+        entry.refuses = refuses
         if before?.provenance == provenance { entry.movedAt = before?.movedAt }
         entries[origin] = entry
     }

@@ -81,6 +81,7 @@ final class ConnectionChoice: Sendable {
     /// - Parameter held: The address of `stay`, if the request was sent there.
     func noteAnswer(
         from endpoint: HTTPDNSEndpoint,
+        status: Int,
         held: HTTPDNSEndpoint?,
         to rewritten: HTTPDNSRewriter.RewrittenRequest,
         _ stay: Stay
@@ -89,6 +90,7 @@ final class ConnectionChoice: Sendable {
         hold.withLock { hold in
             hold.answered(
                 by: endpoint,
+                status: status,
                 held: held,
                 for: HopOrigin(rewritten),
                 stay.provenance,

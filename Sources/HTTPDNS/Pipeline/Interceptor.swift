@@ -258,6 +258,8 @@ struct HopConstraints: Sendable {
     var hasCrossedSites = false
     /// Whether the hop repeats an earlier one, after a failure or an error response.
     var isRetry = false
+    /// The endpoint of the try before, which a retry does not prefer.
+    var failedEndpoint: HTTPDNSEndpoint?
     /// The time, on the resolver's clock, before which answers of providers are too old for this hop.
     var freshAfter: MonotonicTime?
     /// The header fields that were dropped on earlier hops.

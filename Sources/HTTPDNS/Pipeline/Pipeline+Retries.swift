@@ -98,6 +98,7 @@ extension Pipeline {
             // The time is taken before the wait, so that calls that failed meanwhile share one query.
             context.constraints.freshAfter = nil
             context.constraints.isRetry = true
+            context.constraints.failedEndpoint = Pipeline.endpoint(of: result)
             if case .failure = outcome { context.constraints.freshAfter = retrying.time.now() - Pipeline.stillFresh }
             context.rewritten = nil
             guard try await gate.sleep(until: retrying.time.now() + wait, on: retrying.time) else {
@@ -112,6 +113,14 @@ extension Pipeline {
             }
         }
         return try trail.completed(result).get()
+    }
+
+    /// Returns the endpoint that the next try does not prefer.
+    private static func endpoint(of result: Result<HTTPDNSClient.Response, any Error>) -> HTTPDNSEndpoint? {
+        switch result {
+        case .success(let response): response.exchanges.last?.remote
+        case .failure(let error): (error as? HTTPDNSClientError)?.attempts.last?.endpoint
+        }
     }
 
     private func outcome(

@@ -106,7 +106,7 @@ extension Pipeline {
             isDecoded: request.isDecoded
         )
         fixed.stay = choice.stay(of: given, among: fixed.endpoints)
-        if let endpoint = fixed.stay?.endpoint,
+        if let endpoint = fixed.stay?.endpoint, endpoint != context.constraints.failedEndpoint,
             let staying = rewriter.staying(
                 on: endpoint,
                 given,
@@ -162,7 +162,10 @@ extension Pipeline {
         if rewritten.content.sent.scheme == .https || !CurlLibrary.limitsClearTextHTTP2 {
             context.permit?.note(answer.version)
         }
-        if let stay = fixed.stay { choice.noteAnswer(from: answer.endpoint, held: fixed.held, to: rewritten, stay) }
+        if let stay = fixed.stay {
+            let status = answer.head.status.code
+            choice.noteAnswer(from: answer.endpoint, status: status, held: fixed.held, to: rewritten, stay)
+        }
         let keptPreviousAddress = fixed.held != nil && fixed.held == answer.endpoint
         if keptPreviousAddress { choice.counting.count(\.keptPreviousAddress) }
         log(answer, rewritten)
@@ -242,6 +245,7 @@ extension Pipeline {
         transfer.offers = fixed.offers
         transfer.egressPath = egressPath
         transfer.order = order.order(of: content.resolution)
+        transfer.avoided = context.constraints.failedEndpoint
         // A hedge is a copy, and a copy would repeat the count of a nonce.
         transfer.hedgeAfter = context.authorization?.isCounted == true ? nil : hedgeAfter
         transfer.limits.deadline = context.call.deadline

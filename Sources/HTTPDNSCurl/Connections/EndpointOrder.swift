@@ -64,6 +64,14 @@ extension EndpointOrder {
         return reachable.isEmpty ? endpoints : reachable
     }
 
+    /// Returns the endpoints with the given one last.
+    static func ending(with endpoint: HTTPDNSEndpoint, _ endpoints: [HTTPDNSEndpoint]) -> [HTTPDNSEndpoint] {
+        guard let index = endpoints.firstIndex(of: endpoint), index < endpoints.count - 1 else { return endpoints }
+        var result = endpoints
+        result.append(result.remove(at: index))
+        return result
+    }
+
     /// Returns the endpoints with the given one first; unchanged when it is not among them.
     static func leading(with endpoint: HTTPDNSEndpoint, _ endpoints: [HTTPDNSEndpoint]) -> [HTTPDNSEndpoint] {
         guard let index = endpoints.firstIndex(of: endpoint), index > 0 else { return endpoints }
@@ -150,7 +158,8 @@ extension TransportLoop {
         let healthy = mailbox.health.withLock { [time] in
             $0.ordered(endpoints, for: transfer.request.url.host, from: transfer.request.egressPath?.source, at: time)
         }
-        return healthy
+        guard let avoided = transfer.request.avoided else { return healthy }
+        return EndpointOrder.ending(with: avoided, healthy)
     }
 
     /// Notes that a request begins with the first of these endpoints.

@@ -53,6 +53,8 @@ package struct TransferRequest: Sendable {
     package var keepsConnection = false
     /// Whether the body of the response keeps its chunked coding.
     package var keepsChunks = false
+    /// The endpoint that is tried last: a retry does not prefer the one that just failed.
+    package var avoided: HTTPDNSEndpoint?
     /// Whether libcurl's `Accept: */*` is left out of a request that has no `Accept` field.
     package var omitsAccept = false
 

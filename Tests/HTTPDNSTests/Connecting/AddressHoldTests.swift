@@ -93,6 +93,25 @@ struct AddressHoldTests {
         }
     }
 
+    /// Also one that drained while the answers still contained it.
+    @Test("A drained address that the newest answer lacks is left immediately", arguments: [421, 500, 502, 503, 504])
+    func drained(status: Int) {
+        let staying = status == 500 ? old : nil
+        var hold = hold()
+        #expect(held(&hold, 1, [new]) == old)
+        hold.answered(by: old, status: status, held: old, for: origin, provider, at: at(1))
+        #expect(held(&hold, 1.1, [new]) == staying)
+        #expect(held(&hold, 1.2, [new]) == staying, "also before the other one answered")
+        var listed = self.hold()
+        #expect(held(&listed, 1, [old]) == nil)
+        listed.answered(by: old, status: status, held: nil, for: origin, provider, at: at(1))
+        #expect(held(&listed, 1.1, [new]) == staying)
+        var well = self.hold()
+        well.answered(by: old, status: status, held: nil, for: origin, provider, at: at(1))
+        well.answered(by: old, held: nil, for: origin, provider, at: at(1.1))
+        #expect(held(&well, 1.2, [new]) == old, "it serves again")
+    }
+
     @Test("After a failover requests stay on the address that answered")
     func failover() {
         var hold = hold()
@@ -147,11 +166,21 @@ extension AddressHold {
     /// A request was answered before which nothing was forgotten.
     fileprivate mutating func answered(
         by endpoint: HTTPDNSEndpoint,
+        status: Int = 200,
         held: HTTPDNSEndpoint?,
         for origin: HopOrigin,
         _ provenance: Provenance,
-        at now: MonotonicTime
+        at now: MonotonicTime,
+        since epoch: UInt64? = nil
     ) {
-        answered(by: endpoint, held: held, for: origin, provenance, at: now, since: epoch)
+        answered(
+            by: endpoint,
+            status: status,
+            held: held,
+            for: origin,
+            provenance,
+            at: now,
+            since: epoch ?? self.epoch
+        )
     }
 }
