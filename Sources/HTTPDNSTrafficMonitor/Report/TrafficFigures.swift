@@ -35,8 +35,10 @@ enum TrafficFigures {
     /// Returns a share as a percentage: `0 %`, `0.4 %`, `12 %`. It is 0 or 100 % for an exact share only.
     static func percent(_ part: Int, of whole: Int) -> String {
         guard whole > 0, part > 0 else { return "0 %" }
-        let tenths = min(max(part * 1000 / whole, 1), part < whole ? 999 : 1000)
-        return tenths < 100 || tenths > 990 && tenths < 1000 ? "\(tenths / 10).\(tenths % 10) %" : "\(tenths / 10) %"
+        let exact = Double(part) / Double(whole) * 100
+        let tenths = min(max(Int((exact * 10).rounded()), 1), part < whole ? 999 : 1000)
+        let hasTenths = tenths < 100 || tenths > 990 && tenths < 1000
+        return hasTenths ? "\(tenths / 10).\(tenths % 10) %" : "\(Int(exact.rounded())) %"
     }
 
     /// Returns a point in time in UTC: `2026-11-24 14:02:11.042`.

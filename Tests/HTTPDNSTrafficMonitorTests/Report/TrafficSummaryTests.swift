@@ -117,7 +117,8 @@ struct TrafficSummaryTests {
             (TrafficFigures.bytes(1536), "1.5 KiB"), (TrafficFigures.bytes(1_048_575), "1 MiB"),
             (TrafficFigures.percent(0, of: 5), "0 %"), (TrafficFigures.percent(1, of: 100_000), "0.1 %"),
             (TrafficFigures.percent(9_999, of: 10_000), "99.9 %"), (TrafficFigures.percent(5, of: 5), "100 %"),
-            (TrafficFigures.percent(7, of: 57), "12 %"), (TrafficFigures.count(1, "hop"), "1 hop"),
+            (TrafficFigures.percent(7, of: 57), "12 %"), (TrafficFigures.percent(2, of: 12), "17 %"),
+            (TrafficFigures.count(1, "hop"), "1 hop"),
         ]
     )
     func figures(text: String, expected: String) { #expect(text == expected) }
