@@ -16,6 +16,10 @@ struct AnswerTests {
             HTTPDNSClientError(code: .connectFailed, phase: .connect, message: "the test is offline")
         )
 
+        var lost = HTTPDNSClientError(code: .connectionLost, phase: .firstByte, message: "the test lost the response")
+        lost.requestMayHaveBeenSent = true
+        let unanswered = HTTPDNSStubs.Answer.error(lost)
+
         let flaky = items.failing(
             percent: 20,
             seed: 1,
@@ -29,7 +33,7 @@ struct AnswerTests {
             response.head.status = .serviceUnavailable
             response.changeBody { _ in .bytes([]) }
         }
-        _ = (page, offline, flaky, slow, cheap, patched)
+        _ = (page, offline, unanswered, flaky, slow, cheap, patched)
     }
 
     @Test("Files that are not there are refused when the answer is made")
